@@ -19,7 +19,7 @@ compare() {
     local w out status compared untold workloads=0 kernels=0 told_little=0 wrong=0 left=0
     for w in "$1"/*.yaml; do
         status=0
-        out=$(timeout 600 "$program" validate "$w" --device $device --hw "$hw" --no-measure --time-limit 0.3 --strategies $all --color never 2>&1) || status=$?
+        out=$(timeout 600 "$program" validate "$w" --device $device --hw "$hw" --no-measure --search-steps 900000 --strategies $all --color never 2>&1) || status=$?
         workloads=$((workloads + 1))
         compared=$(echo "$out" | sed -n 's/^All \([0-9]*\) kernels.*/\1/p; s/^[0-9]* of \([0-9]*\) kernels.*/\1/p' | head -n 1)
         untold=$(echo "$out" | tr '\n' ' ' | sed -n 's/.*[.] *\([0-9]*\) \(is\|are\) not  *compared: of.*/\1/p')

@@ -17,7 +17,7 @@ while [ ${#all[@]} -gt 0 ]; do
     if [ "$scale" -gt 1 ]; then
         by=(--scale-shapes "$scale")
         for workload in "${all[@]}"; do
-            if "$program" "$workload" --hw t4 --strategy unfused --time-limit 0.01 "${by[@]}" >/dev/null 2>&1; then now+=("$workload"); else later+=("$workload"); fi
+            if "$program" "$workload" --hw t4 --strategy unfused --search-steps 30000 "${by[@]}" >/dev/null 2>&1; then now+=("$workload"); else later+=("$workload"); fi
         done
         echo "lengths divided by up to $scale: ${#now[@]} workloads"
     else

@@ -169,12 +169,14 @@ typedef struct fsim_plan_options {
     const char *l2;        /* contents of L2 at the start: cold, warm (cold) */
     const char *numerics;  /* strict: sums keep their order (fast) */
     const char *recompute; /* off: no kernel computes a value that another one computes too (on) */
-    double time_limit_s; /* of the search; 0: 1 s. If it ends first, the plan is the best found so far, and `gap` is its
-                            distance from the lower bound */
+    double time_limit_s; /* by the clock, for all plans of a call; 0: none, and search_steps ends the search. If it ends
+                            first, the plan is the best found so far, and `gap` is its distance from the lower bound */
     int64_t memory_limit_bytes; /* most memory that a plan may need; 0: no limit */
     const volatile int
         *stop; /* set to non-zero by another thread or a signal handler, it ends the search early; NULL */
     int64_t search_memory_bytes; /* that the search may take; 0: 2 GiB, and at most a quarter of the machine */
+    int64_t search_steps; /* that the search may take, counted in a way that is the same on every machine; 0: 3,000,000,
+                             about a second, and at most 30 s, or any number where time_limit_s is given */
 } fsim_plan_options;
 
 /* Plans the workload on the hardware by every strategy. options NULL: the defaults. All objects must be of this

@@ -2,6 +2,7 @@
 /* main.c: the options, the table of subcommands, and checks of the command line that need no file. No modelling. */
 #include "api/handles.h"
 #include "command/help.h"
+#include "plan/price/deadline.h"
 #include "report/terminal.h"
 
 #include <limits.h>
@@ -221,7 +222,10 @@ static const fsim_arg options[] = {
     {"--numerics", NULL, FSIM_ARG_CHOICE, AT(numerics), &numerics, MODEL, "strict: sums keep their order (fast)"},
     {"--recompute", NULL, FSIM_ARG_CHOICE, AT(recompute), &recomputation, MODEL,
      "may any plan compute a value twice (on)"},
-    {"--time-limit", "SECONDS", FSIM_ARG_SECONDS, AT(time_limit_s), NULL, MODEL, "for the search (1)"},
+    {"--time-limit", "SECONDS", FSIM_ARG_SECONDS, AT(time_limit_s), NULL, MODEL,
+     "by the clock, for the plan on each GPU"},
+    {"--search-steps", "N", FSIM_ARG_COUNT, AT(search_steps), NULL, MODEL & ~ENUMERATE,
+     "the same limit on every machine (3000000)"},
     {"--search-memory", "SIZE", FSIM_ARG_SIZE, AT(search_memory), NULL, MODEL, "that the search may take (2 GiB)"},
     {"--scale-shapes", "N", FSIM_ARG_COUNT, AT(scale), NULL, MODEL, "divide lengths by powers of 2 up to N"},
     {"--over", "NAME=FIRST:LAST[:STEP]", FSIM_ARG_TEXT, AT(over), NULL, REGIONS, "a symbol's values: S=1:4096"},
@@ -555,10 +559,11 @@ int main(int argc, char **argv)
     fsim_context c = {
         .arena = arena,
         .diag = fsim_diag_new(arena),
-        .set = {.strategy = NOT_GIVEN, .device = FSIM_DEVICE_NONE, .launch = FSIM_REGIME_STREAM, .time_limit_s = 1},
+        .set = {.strategy = NOT_GIVEN, .device = FSIM_DEVICE_NONE, .launch = FSIM_REGIME_STREAM},
         .hw_folders = {.own = getenv("FUSESIM_HWMODELS"), .shipped = fsim_printf(arena, "%s/hwmodels", data)},
         .workload_folder = fsim_printf(arena, "%s/workloads", data),
         .environment = environment,
+        .began_s = fsim_clock_s(),
         .width = fsim_terminal_columns(environment.columns)};
     const int status = fsim_finish_stdout(&c, run(&c, argc, argv));
     fsim_arena_free(arena);

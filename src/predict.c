@@ -3,10 +3,13 @@
 
 #include "fusion/fuse.h"
 #include "fusion/sets.h"
+#include "plan/price/deadline.h"
 #include "plan/price/price.h"
 #include "plan/price/relaunch.h"
 #include "plan/price/user_rules.h"
 #include "plan/rivals/rivals.h"
+#include "plan/search/budget.h"
+#include "plan/search/lists.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +17,18 @@
 const char *const fsim_l2_words[2] = {"cold", "warm"};
 const char *const fsim_numerics_words[2] = {"fast", "strict"};
 const char *const fsim_recompute_words[2] = {"on", "off"};
+
+void fsim_start_clock(fsim_problem *p, const fsim_options *o)
+{
+    p->until_s = fsim_clock_s() + (o->time_limit_s > 0   ? o->time_limit_s - o->spent_s
+                                   : o->search_steps > 0 ? INFINITY
+                                                         : FSIM_USUAL_CLOCK_S);
+}
+
+static int64_t steps_of(const fsim_options *o)
+{
+    return o->search_steps > 0 ? o->search_steps : o->time_limit_s > 0 ? INT64_MAX : FSIM_USUAL_STEPS;
+}
 
 fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
 {
@@ -32,7 +47,8 @@ fsim_problem fsim_problem_with(const fsim_graph *g, const fsim_hw *hw, const fsi
                           .recompute = !options->no_recompute,
                           .memory_limit = options->memory_limit,
                           .search_memory = options->search_memory,
-                          .time_limit_s = options->time_limit_s,
+                          .search_steps = steps_of(options),
+                          .until_s = INFINITY,
                           .store = store,
                           .interrupted = options->interrupted};
 }
@@ -61,90 +77,6 @@ static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, fsim_arena 
                                                                                  : plan.peak_memory_bytes;
 }
 
-/* Lists of plans: a search that ended early may lack one that a strategy found. */
-
-static int with(fsim_plan *list, int count, const fsim_plan *known, int knowns)
-{
-    for (int i = 0; i < knowns; i++)
-        if (known[i].kernels > 0)
-            list[count++] = known[i];
-    return count;
-}
-
-static int compare_by(const fsim_plan *x, const fsim_plan *y, int64_t limit, bool memory)
-{
-    const bool fits_x = limit == 0 || x->peak_memory_bytes <= limit,
-               fits_y = limit == 0 || y->peak_memory_bytes <= limit;
-    if (fits_x != fits_y)
-        return fits_x ? -1 : 1;
-    if ((memory || !fits_x) && x->peak_memory_bytes != y->peak_memory_bytes)
-        return x->peak_memory_bytes < y->peak_memory_bytes ? -1 : 1;
-    if (!memory && x->objective != y->objective)
-        return x->objective < y->objective ? -1 : 1;
-    return (x->time_s > y->time_s) - (x->time_s < y->time_s);
-}
-
-static bool same_plan(const fsim_graph *g, const fsim_plan *x, const fsim_plan *y, fsim_arena *a)
-{
-    const fsim_mark scratch = fsim_save(a);
-    fsim_difference *d;
-    const bool same = x->kernels == y->kernels && fsim_compare(g, x, y, a, &d) == 0;
-    fsim_rewind(a, scratch);
-    return same;
-}
-
-/* Sorts the plans, removes duplicates, and keeps the best `most`. Returns how many remain. */
-static int best_of(fsim_problem *p, fsim_plan *list, int count, int most)
-{
-    fsim_arena *a = fsim_arena_new();
-    int kept = 0;
-    for (int i = 0; i < count; i++) { /* an insertion in place: the sorted part never overtakes the reading position */
-        const fsim_plan plan = list[i];
-        int at = kept;
-        bool known = false;
-        for (int k = 0; k < kept && !known; k++)
-            known = same_plan(p->graph, &list[k], &plan, a);
-        if (known)
-            continue;
-        for (; at > 0 && compare_by(&plan, &list[at - 1], p->memory_limit, p->objective == FSIM_MINIMISE_MEMORY) < 0;
-             at--)
-            list[at] = list[at - 1];
-        list[at] = plan;
-        kept++;
-    }
-    fsim_arena_free(a);
-    return kept < most ? kept : most;
-}
-
-/* A plan of the lists may be better than the result of a search that its budget ended. */
-static void adopt(fsim_problem *p, const fsim_plan *list, int count, fsim_plan *best)
-{
-    for (int i = 0; i < count; i++)
-        if (compare_by(&list[i], best, p->memory_limit, p->objective == FSIM_MINIMISE_MEMORY) < 0)
-            *best = list[i];
-    best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
-}
-
-static int by_time_then_memory(const void *x, const void *y)
-{
-    const fsim_plan *a = x, *b = y;
-    if (a->time_s != b->time_s)
-        return a->time_s < b->time_s ? -1 : 1;
-    return (a->peak_memory_bytes > b->peak_memory_bytes) - (a->peak_memory_bytes < b->peak_memory_bytes);
-}
-
-/* Keeps the plans that no other beats in both time and memory, fastest first. Returns how many remain. */
-static int front_of(fsim_plan *list, int count)
-{
-    int kept = 0;
-    if (count > 0)
-        qsort(list, (size_t)count, sizeof *list, by_time_then_memory);
-    for (int i = 0; i < count; i++)
-        if (kept == 0 || list[i].peak_memory_bytes < list[kept - 1].peak_memory_bytes)
-            list[kept++] = list[i];
-    return kept;
-}
-
 /* With what eager takes in the dtype for which the GPU has a faster unit. */
 static fsim_arithmetic find_arithmetic(const fsim_prediction *p, fsim_arena *a)
 {
@@ -161,17 +93,64 @@ static fsim_arithmetic find_arithmetic(const fsim_prediction *p, fsim_arena *a)
     return out;
 }
 
-/* The eager plan and the chosen one, launched in every way. */
+/* The eager plan and the chosen one, launched in every way that there is time for. */
 static void launch_otherwise(const fsim_problem *p, fsim_prediction *out)
 {
     static const fsim_regime shown[] = {FSIM_REGIME_EAGER, FSIM_REGIME_STREAM, FSIM_REGIME_GRAPH};
     const fsim_plan *eager = &out->plan[FSIM_STRATEGY_EAGER], *chosen = &out->plan[out->chosen];
     out->launched[FSIM_REGIME_KERNEL] = (fsim_launched){NAN, NAN};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        out->launched[shown[i]] = (fsim_launched){
-            fsim_relaunched_s(p, p->graph, shown[i], fsim_maker_of(FSIM_STRATEGY_EAGER), &eager->partition),
-            fsim_relaunched_s(p, p->graph, shown[i], fsim_maker_in(out, out->chosen), &chosen->partition)};
+        out->launched[shown[i]] =
+            fsim_clock_s() > p->until_s
+                ? (fsim_launched){NAN, NAN}
+                : (fsim_launched){
+                      fsim_relaunched_s(p, p->graph, shown[i], fsim_maker_of(FSIM_STRATEGY_EAGER), &eager->partition),
+                      fsim_relaunched_s(p, p->graph, shown[i], fsim_maker_in(out, out->chosen), &chosen->partition)};
     out->launched[p->regime] = (fsim_launched){eager->time_s, chosen->time_s};
+}
+
+/* Whether a plan of every strategy is to be made, or of the asked ones only. */
+static bool is_planned(int strategy, const fsim_options *o)
+{
+    return strategy != FSIM_STRATEGY_OPTIMAL && (!fsim_strategies[strategy].asked || strategy == (int)o->strategy);
+}
+
+/* The plans of all strategies but optimal. Those that every report compares with, and the one that is asked for, are
+ * made however long that takes; of the others, those that are done in half of the time. Returns how many are in known.
+ * Leaves in p->until_s by when the search must have ended, so that what follows it is done in time too. */
+static int plan_strategies(fsim_problem *p, const fsim_options *o, fsim_arena *a, fsim_prediction *out,
+                           fsim_plan *known)
+{
+    static const double after = 4, most = 0.5; /* what follows takes so many times as long as the plans that are
+                                                    always made, and may take that share of the time */
+    const double begun_s = fsim_clock_s(), until_s = p->until_s, left_s = fmax(0, until_s - begun_s);
+    double always_s = 0;
+    int count = 0;
+    for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
+        const bool always = s == FSIM_STRATEGY_EAGER || s == FSIM_STRATEGY_UNFUSED || s == (int)o->strategy;
+        const double then_s = fsim_clock_s();
+        fsim_problem half = *p;
+        half.until_s = begun_s + left_s / 2;
+        if (!is_planned(s, o))
+            continue;
+        if (always)
+            fsim_baseline(p, (fsim_strategy)s, a, &known[count]);
+        else if (!fsim_baseline_in_time(&half, (fsim_strategy)s, a, &known[count])) {
+            count += known[count].kernels > 0;
+            continue;
+        }
+        out->plan[s] = fsim_plan_launched_by(p, fsim_maker_of((fsim_strategy)s), &known[count], a);
+        count++;
+        always_s += s <= FSIM_STRATEGY_UNFUSED ? fsim_clock_s() - then_s : 0;
+    }
+    p->until_s = until_s - fmin(after * always_s, most * left_s);
+    return count;
+}
+
+/* Several searches share the time that is left: each takes its part of the rest. */
+static fsim_problem next_search(const fsim_problem *p, int *searches)
+{
+    return fsim_with_share(p, 1. / (double)(*searches)--);
 }
 
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
@@ -179,14 +158,11 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     enum { MOST_OF_FRONT = 64 };
     fsim_prediction out = {.graph = g, .hw = hw, .options = *options, .chosen = options->strategy};
     fsim_problem p = fsim_problem_of(g, hw, options, a);
+    fsim_start_clock(&p, options);
+    const double until_s = p.until_s;
     fsim_plan known[FSIM_PLAN_COUNT], *best = &out.plan[FSIM_STRATEGY_OPTIMAL];
-    int count = 0;
-    for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
-        if (s != FSIM_STRATEGY_OPTIMAL && (!fsim_strategies[s].asked || s == (int)options->strategy)) {
-            fsim_baseline(&p, (fsim_strategy)s, a, &known[count]);
-            out.plan[s] = fsim_plan_launched_by(&p, fsim_maker_of((fsim_strategy)s), &known[count], a);
-            count++;
-        }
+    int count = plan_strategies(&p, options, a, &out, known),
+        searches = 1 + (options->top > 0) + options->pareto + (options->memory_limit > 0);
     fsim_refusal why;
     if (options->user_plan && fsim_price(&p, options->user_plan, a, &known[count], &why)) {
         out.chosen = FSIM_STRATEGY_FILE;
@@ -194,20 +170,26 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         count++;
     }
     count = g->fuses + g->separates ? 0 : count; /* the strategies ignore fuse: and separate: */
-    optimum(&p, known, count, a, best, &out.proof);
+    fsim_problem part = next_search(&p, &searches);
+    optimum(&part, known, count, a, best, &out.proof);
     known[count++] = *best;
     if (options->top > 0) {
+        part = next_search(&p, &searches);
         out.top = fsim_new(a, fsim_plan, options->top + count + 1);
         out.tops =
-            best_of(&p, out.top, with(out.top, fsim_top(&p, options->top, a, out.top), known, count), options->top);
+            fsim_best_of(&p, out.top, fsim_add_plans(out.top, fsim_top(&part, options->top, a, out.top), known, count),
+                         options->top);
     }
     if (options->pareto) {
+        part = next_search(&p, &searches);
         out.front = fsim_new(a, fsim_plan, MOST_OF_FRONT + count + 1);
-        out.fronts = front_of(out.front, with(out.front, fsim_pareto(&p, MOST_OF_FRONT, a, out.front), known, count));
+        out.fronts = fsim_front_of(
+            out.front, fsim_add_plans(out.front, fsim_pareto(&part, MOST_OF_FRONT, a, out.front), known, count));
     }
-    adopt(&p, out.top, out.tops, best);
-    adopt(&p, out.front, out.fronts, best);
-    out.least_memory_bytes = least_memory(&p, best, a);
+    fsim_adopt_best(&p, out.top, out.tops, best);
+    fsim_adopt_best(&p, out.front, out.fronts, best);
+    part = next_search(&p, &searches);
+    out.least_memory_bytes = least_memory(&part, best, a);
     const fsim_refusals refused = fsim_refusals_of(&p, &out.plan[out.chosen], a);
     out.refusal = refused.at;
     out.refusals = refused.count;
@@ -215,6 +197,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     out.basis = fsim_basis_of(&p, fsim_maker_in(&out, out.chosen), &out.plan[out.chosen], a);
     out.arithmetic = find_arithmetic(&out, a);
     out.append = fsim_append_of(g, hw, &out.plan[out.chosen]);
+    p.until_s = until_s;
     launch_otherwise(&p, &out);
     out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
     out.interrupted = options->interrupted && *options->interrupted;
@@ -270,6 +253,7 @@ static fsim_plan best_with(const fsim_graph *g, const fsim_hw *hw, const fsim_op
     fsim_graph *kept = fsim_new(a, fsim_graph, 1);
     *kept = changed;
     fsim_problem p = fsim_problem_of(kept, hw, options, a);
+    fsim_start_clock(&p, options);
     fsim_plan plan;
     fsim_proof proof;
     optimum(&p, NULL, 0, a, &plan, &proof);
@@ -346,11 +330,13 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
     if (!e.legal && e.why.rule != FSIM_RULE_USER && count > 2 && fsim_connected(g, pair, 2, arena, &path) &&
         !fsim_convex(g, pair, 2, arena, &path))
         e.why = path; /* primitives between them can't join the kernel, so it would depend on them and they on it */
-    const fsim_prediction now = fsim_predict(g, hw, options, arena);
+    fsim_options half = *options; /* there are two searches */
+    half.time_limit_s = options->time_limit_s / 2;
+    const fsim_prediction now = fsim_predict(g, hw, &half, arena);
     const fsim_plan *best = &now.plan[FSIM_STRATEGY_OPTIMAL];
     e.together = fsim_shares_kernel(best, a, b);
-    const fsim_plan forced = e.together ? *best : best_with(g, hw, options, set, true, arena);
-    const fsim_plan apart = e.together ? best_with(g, hw, options, set, false, arena) : *best;
+    const fsim_plan forced = e.together ? *best : best_with(g, hw, &half, set, true, arena);
+    const fsim_plan apart = e.together ? best_with(g, hw, &half, set, false, arena) : *best;
     e.best_s = best->time_s;
     e.best_bytes = best->dram_read_bytes + best->dram_write_bytes;
     e.forced_found = forced.kernels > 0 && fsim_shares_kernel(&forced, a, b);

@@ -28,7 +28,9 @@ typedef struct {
     bool warm, strict, no_recompute;
     int64_t memory_limit;  /* most bytes that a plan may need; 0: no limit */
     int64_t search_memory; /* most bytes that the search may take; 0: the default */
-    double time_limit_s;
+    int64_t search_steps;  /* of work, that each search may take; 0: not given */
+    double time_limit_s;   /* for the whole prediction; 0: not given. Without both, plan/search/budget.h says how far */
+    double spent_s;        /* of time_limit_s, before the prediction begins: reading the workload */
     volatile const int *interrupted; /* becomes non-zero to end the search with the best plan so far; NULL: never */
     const fsim_partition
         *user_plan;             /* the user's own plan, which is the one to report; NULL: report that of `strategy` */
@@ -86,11 +88,14 @@ static inline fsim_maker fsim_maker_in(const fsim_prediction *p, fsim_strategy s
     return s == FSIM_STRATEGY_FILE ? p->options.user_plan_maker : fsim_maker_of(s);
 }
 
-/* The problem that the searches solve, for these options. In a. */
+/* The problem that the searches solve, for these options, without a time limit. In a. */
 fsim_problem fsim_problem_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a);
 /* The same, with an empty store (plan/price/price.h) that outlives it. */
 fsim_problem fsim_problem_with(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options,
                                struct fsim_store *store);
+
+/* The time limit of the options begins now. */
+void fsim_start_clock(fsim_problem *p, const fsim_options *options);
 
 /* Can g be planned on hw? False after an error in d: nothing to run, a primitive whose kernel fits no SM, a fuse:
  * that is no legal kernel. */

@@ -20,7 +20,7 @@ unset FUSESIM_HWMODELS
 export NO_COLOR=1 LC_ALL=C COLUMNS=80
 
 # What differs between runs or versions and is no result of the model.
-stable() { sed -E 's/"search_s":[[:space:]]*[0-9.eE+-]+/"search_s": 0/g; s/"fusesim":[[:space:]]*"[^"]*"/"fusesim": ""/g'; }
+stable() { sed -E 's/"(search_s|search_steps)":[[:space:]]*[0-9.eE+-]+/"\1": 0/g; s/"fusesim":[[:space:]]*"[^"]*"/"fusesim": ""/g'; }
 
 # The command of the case, its path in place, as the array `command`.
 read_command() {

@@ -33,18 +33,19 @@ static bool read_options(fsim_call *c, const fsim_plan_options *o, fsim_options 
                       index_of(c, "l2", o->l2, fsim_l2_words, 2),
                       index_of(c, "numerics", o->numerics, fsim_numerics_words, 2),
                       index_of(c, "recompute", o->recompute, fsim_recompute_words, 2)};
-    if (!(o->time_limit_s >= 0) || o->memory_limit_bytes < 0 || o->search_memory_bytes < 0)
+    if (!(o->time_limit_s >= 0) || o->memory_limit_bytes < 0 || o->search_memory_bytes < 0 || o->search_steps < 0)
         fsim_failure(c->diag, FSIM_BAD_ARGUMENT, argument,
-                     "time_limit_s, memory_limit_bytes and search_memory_bytes cannot be negative");
+                     "time_limit_s, memory_limit_bytes, search_memory_bytes and search_steps cannot be negative");
     *out = (fsim_options){.strategy = (fsim_strategy)of[0],
                           .objective = (fsim_objective)of[1],
                           .regime = (fsim_regime)of[2],
                           .warm = of[3] == 1,
                           .strict = of[4] == 1,
                           .no_recompute = of[5] == 1,
-                          .time_limit_s = o->time_limit_s > 0 ? o->time_limit_s : 1,
+                          .time_limit_s = o->time_limit_s,
                           .memory_limit = o->memory_limit_bytes,
                           .search_memory = o->search_memory_bytes,
+                          .search_steps = o->search_steps,
                           .interrupted = o->stop};
     return fsim_errors(c->diag) == 0;
 }

@@ -29,7 +29,7 @@ typedef struct {
     int strategy, objective, launch, l2, numerics, recompute, target, color,
         device; /* index into the option's choices; device: an fsim_device_kind */
     double time_limit_s, budget_s;
-    int64_t limit, jobs, top, memory_limit, search_memory, compile_jobs, folds, threads, samples,
+    int64_t limit, jobs, top, memory_limit, search_memory, search_steps, compile_jobs, folds, threads, samples,
         scale; /* 0: not used */
     bool no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet, verbose, help,
         version;
@@ -57,6 +57,7 @@ typedef struct fsim_context {
     fsim_output *file[FSIM_FILE_FORMATS]; /* open files; NULL: format not requested, or on stdout */
     fsim_output *own;                     /* an open file that only this command writes: -o, --measured; or NULL */
     fsim_environment environment;
+    double began_s;   /* when the program began, by fsim_clock_s */
     int width;        /* of reports, in columns; 0: no limit, as in a pipe */
     int stdout_errno; /* why the results could not be written to stdout; 0: they could, or it is not known */
 } fsim_context;

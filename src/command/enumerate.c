@@ -24,6 +24,8 @@ int fsim_run_enumerate(fsim_context *c)
     if (status)
         return status;
     fsim_problem p = fsim_problem_of(in.graph, in.hw[0], &in.how, c->arena);
+    if (in.how.time_limit_s > 0)
+        fsim_start_clock(&p, &in.how);
     partition_stream s = {c->file[FSIM_AS_JSON] ? fsim_stream(c->file[FSIM_AS_JSON]) : stdout, in.graph,
                           in.how.interrupted};
     bool truncated = false;

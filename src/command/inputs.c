@@ -145,6 +145,7 @@ static fsim_options model_options(const fsim_context *c)
                           .warm = s->l2 == 1,
                           .strict = s->numerics == 1,
                           .no_recompute = s->recompute == 1,
+                          .search_steps = s->search_steps,
                           .time_limit_s = s->time_limit_s,
                           .interrupted = &interrupted,
                           .typed = typed_inputs(c)};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan: the best plan on each GPU, in every format. */
 #include "command/command.h"
+#include "plan/price/deadline.h"
 #include "plan/search/budget.h"
 
 #include <string.h>
@@ -40,6 +41,7 @@ static void plan_on(void *to, int i, int worker)
     const gpu_plans *w = to;
     const fsim_context *c = &w->each[i];
     fsim_options how = w->in->how;
+    how.spent_s = i == 0 ? fsim_clock_s() - c->began_s : 0; /* the first has also waited for the workload */
     how.typed.hw = fsim_shell_word(c->arena, c->set.hw.at[i]);
     w->out[i] = fsim_predict(w->in->graph, w->in->hw[i], &how, c->arena);
     fsim_find_smaller(c, &w->out[i]);

@@ -41,12 +41,14 @@ void fsim_find_smaller(const fsim_context *c, fsim_prediction *p)
     if (at == g->symbols || fsim_is_stdout(c->args.at[0]) || p->options.user_plan || fsim_plan_fits(p, p->chosen))
         return;
     const fsim_symbol *batch = &g->symbol[at];
+    fsim_options how = p->options;
+    how.time_limit_s /= 100; /* the answer is late already; a hasty plan says enough of the memory */
     for (int64_t value = batch->value / 2; value > 0; value /= 2) {
         const fsim_mark scratch = fsim_save(c->arena);
         const fsim_graph *less = read_with(c, batch->name, value);
         if (!less)
             return;
-        const fsim_prediction now = fsim_predict(less, p->hw, &p->options, c->arena);
+        const fsim_prediction now = fsim_predict(less, p->hw, &how, c->arena);
         const fsim_memory_use use = fsim_memory_of(less, &now.plan[now.chosen], c->arena);
         const bool fits = fsim_fits(p->hw, &use);
         fsim_rewind(c->arena, scratch);

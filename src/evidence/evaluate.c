@@ -316,8 +316,7 @@ void fsim_bench_refuse(const fsim_bench *b, int i, fsim_arena *a, fsim_diag *d)
 /* The row's plan with fusesim's own kernels, for p's graph and GPU; p becomes the problem that it solves. In a. */
 static void plan_row(const fsim_measured *row, fsim_problem *p, fsim_arena *a, fsim_plan *out)
 {
-    const fsim_options options = {
-        .strategy = row->strategy, .regime = row->launch, .warm = is_warm(row), .time_limit_s = 1};
+    const fsim_options options = {.strategy = row->strategy, .regime = row->launch, .warm = is_warm(row)};
     fsim_proof proof;
     *p = fsim_problem_with(p->graph, p->hw, &options, p->store);
     if (row->strategy == FSIM_STRATEGY_OPTIMAL)

@@ -434,6 +434,8 @@ static void put_plan(writer *w, cJSON *to, const fsim_prediction *p)
     put_count(w, o, "groups_considered", p->proof.groups_considered);
     put_count(w, o, "states", p->proof.states);
     put_number(w, o, "search_s", p->proof.search_s);
+    put_count(w, o, "search_steps", p->proof.steps);
+    put_bool(w, o, "stopped_by_steps", p->proof.end == FSIM_SEARCH_STOPPED_BY_STEPS);
     put_bool(w, o, "stopped_by_clock", p->proof.end == FSIM_SEARCH_STOPPED_BY_CLOCK);
     put_bool(w, o, "stopped_by_memory", p->proof.end == FSIM_SEARCH_STOPPED_BY_MEMORY);
     put_bool(w, o, "interrupted", p->interrupted);

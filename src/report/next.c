@@ -98,7 +98,8 @@ static void other_dtype(steps *s)
 static void graph_launches(steps *s)
 {
     const fsim_regime regime = s->p->options.regime;
-    if (!s->p->hw->host && (regime == FSIM_REGIME_STREAM || regime == FSIM_REGIME_EAGER))
+    if (!s->p->hw->host && !isnan(s->p->launched[FSIM_REGIME_GRAPH].chosen_s) &&
+        (regime == FSIM_REGIME_STREAM || regime == FSIM_REGIME_EAGER))
         add(s, (fsim_step){.what = "kernels recorded in a CUDA or HIP graph",
                            .saves_s = s->p->plan[s->p->chosen].time_s - s->p->launched[FSIM_REGIME_GRAPH].chosen_s,
                            .command = command(s, (change){.launch = "graph"})});
@@ -123,6 +124,14 @@ static void write_in_place(steps *s)
                        .saves_s = x->saves_s});
 }
 
+/* Ten times the limit that the user gave, or that ends a search which is given none. */
+static const char *longer(steps *s)
+{
+    const fsim_options *o = &s->p->options;
+    return o->search_steps > 0 ? fsim_printf(s->a, "--search-steps %lld", (long long)o->search_steps * 10)
+                               : fsim_printf(s->a, "--time-limit %g", o->time_limit_s > 0 ? 10 * o->time_limit_s : 10);
+}
+
 /* The best plan instead of the one shown, or what a search that ended early may have missed. */
 static void better_plan(steps *s)
 {
@@ -141,8 +150,7 @@ static void better_plan(steps *s)
         add(s, (fsim_step){.what = "a longer search",
                            .saves_s = v.gap * now,
                            .at_most = true,
-                           .command = command(s, (change){.more = fsim_printf(s->a, "--time-limit %g",
-                                                                              10 * p->options.time_limit_s)})});
+                           .command = command(s, (change){.more = longer(s)})});
 }
 
 /* Rules that a kernel of the user's own, or a change of the workload, need not keep. */

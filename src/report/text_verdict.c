@@ -56,8 +56,11 @@ const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emph
 const char *fsim_text_how_sure(const fsim_text_page *r)
 {
     const fsim_verdict v = fsim_verdict_of(r->p);
-    static const char *const ends[] = {"", " (stopped by the clock)",
-                                       " (the search's memory is used up: --search-memory)"};
+    static const char *const ends[] = {
+        [FSIM_SEARCH_NOT_STOPPED] = "",
+        [FSIM_SEARCH_STOPPED_BY_STEPS] = "",
+        [FSIM_SEARCH_STOPPED_BY_CLOCK] = " (stopped by the clock: another run may end elsewhere)",
+        [FSIM_SEARCH_STOPPED_BY_MEMORY] = " (the search's memory is used up: --search-memory)"};
     const char *end = r->p->interrupted ? " (interrupted)" : ends[r->p->proof.end];
     const char *of = r->p->options.objective == FSIM_MINIMISE_MEMORY ? " of peak memory" : "";
     const double over = fsim_over_optimum(r->p, r->p->chosen);
@@ -111,7 +114,7 @@ static void fuse_everything(const fsim_text_page *r)
 {
     static const fsim_strategy bases[] = {FSIM_STRATEGY_EAGER, FSIM_STRATEGY_UNFUSED};
     const fsim_prediction *p = r->p;
-    const double maximal_s = p->plan[FSIM_STRATEGY_MAXIMAL].time_s;
+    const double maximal_s = p->plan[FSIM_STRATEGY_MAXIMAL].time_s; /* 0 where there was no time for it */
     for (int i = 0; i < 2 && p->chosen != FSIM_STRATEGY_MAXIMAL; i++) {
         const double base_s = p->plan[bases[i]].time_s;
         if (!(maximal_s > base_s * (1 + same)))

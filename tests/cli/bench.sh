@@ -40,7 +40,7 @@ runs losses.sh '^\| stacks/resnet, layers=1 \| 38 \| [0-9]+ \| [0-9.]+ ms \| pro
 runs depth.sh '^resnet +1 +38 .* proven$' '^resnet +2 +63 ' '^resnet +a100-sxm4-40gb +1 to 2 .* (met|missed)$' '^2 of 2 proven, largest gap 0 %' -- \
     env FAMILIES=resnet COUNTS='1 2' RUNS=1 "$bench/depth.sh" a100-sxm4-40gb
 runs growth.sh '^chain +10 ' '^rows +30 ' '^transformer +38 ' '^recurrence +30 ' '^chain +[0-9.-]+ +1.2 +[0-9.-]+ +[0-9.-]+ +- +-$' '^resnet +38 ' -- \
-    env SIZES='10 30' FAMILIES='chain rows transformer recurrence resnet' FIT_FROM=10 MEMORY=0 OPTIONS='--time-limit 0.01' "$bench/growth.sh" growth
+    env SIZES='10 30' FAMILIES='chain rows transformer recurrence resnet' FIT_FROM=10 MEMORY=0 OPTIONS='--search-steps 30000' "$bench/growth.sh" growth
 grep -q '^10 ' growth/growth.dat || { echo "FAILED: growth.dat: $(cat growth/growth.dat)"; fail=1; }
 ! command -v gnuplot >/dev/null || [ -s growth/growth.png ] || { echo 'FAILED: no growth.png'; fail=1; }
 runs growth.sh '^fork-join +30 +takes more than 0.001 s' 'nothing to draw' -- env SIZES='30 100' FAMILIES='chain fork-join' LIMIT=0.001 MEMORY=0 "$bench/growth.sh" none

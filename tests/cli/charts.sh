@@ -11,7 +11,7 @@ gnuplot -e 'set terminal pngcairo; set terminal pdfcairo' 2>/dev/null || { echo 
 fail=0
 complain() { echo "$1"; fail=1; }
 workload=$SOURCE_DIR/workloads/bert_layer.yaml
-chart() { "$FUSESIM" "$workload" --time-limit 0.2 --chart "$@" >out 2>err; }
+chart() { "$FUSESIM" "$workload" --search-steps 600000 --chart "$@" >out 2>err; }
 # starts FILE TEXT
 starts() { [ "$(head -c ${#2} "$1" | tr -d '\0')" = "$2" ] || complain "$1 does not start with '$2'"; }
 no_leftovers() { [ -z "$(find . -name "$1*")" ] || complain "left behind: $(find . -name "$1*")"; }

@@ -24,17 +24,17 @@ same() {
 
 for workload in mlp seeds/two_consumers seeds/attn_out_residual_ln seeds/allreduce_overlap seeds/broadcast_recompute resnet50_block; do
     same $workload --hw a100-sxm4-40gb
-    same $workload --hw t4 --time-limit 0.001 --verbose
+    same $workload --hw t4 --search-steps 3000 --verbose
 done
 for workload in bert_layer gpt2_layer bert_12_layers; do
-    same $workload --hw h100-sxm5-80gb --time-limit 0.001
+    same $workload --hw h100-sxm5-80gb --search-steps 3000
     grep -q '"proven":[[:space:]]*false' json.1 || echo "$workload was proven within 2000 steps"
 done
 same seeds/two_consumers --hw t4 --top 5 --objective memory
-same seeds/attn_out_residual_ln --hw t4 --objective pareto --time-limit 0.01
+same seeds/attn_out_residual_ln --hw t4 --objective pareto --search-steps 30000
 # Several GPUs, whose plans are made beside each other; more threads than GPUs; no option at all.
 for jobs in 1 2 7 ''; do
-    "$FUSESIM" bert_layer --hw t4,h100-sxm5-80gb,l4 --time-limit 0.01 --gate speedup=1 --gate l4:kernels=1 ${jobs:+--jobs $jobs} --json json.$jobs --junit junit.$jobs \
+    "$FUSESIM" bert_layer --hw t4,h100-sxm5-80gb,l4 --search-steps 30000 --gate speedup=1 --gate l4:kernels=1 ${jobs:+--jobs $jobs} --json json.$jobs --junit junit.$jobs \
         --markdown md.$jobs >out.$jobs 2>err.$jobs
     [ $? = 1 ] || complain "several GPUs, --jobs $jobs: $(cat err.$jobs)"
     for file in out err json junit md; do cmp -s $file.1 $file.$jobs || complain "several GPUs: $file differs with --jobs $jobs"; done

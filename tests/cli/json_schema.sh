@@ -19,27 +19,27 @@ plans=0
 for workload in "$SOURCE_DIR"/workloads/seeds/*.yaml "$SOURCE_DIR"/workloads/bert_layer.yaml; do
     name=$(basename "$workload" .yaml)
     for hw in a100-sxm4-40gb t4; do
-        make "$name.$hw.plan.json" "$workload" --hw $hw --time-limit 0.2 --json -
+        make "$name.$hw.plan.json" "$workload" --hw $hw --search-steps 600000 --json -
         plans=$((plans + 1))
     done
 done
 [ $plans -gt 2 ] || { echo "no workloads"; exit 1; }
 
 bert=$SOURCE_DIR/workloads/bert_layer.yaml
-make several.plan.json "$bert" --hw a100-sxm4-40gb,t4,h100-sxm5-80gb --time-limit 0.2 --json -
-make bytes.plan.json "$bert" --hw t4 --objective bytes --time-limit 0.2 --json -
+make several.plan.json "$bert" --hw a100-sxm4-40gb,t4,h100-sxm5-80gb --search-steps 600000 --json -
+make bytes.plan.json "$bert" --hw t4 --objective bytes --search-steps 600000 --json -
 norm=$SOURCE_DIR/workloads/seeds/attn_out_residual_ln.yaml
-make memory.plan.json "$norm" --hw t4 --objective memory --time-limit 0.2 --json -
-make limit.plan.json "$norm" --hw t4 --memory-limit 1GiB --time-limit 0.2 --json -
-make pareto.plan.json "$norm" --hw t4 --objective pareto --time-limit 0.2 --json -
-make top.plan.json "$norm" --hw t4 --top 7 --time-limit 0.2 --json -
-make compile.plan.json "$bert" --hw t4 --compile-cost --time-limit 0.2 --json -
-make jobs.plan.json "$bert" --hw t4,a100-sxm4-40gb --compile-cost --compile-jobs 4 --time-limit 0.2 --json -
-make gates.plan.json "$norm" --hw t4,l4 --gate time=1s --gate eager:gap=100% --gate t4:kernels=99 --time-limit 0.2 --json -
-make given.plan.json "$norm" --hw t4 --plan top.plan.json --strategy optimal --time-limit 0.2 --json -
-make warm.plan.json "$bert" --hw t4 --l2 warm --launch graph --numerics strict --recompute off --time-limit 0.2 --json -
+make memory.plan.json "$norm" --hw t4 --objective memory --search-steps 600000 --json -
+make limit.plan.json "$norm" --hw t4 --memory-limit 1GiB --search-steps 600000 --json -
+make pareto.plan.json "$norm" --hw t4 --objective pareto --search-steps 600000 --json -
+make top.plan.json "$norm" --hw t4 --top 7 --search-steps 600000 --json -
+make compile.plan.json "$bert" --hw t4 --compile-cost --search-steps 600000 --json -
+make jobs.plan.json "$bert" --hw t4,a100-sxm4-40gb --compile-cost --compile-jobs 4 --search-steps 600000 --json -
+make gates.plan.json "$norm" --hw t4,l4 --gate time=1s --gate eager:gap=100% --gate t4:kernels=99 --search-steps 600000 --json -
+make given.plan.json "$norm" --hw t4 --plan top.plan.json --strategy optimal --search-steps 600000 --json -
+make warm.plan.json "$bert" --hw t4 --l2 warm --launch graph --numerics strict --recompute off --search-steps 600000 --json -
 for strategy in eager unfused greedy inductor pattern maximal xla; do
-    make $strategy.plan.json "$bert" --hw a100-sxm4-40gb --strategy $strategy --time-limit 0.2 --json -
+    make $strategy.plan.json "$bert" --hw a100-sxm4-40gb --strategy $strategy --search-steps 600000 --json -
 done
 # Two rolls are one kernel, and a rule about these two keeps them out of the product's.
 cat >rolled.yaml <<'END'

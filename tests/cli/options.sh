@@ -50,7 +50,7 @@ cmp -s out wanted || complain '-- ends the options'
 ok --help
 has '^usage: fusesim'
 for command in plan enumerate explain regions validate import calibrate codegen hw workloads ops; do "$FUSESIM" $command --help; done >helps || complain 'help of commands'
-for option in hw set hw-set strategy plan objective memory-limit search-memory top compile-cost compile-jobs launch l2 numerics recompute time-limit limit scale-shapes measurements workload-root match by gate no-exclude target jobs dump json markdown trace \
+for option in hw set hw-set strategy plan objective memory-limit search-memory search-steps top compile-cost compile-jobs launch l2 numerics recompute time-limit limit scale-shapes measurements workload-root match by gate no-exclude target jobs dump json markdown trace \
     dot junit chart quiet verbose color help version; do
     grep -Eq "^  --$option " helps || complain "no --$option in the help of any command"
 done
@@ -101,7 +101,7 @@ for form in ' ' =; do
     with --recompute on "$SOURCE_DIR/workloads/seeds/two_consumers.yaml" --hw "$toy"
     with --recompute off enumerate "$SOURCE_DIR/workloads/seeds/two_consumers.yaml" --hw "$toy"
     hasnt '"recomputed": \[[^]]*\["'
-    with --time-limit 0.5 "$chain" --hw "$toy"
+    with --search-steps 1500000 "$chain" --hw "$toy"
     with --jobs 2 "$chain" --hw "$toy"
     with --set M=1024 "$chain" --hw "$toy" --set N=8 --json -
     has '"M":\s*1024'
@@ -125,7 +125,7 @@ one_line() {
     has "$1"
 }
 one_line "^chain4 on toy: optimal [0-9.]+ [mu]s [+]-[0-9]+%, 1 kernel, [0-9.]+x eager, proven$" "$chain" --hw "$toy"
-one_line '^bert_layer on t4: optimal .*, does not fit: [0-9.]+ GiB of 16 GiB$' bert_layer --hw t4 --set B=8192 --time-limit 0.02
+one_line '^bert_layer on t4: optimal .*, does not fit: [0-9.]+ GiB of 16 GiB$' bert_layer --hw t4 --set B=8192 --search-steps 60000
 one_line "^'a' and 'y' may share a kernel" explain "$chain" --hw "$toy" a y
 one_line "^mlp on toy: [0-9]+ best plans? along M" regions mlp --hw "$toy" --over M=64:128
 one_line '^.*model_pairs.csv: [0-9]+ rows, mean error ' validate --measurements "$SOURCE_DIR/validate/measured/model_pairs.csv"
@@ -154,7 +154,7 @@ hasnt 'fast compile or fast run'
 ok "$chain" --hw t4 --json -
 is '"compile" in p' False
 for columns in 80 120; do
-    COLUMNS=$columns "$FUSESIM" "$SOURCE_DIR/workloads/bert_layer.yaml" --hw t4 --compile-cost --time-limit 0.2 >out 2>err || complain "--compile-cost in $columns columns"
+    COLUMNS=$columns "$FUSESIM" "$SOURCE_DIR/workloads/bert_layer.yaml" --hw t4 --compile-cost --search-steps 600000 >out 2>err || complain "--compile-cost in $columns columns"
     has '^fast compile or fast run'
     has '^  eager +[0-9]+ +0 +- +'
     has 'is the best for up to .* from then'
@@ -167,8 +167,8 @@ ok "$chain" --hw t4 --compile-cost --markdown -
 has '^Fast compile or fast run:'
 ok "$chain" --hw t4,l4 --compile-cost
 has '^fast compile or fast run, on l4'
-ok "$SOURCE_DIR/workloads/bert_layer.yaml" --hw t4 --compile-cost --time-limit 0.2 --json one.json
-ok "$SOURCE_DIR/workloads/bert_layer.yaml" --hw t4 --compile-cost --compile-jobs 3 --time-limit 0.2 --json three.json
+ok "$SOURCE_DIR/workloads/bert_layer.yaml" --hw t4 --compile-cost --search-steps 600000 --json one.json
+ok "$SOURCE_DIR/workloads/bert_layer.yaml" --hw t4 --compile-cost --compile-jobs 3 --search-steps 600000 --json three.json
 "$python" - <<'EOF' || complain 'three processes compile no faster'
 import json
 one, three = (json.load(open(name + ".json"))["plans"][0]["compile"]["strategies"] for name in ("one", "three"))
@@ -306,8 +306,8 @@ fi
 
 # Widths: no line is longer than the terminal.
 for width in 80 120; do
-    for arguments in "$mlp --hw $toy" "$mlp --hw a100-sxm4-80gb,h100-sxm5-80gb,l4" "bert_layer --hw h100-sxm5-80gb --time-limit 0.02" \
-        "bert_layer --hw h100-sxm5-80gb --time-limit 0.02 --top 5 --memory-limit 1GiB" "bert_layer --hw t4 --time-limit 0.02 --strategy unfused --objective pareto" \
+    for arguments in "$mlp --hw $toy" "$mlp --hw a100-sxm4-80gb,h100-sxm5-80gb,l4" "bert_layer --hw h100-sxm5-80gb --search-steps 60000" \
+        "bert_layer --hw h100-sxm5-80gb --search-steps 60000 --top 5 --memory-limit 1GiB" "bert_layer --hw t4 --search-steps 60000 --strategy unfused --objective pareto" \
         "seeds/attention_standard --hw a100-sxm4-80gb --verbose" "explain $chain --hw $toy a y" "hw list" "hw show l4" ops; do
         # shellcheck disable=SC2086
         COLUMNS=$width "$FUSESIM" $arguments >out 2>err || complain "COLUMNS=$width $arguments"
@@ -353,7 +353,7 @@ def time_s(p): return next(s['time_s'] for s in p['strategies'] if s['name'] == 
 
 met = set()
 for line in ('llama_block --hw t4 --set dtype=bf16', 'llama_block --hw h100-sxm5-80gb --set S=1 --set B=2 --launch eager', 'seeds/chain4 --hw t4 --strategy eager',
-             'bert_layer --hw l4 --numerics strict --time-limit 0.02', 'bert_layer --hw t4 --set B=8192 --time-limit 0.02', 'seeds/chain4 --hw t4'):
+             'bert_layer --hw l4 --numerics strict --search-steps 60000', 'bert_layer --hw t4 --set B=8192 --search-steps 60000', 'seeds/chain4 --hw t4'):
     now = plan(line.split())
     steps = now['plan']['next']
     assert bool(steps) == (line != 'seeds/chain4 --hw t4'), (line, steps)

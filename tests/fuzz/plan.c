@@ -15,7 +15,7 @@ static const char workload[] = "tensors: {x: {shape: [64, 64], dtype: f32}, w: {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const fsim_options how = {
-        .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.001};
+        .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 3000};
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
     char *text = fsim_strndup(a, (const char *)data, size);

@@ -16,7 +16,7 @@ static const char workload[] =
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const fsim_options how = {
-        .strategy = FSIM_STRATEGY_EAGER, .regime = FSIM_REGIME_KERNEL, .time_limit_s = 0.001};
+        .strategy = FSIM_STRATEGY_EAGER, .regime = FSIM_REGIME_KERNEL, .search_steps = 3000};
     static const fsim_import_as as = {"t4", "fuzz", "", FSIM_STRATEGY_EAGER};
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = fsim_strndup(a, (const char *)data, size);
     const fsim_graph *g = fsim_graph_parse(a, d, "fuzz.yaml", text, size, NULL);
     const fsim_hw *hw = fsim_hw_parse(a, d, "tiny.yaml", hw_text, strlen(hw_text));
-    const fsim_options o = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.001};
+    const fsim_options o = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 3000};
     if (g && hw && g->nodes > 0 && g->nodes < 200)
         fsim_predict(g, hw, &o, a);
     fsim_arena_free(a);

@@ -58,7 +58,7 @@ int main(void)
     fsim_arena *a = fsim_arena_new();
     const fsim_graph *graph = read_graph(a, workload_path);
     const fsim_hw *hw = fsim_hw_read(a, fsim_diag_new(a), hw_path);
-    const fsim_options how = {.strategy = FSIM_STRATEGY_XLA, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.05};
+    const fsim_options how = {.strategy = FSIM_STRATEGY_XLA, .regime = FSIM_REGIME_STREAM, .search_steps = 150000};
     if (!graph || !hw) {
         fprintf(stderr, "the workload or the GPU can't be read\n");
         return EXIT_FAILURE;

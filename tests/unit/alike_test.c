@@ -182,7 +182,8 @@ static void sets_are_as_if_alone(fsim_arena *a, const fsim_graph *g, const char 
 {
     const fsim_hw_wanted how = {.folders.shipped = FUSESIM_SOURCE_DIR "/hwmodels"};
     const fsim_hw *hw = fsim_hw_load(a, fsim_diag_new(a), gpu, &how);
-    const fsim_options options = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1};
+    const fsim_options options = {
+        .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 3000000};
     fsim_problem p = fsim_problem_of(g, hw, &options, a);
     fsim_arena *scratch = fsim_arena_new();
     int shared = 0;

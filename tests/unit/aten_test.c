@@ -23,7 +23,8 @@ typedef struct {
     fsim_plan own, plan; /* eager, as ours and as ATen's kernels */
 } fixture;
 
-static const fsim_options cold = {.strategy = FSIM_STRATEGY_EAGER, .regime = FSIM_REGIME_KERNEL, .time_limit_s = 0.05};
+static const fsim_options cold = {
+    .strategy = FSIM_STRATEGY_EAGER, .regime = FSIM_REGIME_KERNEL, .search_steps = 150000};
 
 static fixture plan_with(const char *hw, const char *tensors, const char *operators, const fsim_options *options)
 {

@@ -44,7 +44,7 @@ static double seconds(const char *hw_name, fsim_maker maker, shape s)
     const fsim_hw *hw = fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, hw_name));
     assert_true(g && hw);
     const fsim_options options = {
-        .strategy = FSIM_STRATEGY_EAGER, .regime = FSIM_REGIME_GRAPH, .warm = true, .time_limit_s = 1};
+        .strategy = FSIM_STRATEGY_EAGER, .regime = FSIM_REGIME_GRAPH, .warm = true, .search_steps = 3000000};
     fsim_problem p = fsim_problem_of(g, hw, &options, a);
     fsim_plan plan;
     fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &plan);

@@ -26,7 +26,7 @@ typedef struct {
     fsim_prediction *p;
 } fixture;
 
-static const fsim_options usual = {.strategy = FSIM_STRATEGY_XLA, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.05};
+static const fsim_options usual = {.strategy = FSIM_STRATEGY_XLA, .regime = FSIM_REGIME_STREAM, .search_steps = 150000};
 
 static fixture load(const char *text)
 {

@@ -17,7 +17,7 @@
 #include <string.h>
 
 static const fsim_options usual = {
-    .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.1};
+    .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 300000};
 
 static const fsim_graph *graph_of(fsim_arena *a, const char *workload)
 {

@@ -230,7 +230,7 @@ static void intervals_hold_what_they_are_around(void **state)
                      *text = fsim_read_file(a, path, &bytes, &why);
     const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, NULL);
     fsim_hw *hw = gpu(a, "h100-sxm5-80gb");
-    const fsim_options options = {.time_limit_s = 0.1};
+    const fsim_options options = {.search_steps = 300000};
     fsim_problem p = fsim_problem_of(g, hw, &options, a);
     fsim_plan own, eager, inductor;
     fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &own);
@@ -265,7 +265,7 @@ static const char three_streams[] =
 /* Three streaming kernels, as ATen runs them on an H100. */
 static fsim_plan three_kernels(const fsim_software *s, fsim_arena *a)
 {
-    const fsim_options options = {.time_limit_s = 1};
+    const fsim_options options = {.search_steps = 3000000};
     fsim_problem p = fsim_problem_of(s->graph, s->hw, &options, a);
     fsim_plan own;
     fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &own);

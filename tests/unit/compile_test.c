@@ -22,7 +22,8 @@ typedef struct {
     fsim_compile cost[FSIM_PLAN_COUNT];
 } bench;
 
-static const fsim_options usual = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1};
+static const fsim_options usual = {
+    .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 3000000};
 
 static bench plan(const char *text, int jobs)
 {

@@ -28,7 +28,8 @@ typedef struct {
     fsim_problem p;
 } golden;
 
-static const fsim_options usual = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 5};
+static const fsim_options usual = {
+    .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 15000000};
 
 static golden load(const char *name, const char *hw, const fsim_options *o, const fsim_binding *set, int sets)
 {

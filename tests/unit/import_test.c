@@ -448,7 +448,7 @@ static imported import_file(const char *trace, const char *workload, fsim_strate
     const fsim_graph *g = fsim_graph_parse(m.a, d, yaml, text, bytes, NULL);
     const fsim_hw *hw = fsim_hw_read(m.a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
     assert_true(g && hw);
-    const fsim_options how = {.strategy = strategy, .regime = FSIM_REGIME_KERNEL, .time_limit_s = 0.1};
+    const fsim_options how = {.strategy = strategy, .regime = FSIM_REGIME_KERNEL, .search_steps = 300000};
     fsim_problem problem = fsim_problem_of(g, hw, &how, m.a);
     fsim_plan *plan = fsim_new(m.a, fsim_plan, 1);
     fsim_baseline(&problem, strategy, m.a, plan);

@@ -187,7 +187,7 @@ static void random_graphs(void **state_)
         const fsim_graph *g = fsim_graph_parse(a, quiet, "random.yaml", text, strlen(text), NULL);
         const fsim_options options = {.strategy = FSIM_STRATEGY_OPTIMAL,
                                       .regime = FSIM_REGIME_STREAM,
-                                      .time_limit_s = 0.02}; /* any plan will do */
+                                      .search_steps = 60000}; /* any plan will do */
         if (!g)
             fsim_diag_print(quiet, stderr, false);
         assert_non_null(g);
@@ -242,7 +242,8 @@ static void inputs_that_overflow_are_made_smaller(void **state_)
                                          "op: mul, in: x, out: z, scalar: 4}\n  - {op: exp, in: z, out: a}\n  - {op: "
                                          "exp, in: a, out: b}\n  - {op: exp, in: b, out: y",
                                          a);
-    const fsim_options options = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.2};
+    const fsim_options options = {
+        .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 600000};
     fsim_trial t = fsim_trial_of(g, hw, &options, strategy, 2, a);
     assert_true(fsim_trial_check(&t, r, &(fsim_trial_source){.most_s = 10}, &fault));
     assert_int_equal(t.plans, 2);

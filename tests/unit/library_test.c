@@ -432,7 +432,7 @@ static fsim_status whole_run(void)
     fsim_plans *p = NULL;
     const char *json = NULL;
     fsim_kernel_summary k = {.size = sizeof k};
-    const fsim_plan_options brief = {.size = sizeof brief, .time_limit_s = 0.01};
+    const fsim_plan_options brief = {.size = sizeof brief, .search_steps = 30000};
     fsim_status status = fsim_session_open(&here, &s);
     status = status ? status : fsim_workload_load(s, "mlp", NULL, 0, &w);
     status = status ? status : fsim_hardware_load(s, "t4", NULL, 0, &h);

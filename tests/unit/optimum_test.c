@@ -117,11 +117,11 @@ static bool take(void *to, const fsim_plan *plan)
  * a bound of each part, which may never exceed the least plan. */
 static void check_parted(const fsim_problem *p, fsim_sum least, fsim_arena *a)
 {
-    fsim_search_end end;
+    fsim_spent spent;
     int node[32];
     fsim_problem fresh = *p;
     fresh.store = fsim_store_new(a);
-    const fsim_budget budget = fsim_budget_of(&fresh, &end);
+    const fsim_budget budget = fsim_budget_of(&fresh, &spent);
     for (int n = 0; n < p->graph->nodes; n++)
         node[n] = n;
     const fsim_frontier *f = fsim_frontier_of(&fresh, node, p->graph->nodes, FSIM_PARTED, &budget, a);
@@ -134,14 +134,14 @@ static void check_parted(const fsim_problem *p, fsim_sum least, fsim_arena *a)
  * followed its bound should be that plan's cost. */
 static bool as_if_large(fsim_problem *p, fsim_sum least, fsim_arena *a)
 {
-    fsim_search_end end;
+    fsim_spent spent;
     int node[32];
     fsim_sum bound;
     fsim_plan plan;
     fsim_refusal why;
     fsim_problem fresh = *p;
     fresh.store = fsim_store_new(a);
-    const fsim_budget budget = fsim_budget_of(&fresh, &end);
+    const fsim_budget budget = fsim_budget_of(&fresh, &spent);
     for (int n = 0; n < p->graph->nodes; n++)
         node[n] = n;
     fsim_frontier *f = fsim_frontier_of(&fresh, node, p->graph->nodes, FSIM_BEST_ONLY, &budget, a);
@@ -181,7 +181,7 @@ static void optimum_is_the_least_of_all(void **unused)
         assert_non_null(g);
         fsim_options o = {.strategy = FSIM_STRATEGY_OPTIMAL,
                           .regime = (fsim_regime)(turn % 4),
-                          .time_limit_s = 20,
+                          .search_steps = 60000000,
                           .no_recompute = !recompute,
                           .warm = turn % 5 == 1,
                           .strict = turn % 11 == 3,
@@ -196,7 +196,7 @@ static void optimum_is_the_least_of_all(void **unused)
         fsim_problem short_of_time = p, fresh = p;
         fresh.store = fsim_store_new(a); /* nothing learnt from the enumeration */
         short_of_time.store = fsim_store_new(a);
-        short_of_time.time_limit_s = turn % 3 ? 0.001 : 1e-5;
+        short_of_time.search_steps = turn % 3 ? 3000 : 30;
         fsim_optimal(&fresh, NULL, 0, a, &best, &proof);
         fsim_optimal(&short_of_time, NULL, 0, a, &early, &hasty);
         const double unit = o.objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
@@ -339,7 +339,7 @@ static void once_missed(void **unused)
             const fsim_graph *g = fsim_graph_parse(a, d, "missed.yaml", text[i], strlen(text[i]), NULL);
             assert_true(hw && g);
             const fsim_options o = {.regime = (fsim_regime)(turn / 6 % FSIM_REGIME_COUNT),
-                                    .time_limit_s = 20,
+                                    .search_steps = 60000000,
                                     .warm = turn / 24 % 2,
                                     .strict = turn / 48};
             fsim_problem p = fsim_problem_of(g, hw, &o, a);
@@ -427,8 +427,10 @@ static void order_lowers_the_peak(void **unused)
     fsim_diag *d = fsim_diag_new(a);
     const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
     const fsim_graph *g = fsim_graph_parse(a, d, "branches.yaml", text, strlen(text), NULL);
-    const fsim_options o = {
-        .regime = FSIM_REGIME_STREAM, .time_limit_s = 20, .no_recompute = true, .objective = FSIM_MINIMISE_MEMORY};
+    const fsim_options o = {.regime = FSIM_REGIME_STREAM,
+                            .search_steps = 60000000,
+                            .no_recompute = true,
+                            .objective = FSIM_MINIMISE_MEMORY};
     const fsim_prediction p = fsim_predict(g, hw, &o, a);
     const int64_t large = 4 << 20, sums = 2 * 4096;
     assert_int_equal(p.plan[FSIM_STRATEGY_OPTIMAL].peak_memory_bytes, 2 * large + large + sums);

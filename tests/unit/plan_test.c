@@ -29,7 +29,7 @@ typedef struct {
 static bench open_bench(const char *workload, const char *hw)
 {
     bench b = {.a = fsim_arena_new(),
-               .how = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.1}};
+               .how = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 300000}};
     fsim_diag *d = fsim_diag_new(b.a);
     size_t bytes;
     const char *why, *path = fsim_printf(b.a, "%s/workloads/%s.yaml", FUSESIM_SOURCE_DIR, workload);

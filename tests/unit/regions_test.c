@@ -23,7 +23,7 @@ typedef struct {
 static bench open_bench(const char *text, const char *symbol, const char *hw)
 {
     bench b = {.a = fsim_arena_new(),
-               .how = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1}};
+               .how = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 3000000}};
     b.workload = (fsim_parametric){.path = "test.yaml", .text = text, .bytes = strlen(text), .symbol = symbol};
     b.hw = fsim_hw_read(b.a, fsim_diag_new(b.a), fsim_printf(b.a, "%s/%s.yaml", FUSESIM_SOURCE_DIR, hw));
     assert_non_null(b.hw);

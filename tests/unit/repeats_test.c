@@ -75,7 +75,7 @@ static fsim_prediction planned(fsim_arena *a, const fsim_graph *g, fsim_strategy
 {
     const fsim_hw_wanted how = {.folders.shipped = FUSESIM_SOURCE_DIR "/hwmodels"};
     const fsim_hw *hw = fsim_hw_load(a, fsim_diag_new(a), "h100-sxm5-80gb", &how);
-    const fsim_options usual = {.strategy = s, .regime = FSIM_REGIME_STREAM, .time_limit_s = 0.2};
+    const fsim_options usual = {.strategy = s, .regime = FSIM_REGIME_STREAM, .search_steps = 600000};
     assert_non_null(hw);
     return fsim_predict(g, hw, &usual, a);
 }

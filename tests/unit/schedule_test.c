@@ -243,8 +243,7 @@ static void check_text(fsim_arena *a, const char *path, char *text, size_t bytes
     const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, NULL);
     assert_non_null(g);
     /* hardly any search: what counts is how kernels are laid out, not which plan is best */
-    const fsim_options options = {
-        .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1e-6};
+    const fsim_options options = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 3};
     const fsim_prediction p = fsim_predict(g, hw, &options, a);
     seen known = {0};
     for (int s = 0; s < FSIM_PLAN_COUNT; s++) {

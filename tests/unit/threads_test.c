@@ -234,7 +234,8 @@ static int generate(const fsim_hw *hw, int i)
     if (!g)
         fsim_diag_print(d, stderr, false);
     assert_non_null(g);
-    const fsim_options options = {.strategy = FSIM_STRATEGY_MAXIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1};
+    const fsim_options options = {
+        .strategy = FSIM_STRATEGY_MAXIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 3000000};
     const fsim_prediction predicted = fsim_predict(g, hw, &options, arena);
     const fsim_plan *plan = &predicted.plan[FSIM_STRATEGY_MAXIMAL];
     for (int k = 0; k < plan->kernels && cases[i].passes; k++)

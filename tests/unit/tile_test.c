@@ -349,7 +349,8 @@ static subject subject_of(const tile_case *c, fsim_arena *a)
     assert_non_null(s.g);
     const char *path = FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml";
     fsim_hw *hw = fsim_hw_read(a, d, path);
-    const fsim_options options = {.strategy = FSIM_STRATEGY_MAXIMAL, .regime = FSIM_REGIME_STREAM, .time_limit_s = 1};
+    const fsim_options options = {
+        .strategy = FSIM_STRATEGY_MAXIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 3000000};
     fsim_prediction p = fsim_predict(s.g, hw, &options, a);
     fsim_plan *plan = &p.plan[FSIM_STRATEGY_MAXIMAL];
     for (int k = 0; k < plan->kernels && c->m; k++) {

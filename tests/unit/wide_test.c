@@ -171,12 +171,12 @@ static fixture load(const char *gpu, fsim_arena *a, const char *text)
     return f;
 }
 
-static fsim_sum bound_after(const fsim_problem *p, double time_limit_s, fsim_arena *a, fsim_plan *best, bool *proven)
+static fsim_sum bound_after(const fsim_problem *p, int64_t search_steps, fsim_arena *a, fsim_plan *best, bool *proven)
 {
     fsim_problem fresh = *p;
     fsim_proof proof;
     fresh.store = fsim_store_new(a);
-    fresh.time_limit_s = time_limit_s;
+    fresh.search_steps = search_steps;
     fsim_optimal(&fresh, NULL, 0, a, best, &proof);
     *proven = proof.proven;
     const double unit = p->objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
@@ -187,11 +187,11 @@ static fsim_sum bound_after(const fsim_problem *p, double time_limit_s, fsim_are
  * plan. */
 static void check_parted(const fsim_problem *p, fsim_sum least, fsim_arena *a)
 {
-    fsim_search_end end;
+    fsim_spent spent;
     fsim_problem fresh = *p;
     fresh.store = fsim_store_new(a);
-    fresh.time_limit_s = 20;
-    const fsim_budget budget = fsim_budget_of(&fresh, &end);
+    fresh.search_steps = 60000000;
+    const fsim_budget budget = fsim_budget_of(&fresh, &spent);
     int *node = fsim_new(a, int, p->graph->nodes + 1);
     for (int n = 0; n < p->graph->nodes; n++)
         node[n] = n;
@@ -218,14 +218,14 @@ static void small_ones_are_least_of_all(void **unused)
         bool truncated, sure, early;
         fsim_plan best, hasty;
         fsim_enumerate(&p, 0, take, &least, &truncated);
-        const fsim_sum bound = bound_after(&p, 20, a, &best, &sure);
+        const fsim_sum bound = bound_after(&p, 60000000, a, &best, &sure);
         if (best.objective != least || bound > least)
             fprintf(stderr, "turn %d: optimal %lld, bound %lld, least %lld\n%s", turn, (long long)best.objective,
                     (long long)bound, (long long)least, text);
         assert_int_equal(best.objective, least);
         assert_true(bound <= least);
-        for (double limit_s = 1e-6; limit_s < 0.1; limit_s *= 10)
-            assert_true(bound_after(&p, limit_s, a, &hasty, &early) <= least);
+        for (int64_t steps = 3; steps < 300000; steps *= 10)
+            assert_true(bound_after(&p, steps, a, &hasty, &early) <= least);
         check_parted(&p, least, a);
         proven += sure;
         fsim_arena_free(a);
@@ -252,7 +252,7 @@ static void large_ones_are_proven(void **unused)
         const fsim_problem p = fsim_problem_of(f.g, f.hw, &o, a);
         fsim_plan best;
         bool sure;
-        const fsim_sum bound = bound_after(&p, 1, a, &best, &sure);
+        const fsim_sum bound = bound_after(&p, 3000000, a, &best, &sure);
         const double gap = sure ? 0 : 1 - (double)bound / (double)best.objective;
         if (gap > turn[i].most)
             fprintf(stderr, "graph %zu: %lld, at least %lld\n", i, (long long)best.objective, (long long)bound);

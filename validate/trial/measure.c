@@ -421,7 +421,7 @@ static void say_failed(fsim_trial *t, const loaded *x)
 /* Prices the plans again for the memory bandwidth that was measured while they ran. */
 static void follow_memory(fsim_device *d, fsim_trial *t, double dram_bytes_per_s)
 {
-    const fsim_options options = {.regime = FSIM_REGIME_STREAM, .time_limit_s = 1};
+    const fsim_options options = {.regime = FSIM_REGIME_STREAM};
     fsim_hw *hw = fsim_new(d->a, fsim_hw, 1);
     *hw = *t->hw;
     hw->q[FSIM_HW_DRAM_BANDWIDTH].achieved = dram_bytes_per_s;

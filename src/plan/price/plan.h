@@ -19,9 +19,10 @@ typedef struct {
     fsim_regime regime;
     fsim_objective objective;
     bool warm, recompute;
-    int64_t memory_limit; /* bytes; 0: none */
-    bool lean;            /* launch kernels in the order with the lowest peak memory */
-    double time_limit_s;
+    int64_t memory_limit;            /* bytes; 0: none */
+    bool lean;                       /* launch kernels in the order with the lowest peak memory */
+    int64_t search_steps;            /* steps of fsim_work that each search may take; INT64_MAX: any number */
+    double until_s;                  /* by when all must have ended, by fsim_clock_s; INFINITY: any time */
     int64_t search_memory;           /* bytes that the search may take; 0: the default (plan/search/budget.h) */
     struct fsim_store *store;        /* cache of priced sets, store.c */
     volatile const int *interrupted; /* set by a signal handler: end the search with the best plan so far */
@@ -51,14 +52,20 @@ typedef struct {
     fsim_partition partition;
 } fsim_plan;
 
-/* What ended a search before its steps were used up, or before it had a proof. */
-typedef enum { FSIM_SEARCH_NOT_STOPPED, FSIM_SEARCH_STOPPED_BY_CLOCK, FSIM_SEARCH_STOPPED_BY_MEMORY } fsim_search_end;
+/* What ended a search before it had a proof. Only steps end it at the same place in every run. */
+typedef enum {
+    FSIM_SEARCH_NOT_STOPPED,
+    FSIM_SEARCH_STOPPED_BY_STEPS,
+    FSIM_SEARCH_STOPPED_BY_CLOCK,
+    FSIM_SEARCH_STOPPED_BY_MEMORY
+} fsim_search_end;
 
 typedef struct {
     bool proven;
     double lower_bound;                /* of the objective: seconds or bytes */
     int64_t groups_considered, states; /* sets tried as kernels; states of the dynamic programming */
-    double search_s; /* the steps of the search at their usual rate: equal on all machines and in all runs */
+    int64_t steps;                     /* of work that the search took */
+    double search_s;                   /* these steps at their usual rate */
     fsim_search_end end;
 } fsim_proof;
 

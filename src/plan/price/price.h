@@ -15,8 +15,8 @@ struct fsim_store *fsim_store_beside(const fsim_problem *p, fsim_arena *a);
 void fsim_store_clear(struct fsim_store *s);
 /* The same for the same graph, where it holds more than `most` candidates, for searches that visit too many to keep. */
 void fsim_store_trim(fsim_problem *p, int most);
-/* Work done so far, in steps of about half a microsecond. Time limits count these steps and so do not depend on the
- * machine. */
+/* Work done so far, in steps of about a third of a microsecond. --search-steps counts them, so that a search ends at
+ * the same place on every machine. */
 int64_t fsim_work(const fsim_problem *p);
 /* Adds so many steps to fsim_work. */
 void fsim_add_work(fsim_problem *p, int64_t steps);

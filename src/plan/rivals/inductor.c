@@ -19,6 +19,7 @@
 #include "plan/rivals/constants.h"
 #include "plan/rivals/rivals.h"
 
+#include "plan/price/deadline.h"
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"
 #include "vendor/triton.h"
@@ -483,7 +484,7 @@ static bool fuse_once(scheduler *s)
     const pair *found = find_pairs(s, a, &pairs);
     for (int i = 0; i < s->c->parts; i++)
         now[i] = i;
-    for (int i = 0; i < pairs; i++) {
+    for (int i = 0; i < pairs && !fsim_late(s->c->p); i++) {
         int x = found[i].x, y = found[i].y;
         while (now[x] != x)
             x = now[x] = now[now[x]];
@@ -520,7 +521,7 @@ fsim_partition fsim_inductor_partition(fsim_problem *p, fsim_arena *a, const cha
     for (int n = 0; n < g->nodes; n++)
         if (w.addmm[n] >= 0)
             fsim_join(c, (const int[2]){fsim_home(c, w.addmm[n]), fsim_home(c, n)}, 2);
-    for (int x = 0; x < c->parts; x++) {
+    for (int x = 0; x < c->parts && !fsim_late(p); x++) {
         s.buffers[x] = 1;
         s.first[x] = s.last[x] = x;
         s.kernel[x] = c->part[x].count ? fsim_joined_kernel(c, &x, 1, -1) : NULL;
@@ -533,7 +534,7 @@ fsim_partition fsim_inductor_partition(fsim_problem *p, fsim_arena *a, const cha
                            (n->op == FSIM_OP_CONCAT && n->args > MOST_CONCAT);
         }
     }
-    for (int round = 0; round < ROUNDS && fuse_once(&s); round++)
+    for (int round = 0; round < ROUNDS && !fsim_late(p) && fuse_once(&s); round++)
         ;
     return fsim_partition_of(c, a, rule);
 }

@@ -25,6 +25,8 @@
  * Not modelled: rules that change numbers or layouts (constant folding, quantisation, NCHWc), rules whose kernel
  * fusesim can't generate, and Myelin. */
 #include "plan/rivals/rivals.h"
+
+#include "plan/price/deadline.h"
 #include "vendor/library.h"
 
 #include <string.h>
@@ -434,7 +436,7 @@ fsim_partition fsim_pattern_partition(fsim_problem *p, fsim_arena *a, const char
     m->touched = fsim_new(c->a, bool, c->parts + 1);
     for (int x = 0; x < c->parts; x++)
         m->label[x] = (int)c->p->graph->node[c->part[x].node[0]].op;
-    for (int r = 0; r < RULES; r++) {
+    for (int r = 0; r < RULES && !fsim_late(p); r++) {
         const size_t length = strcspn(rules[r].pattern, "-");
         fsim_op op;
         if (fsim_op_parse(fsim_strndup(c->a, rules[r].pattern, length), &op) && fsim_ops[op].class == FSIM_COMPOSITE) {
@@ -442,7 +444,7 @@ fsim_partition fsim_pattern_partition(fsim_problem *p, fsim_arena *a, const char
             continue;
         }
         read_pattern(m, rules[r].pattern);
-        while (apply(m, r))
+        while (!fsim_late(p) && apply(m, r))
             ;
     }
     return fsim_partition_of(c, a, rule);

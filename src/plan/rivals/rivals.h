@@ -19,6 +19,9 @@ typedef fsim_partition fsim_partitioner(fsim_problem *p, fsim_arena *a, const ch
 /* The plan of any strategy except optimal, with kernels as fusesim would launch them; fsim_plan_launched_by gives
  * the prices of the framework's own kernels. In a. */
 void fsim_baseline(fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out);
+/* The same until p's time is up. False where that was before the strategy was done; *out is then a plan on the way, or
+ * has no kernels. */
+bool fsim_baseline_in_time(fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out);
 
 /* Name of the i-th rule of `pattern`, in the order of application, and the engine that has it; NULL beyond the last.
  * Names need not be unique. */

@@ -12,6 +12,8 @@
  * buffers. */
 #include "plan/rivals/constants.h"
 #include "plan/rivals/rivals.h"
+
+#include "plan/price/deadline.h"
 #include "plan/search/merge.h"
 #include "vendor/library.h"
 
@@ -183,7 +185,7 @@ fsim_partition fsim_xla_partition(fsim_problem *p, fsim_arena *a, const char ***
     fold_transposes(c);
     add_epilogues(c);
     fsim_fuse_by_priority(c, &b);
-    for (int t = g->tensors; t-- > 0;) { /* siblings, then producers; from the results upwards */
+    for (int t = g->tensors; t-- > 0 && !fsim_late(p);) { /* siblings, then producers; from the results upwards */
         const fsim_tensor *from = &g->tensor[t];
         if (from->elems == 1 || from->readers > FSIM_MOST_READERS)
             continue;

@@ -3,6 +3,7 @@
  * limit. */
 #include "plan/search/search.h"
 
+#include "plan/price/deadline.h"
 #include "plan/search/frontier.h"
 #include <math.h>
 #include <string.h>
@@ -140,11 +141,12 @@ int fsim_top(fsim_problem *p, int count, fsim_arena *a, fsim_plan *out)
 {
     fsim_arena *scratch = fsim_arena_new();
     list w = {.p = p, .a = a, .plan = fsim_new(scratch, fsim_plan, count + 2), .most = count, .limit = FSIM_SUM_MOST};
-    fsim_search_end end;
-    const fsim_budget budget = fsim_budget_of(p, &end);
+    fsim_spent spent;
     fsim_plan best;
     fsim_proof proof;
-    fsim_optimal(p, NULL, 0, scratch, &best, &proof);
+    fsim_problem half = fsim_with_share(p, 0.5);
+    const fsim_budget budget = fsim_budget_of(p, &spent);
+    fsim_optimal(&half, NULL, 0, scratch, &best, &proof);
     if (best.kernels > 0)
         offer(&w, &best.partition);
     fsim_frontier *f =
@@ -158,8 +160,8 @@ int fsim_top(fsim_problem *p, int count, fsim_arena *a, fsim_plan *out)
 /* Offers every partition that no other beats in both relaxed time and memory. True where none was left out. */
 static bool offer_front(list *w, fsim_arena *scratch)
 {
-    fsim_search_end end;
-    const fsim_budget budget = fsim_budget_of(w->p, &end);
+    fsim_spent spent;
+    const fsim_budget budget = fsim_budget_of(w->p, &spent);
     fsim_problem by_time = *w->p;
     by_time.objective = FSIM_MINIMISE_TIME;
     w->fixed = fixed_bytes(w->p->graph);
@@ -173,13 +175,13 @@ static bool offer_front(list *w, fsim_arena *scratch)
 int fsim_pareto(fsim_problem *p, int most, fsim_arena *a, fsim_plan *out)
 {
     fsim_arena *scratch = fsim_arena_new();
-    fsim_problem lean = *p;
-    lean.lean = true;
+    fsim_problem lean = *p, half = fsim_with_share(p, 0.5);
+    lean.lean = half.lean = true;
     list w = {.p = &lean, .a = a, .plan = fsim_new(scratch, fsim_plan, most + 2), .most = most, .front = true};
     fsim_plan best;
     fsim_proof proof;
-    lean.objective = FSIM_MINIMISE_TIME;
-    fsim_optimal(&lean, NULL, 0, scratch, &best, &proof);
+    lean.objective = half.objective = FSIM_MINIMISE_TIME;
+    fsim_optimal(&half, NULL, 0, scratch, &best, &proof);
     if (best.kernels > 0)
         offer(&w, &best.partition);
     offer_front(&w, scratch);
@@ -193,13 +195,14 @@ void fsim_best_in_memory(fsim_problem *p, const fsim_plan *known, int count, fsi
 {
     fsim_arena *scratch = fsim_arena_new();
     const bool memory = p->objective == FSIM_MINIMISE_MEMORY;
-    fsim_problem lean = *p, free = *p;
+    fsim_problem lean = *p, free = fsim_with_share(p, 1. / 3);
     lean.lean = true;
     free.memory_limit = 0;
     free.objective = memory ? FSIM_MINIMISE_TIME : p->objective;
     list w = {.p = &lean, .a = a, .plan = fsim_new(scratch, fsim_plan, 3), .most = 1};
     fsim_optimal(&free, NULL, 0, scratch, out, proof);
     if (!memory && out->kernels > 0 && fits(p, out)) { /* the limit excludes nothing */
+        free.until_s = p->until_s;
         fsim_optimal(&free, known, count, a, out, proof);
         fsim_arena_free(scratch);
         return;

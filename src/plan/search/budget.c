@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/search/budget.h"
 
+#include "plan/price/deadline.h"
 #include "plan/price/price.h"
 #include <math.h>
-#include <time.h>
 #include <unistd.h>
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static const double steps_per_second = 3e6; /* of fsim_work, on a 2020 server core */
-static const double least_clock_s =
-    30; /* a busy machine, or a build for a debugger, must not end a short search: only its steps may */
+enum {
+    CHECKED_EVERY = 256,  /* steps: the clock is asked about every 0.1 ms */
+    HASTE = 10,           /* a search is broken off at so many times its steps, */
+    LEAST_STEPS = 1000000 /* and not before so many */
+};
+static const double before_haste = 0.7; /* of the time; the rest is for a hasty end */
+static const double last_memory = 1.25; /* of the memory: the same */
 
 /* Enough for every search that ends within a minute. */
 static const double usual_most_bytes = 2.0 * (1 << 30);
@@ -40,21 +37,56 @@ int fsim_searches_in_memory(int64_t search_memory)
     return (int)fmin(1e6, fmax(1, floor(room / each)));
 }
 
-fsim_budget fsim_budget_of(const fsim_problem *p, fsim_search_end *end)
+static int64_t sum_of(int64_t x, int64_t y) { return x > INT64_MAX - y ? INT64_MAX : x + y; }
+
+fsim_budget fsim_budget_of(const fsim_problem *p, fsim_spent *spent)
 {
-    const size_t memory = p->search_memory > 0 ? (size_t)p->search_memory : usual_memory(), held = fsim_arena_held();
-    *end = FSIM_SEARCH_NOT_STOPPED;
-    return (fsim_budget){fsim_work(p) + (int64_t)fmin(p->time_limit_s * steps_per_second, 1e15),
-                         now() + fmax(least_clock_s, 10 * p->time_limit_s),
-                         memory < SIZE_MAX - held ? held + memory : SIZE_MAX, end};
+    const double memory = p->search_memory > 0 ? (double)p->search_memory : (double)usual_memory(),
+                 held = (double)fsim_arena_held();
+    const int64_t now = fsim_work(p), last = p->search_steps < INT64_MAX / HASTE ? HASTE * p->search_steps : INT64_MAX;
+    *spent = (fsim_spent){.checked = now - CHECKED_EVERY};
+    return (fsim_budget){.steps = sum_of(now, p->search_steps),
+                         .most_steps = sum_of(now, last > LEAST_STEPS ? last : LEAST_STEPS),
+                         .hasten_s = fsim_with_share(p, before_haste).until_s,
+                         .until_s = p->until_s,
+                         .most_bytes = (size_t)fmin(held + memory, 1e18),
+                         .last_bytes = (size_t)fmin(held + last_memory * memory, 1e18),
+                         .spent = spent};
 }
 
-double fsim_seconds_of(int64_t steps) { return (double)steps / steps_per_second; }
-
-void fsim_check_budget(const fsim_budget *b)
+fsim_budget fsim_budget_share(const fsim_budget *b, const fsim_problem *p, int shares, fsim_spent *spent)
 {
-    if (fsim_arena_held() > b->most_bytes)
-        *b->end = FSIM_SEARCH_STOPPED_BY_MEMORY;
-    else if (now() > b->deadline_s)
-        *b->end = FSIM_SEARCH_STOPPED_BY_CLOCK;
+    const double now_s = fsim_clock_s(), left_s = b->hasten_s - now_s;
+    const int64_t left = b->steps - fsim_work(p);
+    fsim_budget out = *b;
+    *spent = *b->spent;
+    out.spent = spent;
+    out.steps = left > 0 ? fsim_work(p) + left / shares : b->steps;
+    out.hasten_s = left_s > 0 ? now_s + left_s / shares : b->hasten_s;
+    return out;
+}
+
+double fsim_seconds_of(int64_t steps) { return (double)steps / (double)FSIM_USUAL_STEPS; }
+
+static void check(const fsim_budget *b, const fsim_problem *p)
+{
+    const size_t held = fsim_arena_held();
+    const double now_s = fsim_clock_s();
+    const bool stopped = p->interrupted && *p->interrupted;
+    b->spent->checked = fsim_work(p);
+    if (b->spent->end == FSIM_SEARCH_NOT_STOPPED)
+        b->spent->end = held > b->most_bytes      ? FSIM_SEARCH_STOPPED_BY_MEMORY
+                        : now_s > b->hasten_s     ? FSIM_SEARCH_STOPPED_BY_CLOCK
+                        : fsim_work(p) > b->steps ? FSIM_SEARCH_STOPPED_BY_STEPS
+                                                  : FSIM_SEARCH_NOT_STOPPED;
+    b->spent->over =
+        b->spent->over || stopped || held > b->last_bytes || now_s > b->until_s || fsim_work(p) > b->most_steps;
+}
+
+bool fsim_within(const fsim_budget *b, const fsim_problem *p)
+{
+    if (fsim_work(p) - b->spent->checked >= CHECKED_EVERY ||
+        (fsim_work(p) > b->steps && b->spent->end == FSIM_SEARCH_NOT_STOPPED))
+        check(b, p);
+    return b->spent->end == FSIM_SEARCH_NOT_STOPPED && !b->spent->over;
 }

@@ -1,27 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* budget.h: how far a search may go: in steps of work, so that it ends at the same place everywhere; by the clock where
- * a machine is far slower than that; and by memory. */
+/* budget.h: how far a search may go: in steps of work, which end it at the same place everywhere; by the clock; and by
+ * memory. A search whose budget is used up hastens to a plan, and breaks off where even that takes too long. */
 #ifndef FUSESIM_PLAN_SEARCH_BUDGET_H
 #define FUSESIM_PLAN_SEARCH_BUDGET_H
 
 #include "plan/price/plan.h"
 
+/* What has become of a budget. */
 typedef struct {
-    int64_t steps;     /* fsim_work may go so far */
-    double deadline_s; /* monotonic clock; the one thing that may differ between runs */
-    size_t most_bytes; /* that this thread's arenas may hold */
-    fsim_search_end *end;
+    fsim_search_end end; /* what used it up */
+    bool over;           /* break off */
+    int64_t checked;     /* fsim_work when the clock was last asked */
+} fsim_spent;
+
+typedef struct {
+    int64_t steps, most_steps;     /* fsim_work may go so far; breaking off from most_steps on */
+    double hasten_s, until_s;      /* the same by fsim_clock_s: the one thing that may differ between runs */
+    size_t most_bytes, last_bytes; /* and in bytes that this thread's arenas may hold */
+    fsim_spent *spent;
 } fsim_budget;
 
-/* What p->time_limit_s allows from now on: so many steps, and ten times as long by the clock, half a minute at least;
- * and p->search_memory, by default 2 GiB and at most a quarter of the machine. *end becomes what ended the search. */
-fsim_budget fsim_budget_of(const fsim_problem *p, fsim_search_end *end);
+/* The one place of the defaults: a search without --time-limit and --search-steps. A busy machine, or a build for a
+ * debugger, must not end a short search, so the clock is far off. */
+#define FSIM_USUAL_STEPS   INT64_C(3000000) /* about a second on a 2020 server core */
+#define FSIM_USUAL_CLOCK_S 30.0
+
+/* What p->search_steps and p->until_s allow from now on, and p->search_memory, by default 2 GiB and at most a quarter
+ * of the machine. *spent is reset. */
+fsim_budget fsim_budget_of(const fsim_problem *p, fsim_spent *spent);
+/* One of so many equal shares of what b has left, which may be used up while b is not. *spent is reset. */
+fsim_budget fsim_budget_share(const fsim_budget *b, const fsim_problem *p, int shares, fsim_spent *spent);
+/* Is there budget left for p's search? Asks the clock now and then, by fsim_work. */
+bool fsim_within(const fsim_budget *b, const fsim_problem *p);
 /* How many searches at once, of which each may take `search_memory` (0: the default), take at most half of the
  * machine's memory together; at least 1. */
 int fsim_searches_in_memory(int64_t search_memory);
 /* How long so many steps usually take. */
 double fsim_seconds_of(int64_t steps);
-/* Sets *b->end where b's clock or memory has run out. */
-void fsim_check_budget(const fsim_budget *b);
 
 #endif

@@ -2,6 +2,7 @@
 /* enumerate.c: visits every legal partition once, as it is found. Groups are chosen in launch order. That order is a
  * function of the partition (plan/price/price.h), so a sequence that is in launch order belongs to exactly one
  * partition, and every partition has one. Memory does not grow with the number of partitions. */
+#include "plan/price/deadline.h"
 #include "plan/search/search.h"
 #include "plan/search/space.h"
 
@@ -85,6 +86,10 @@ static bool choose(void *to, fsim_mask s)
     const fsim_space *w = &x->space;
     const int depth = x->depth;
     const fsim_mask done = x->done[depth];
+    if (fsim_late(w->p)) {
+        x->truncated = true;
+        return false;
+    }
     if (!in_order(x, s))
         return true;
     x->group[depth] = s;

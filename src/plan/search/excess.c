@@ -43,11 +43,10 @@ static fsim_sum excess_within(fsim_frontier *f, int j, fsim_sum limit, const fsi
 static void find_excess(fsim_frontier *f, int j, fsim_sum most, const fsim_budget *budget, fsim_sum *raise)
 {
     const fsim_sum ahead = j + 1 < f->borders ? f->excess[j + 1] : 0, finest = most / 1000 + 1;
-    fsim_budget own = *budget;
+    fsim_spent spent;
     fsim_sum limit, least, known = ahead, more = *raise + 1;
     bool in_time = true;
-    const int64_t left = budget->steps - fsim_work(f->p);
-    own.steps = fsim_work(f->p) + left / SHARES;
+    const fsim_budget own = fsim_budget_share(budget, f->p, SHARES, &spent);
     do {
         limit = least_of(ahead + more, most);
         least = excess_within(f, j, limit, &own, &in_time);

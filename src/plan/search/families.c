@@ -179,8 +179,8 @@ static void grow(builder *b, growth x)
     bool final;
     if (l->watched && b->tried > WIDE)
         l->wide = true;
-    if (l->wide || ++b->tried > l->most || (b->tried > TRIED_IN_HASTE && fsim_work(l->p) > l->steps) ||
-        (l->p->interrupted && *l->p->interrupted)) {
+    if (l->wide || ++b->tried > l->most || (!fsim_within(l->budget, l->p) && b->tried > TRIED_IN_HASTE) ||
+        l->budget->spent->over) {
         b->f->complete = false;
         return;
     }
@@ -218,7 +218,7 @@ static void grow(builder *b, growth x)
         if (!fsim_bits_meet(&more, &x.barred) && !holds_apart(b, larger.set, more))
             grow(b, larger);
         fsim_bit_set(&x.barred, u);
-        if (!b->f->complete && (b->tried > l->most || fsim_work(l->p) > l->steps))
+        if (!b->f->complete && (b->tried > l->most || !fsim_within(l->budget, l->p)))
             return;
     }
 }

@@ -14,13 +14,9 @@ enum {
 /* Time for so many more small steps? */
 bool fsim_proceed(fsim_frontier *f, const fsim_budget *b, int small)
 {
-    const int64_t before = f->ticks >> 13;
     f->ticks += small;
     fsim_add_work(f->p, (f->ticks >> 3) - ((f->ticks - small) >> 3));
-    if (f->ticks >> 13 != before)
-        fsim_check_budget(b);
-    return fsim_work(f->p) <= b->steps && *b->end == FSIM_SEARCH_NOT_STOPPED &&
-           !(f->p->interrupted && *f->p->interrupted);
+    return fsim_within(b, f->p);
 }
 
 /* Per place: is it computed at all its points in every plan? That is so where its result must be stored, or where
@@ -177,6 +173,14 @@ static void thin_out(fsim_frontier *f, int size)
     }
 }
 
+/* No state from this size on is continued: whatever plans there are below them enters the bound. */
+static void break_off(fsim_frontier *f, int size)
+{
+    for (; size < f->l.count; size++)
+        for (int i = f->by_size[size]; i; i = f->state[i - 1].sibling)
+            fsim_cut_off(f, &f->state[i - 1]);
+}
+
 static fsim_sum cost_to_go(fsim_frontier *f, int at);
 
 /* A lower bound, in relaxed costs, of the rest of every plan from this state. For a state that was not expanded: the
@@ -280,7 +284,7 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
         .p = p, .a = a, .budget = *budget, .every_clone = every_clone, .lean = lean, .last = -1, .lost = FSIM_NEVER};
     fsim_places_of(p, node, count, (fsim_set_limits){MOST_TRIED, how == FSIM_UNLESS_WIDE, how == FSIM_PARTED}, a,
                    &f->l);
-    f->l.steps = budget->steps;
+    f->l.budget = &f->budget;
     f->by_size = fsim_new(a, int, count + 1);
     f->front_by_size = fsim_new(a, int, count + 1);
     find_floor(f);
@@ -300,9 +304,15 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
     f->forward = true;
     for (int size = 0; size < count && !f->l.wide; size++) {
         f->haste = f->haste || !fsim_proceed(f, &f->budget, 0);
+        if (fsim_is_over(f)) {
+            break_off(f, size);
+            break;
+        }
         if (f->haste)
             thin_out(f, size);
         for (int i = f->by_size[size]; i; i = f->state[i - 1].sibling) {
+            if (fsim_is_over(f))
+                break;
             if (!every_clone && !lean && fsim_needless(f, i - 1))
                 continue;
             fsim_expand(f, i - 1);
@@ -312,7 +322,7 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
         }
     }
     f->forward = false;
-    for (int size = count; size-- > 0 && !f->l.wide;)
+    for (int size = count; size-- > 0 && !f->l.wide && !fsim_is_over(f);)
         for (int i = f->by_size[size]; i; i = f->state[i - 1].sibling)
             if (f->state[i - 1].expanded)
                 cost_to_go(f, i - 1);

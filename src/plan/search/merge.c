@@ -2,6 +2,7 @@
 #include "plan/search/merge.h"
 
 #include "fusion/chain.h"
+#include "plan/price/deadline.h"
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"
 #include <math.h>
@@ -115,11 +116,11 @@ void fsim_merge_all(fsim_clusters *c, fsim_merge_score *score)
     m.version = fsim_new(c->a, int, c->parts + 1);
     m.cost = fsim_new(c->a, fsim_sum, c->parts + 1);
     for (int i = 0; i < c->parts; i++)
-        m.cost[i] = c->part[i].count ? cost_of(c, i) : -1;
-    for (int i = 0; i < c->parts; i++)
+        m.cost[i] = c->part[i].count && !fsim_late(c->p) ? cost_of(c, i) : -1;
+    for (int i = 0; i < c->parts && !fsim_late(c->p); i++)
         if (c->part[i].count)
             consider_all(&m, i, i);
-    while (m.heap.count > 0) {
+    while (m.heap.count > 0 && !fsim_late(c->p)) {
         const offer o = pop(&m.heap);
         const int pair[2] = {o.x, o.y};
         if (m.version[o.x] != o.version_x || m.version[o.y] != o.version_y || fsim_interlocked(c, pair, 2))
@@ -137,7 +138,7 @@ void fsim_join_chains(fsim_clusters *c)
 {
     fsim_problem *p = c->p;
     const fsim_graph *g = p->graph;
-    for (int n = 0; n < g->nodes; n++) {
+    for (int n = 0; n < g->nodes && !fsim_late(p); n++) {
         int node[MOST_IN_CHAIN] = {n}, part[MOST_IN_CHAIN];
         const int count = g->node[n].gemm.k ? fsim_chain_from(&p->limits, n, node, MOST_IN_CHAIN) : 0;
         fsim_sum separate = 0;
@@ -224,12 +225,12 @@ void fsim_fuse_by_priority(fsim_clusters *c, const fsim_belief *b)
     q.version = fsim_new(c->a, int, c->parts + 1);
     q.time_s = fsim_new(c->a, double, c->parts + 1);
     int *changed = fsim_new(c->a, int, c->parts + 1), *seen = fsim_new(c->a, int, c->parts + 1), turn = 0;
-    for (int x = 0; x < c->parts; x++)
+    for (int x = 0; x < c->parts && !fsim_late(c->p); x++)
         if (c->part[x].count)
             measure(&q, x);
-    for (int x = 0; x < c->parts; x++)
+    for (int x = 0; x < c->parts && !fsim_late(c->p); x++)
         prioritise(&q, x);
-    while (q.heap.count > 0) {
+    while (q.heap.count > 0 && !fsim_late(c->p)) {
         const offer o = pop(&q.heap);
         int *user, *maker, changes = 0;
         if (q.version[o.x] != o.version_x)

@@ -14,6 +14,7 @@
  * used up. */
 #include "fusion/fuse.h"
 #include "fusion/sets.h"
+#include "plan/price/deadline.h"
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"
 #include "plan/search/floor.h"
@@ -145,7 +146,15 @@ static bool one_kernel(solver *s, const int *node, int count)
 
 static fsim_thoroughness how_for(int count) { return count <= WHOLE_MOST ? FSIM_EVERY_CLONE : FSIM_BEST_ONLY; }
 
-/* Solves a piece by dynamic programming. If the budget ends first, the remaining primitives are a kernel each. */
+static void add_singles(solver *s, const int *node, int count)
+{
+    for (int i = 0; i < count; i++) {
+        fsim_part *part = &s->found.part[s->found.parts++];
+        *part = (fsim_part){1, fsim_new(s->a, int, 1), fsim_new(s->a, bool, 1)};
+        part->node[0] = node[i];
+    }
+}
+
 static fsim_frontier *searched(solver *s, const int *node, int count)
 {
     const fsim_thoroughness how = how_for(count);
@@ -157,19 +166,21 @@ static fsim_frontier *searched(solver *s, const int *node, int count)
     return fsim_frontier_has_parts(f) ? f : fsim_frontier_of(s->p, node, count, how, &s->budget, s->a);
 }
 
+/* Solves a piece by dynamic programming. If the budget ends first, the remaining primitives are a kernel each. */
 static void solve(solver *s, const int *node, int count, bool alone)
 {
+    if (s->budget.spent->over) {
+        s->bound += compulsory_of(s->p, node, count);
+        add_singles(s, node, count);
+        return;
+    }
     fsim_frontier *f = searched(s, node, count);
     const fsim_sum least = compulsory_of(s->p, node, count), found = fsim_frontier_bound(f);
     s->bound += found > least ? found : least;
     s->considered += fsim_frontier_groups(f);
     s->states += fsim_frontier_states(f);
     if (!fsim_frontier_plan(f, &s->found, s->a))
-        for (int i = 0; i < count; i++) {
-            fsim_part *part = &s->found.part[s->found.parts++];
-            *part = (fsim_part){1, fsim_new(s->a, int, 1), fsim_new(s->a, bool, 1)};
-            part->node[0] = node[i];
-        }
+        add_singles(s, node, count);
     s->only = alone ? f : NULL;
 }
 
@@ -229,7 +240,8 @@ static void solve_pieces(solver *s)
         count = 0;
         for (int i = n; i >= 0; i = next[i])
             node[count++] = i;
-        if (!one_kernel(s, node, count))
+        fsim_within(&s->budget, s->p);
+        if (s->budget.spent->over || !one_kernel(s, node, count))
             solve(s, node, count, count == g->nodes);
     }
 }
@@ -335,9 +347,9 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
 {
     const int64_t began = fsim_work(p);
     fsim_arena *scratch = fsim_arena_new();
-    fsim_search_end end;
+    fsim_spent spent;
     solver s = {.p = p, .a = scratch};
-    s.budget = fsim_budget_of(p, &end);
+    s.budget = fsim_budget_of(p, &spent);
     s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
     *proof = (fsim_proof){0};
     *out = (fsim_plan){0};
@@ -351,14 +363,14 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
         improve(p, &asked, a, out);
     }
     fsim_plan better;
-    if (s.bound < cost_of(out)) {
+    if (s.bound < cost_of(out) && !fsim_late(p)) {
         if (out->kernels > 0 && fsim_merge_greedily(p, &out->partition, scratch, &better))
             improve(p, &better.partition, a, out);
         const fsim_partition singles = fsim_singles(p, scratch);
         if (p->graph->fuses == 0 && fsim_merge_greedily(p, &singles, scratch, &better))
             improve(p, &better.partition, a, out);
     }
-    if (s.bound < cost_of(out))
+    if (s.bound < cost_of(out) && !spent.over && !fsim_late(p))
         close_gap(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
     const double unit = p->objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
@@ -366,7 +378,8 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     proof->lower_bound = (double)(proof->proven ? out->objective : s.bound) * unit;
     proof->groups_considered = s.considered;
     proof->states = s.states;
-    proof->end = end;
-    proof->search_s = fsim_seconds_of(fsim_work(p) - began);
+    proof->end = proof->proven ? FSIM_SEARCH_NOT_STOPPED : spent.end;
+    proof->steps = fsim_work(p) - began;
+    proof->search_s = fsim_seconds_of(proof->steps);
     fsim_arena_free(scratch);
 }

@@ -265,7 +265,6 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
                          .node = node,
                          .complete = true,
                          .most = limits.most,
-                         .steps = INT64_MAX,
                          .watched = limits.watched,
                          .parted = limits.parted};
     out->place = fsim_new(a, int, p->graph->nodes + 1);

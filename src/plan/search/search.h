@@ -20,9 +20,9 @@ int fsim_pareto(fsim_problem *p, int most, fsim_arena *a, fsim_plan *out);
 void fsim_best_in_memory(fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out,
                          fsim_proof *proof);
 
-/* Calls emit for every legal partition once, until it returns false or was called `limit` times (0: no limit). emit
- * may use the plan until it returns. Returns the number of calls; *truncated where there are more partitions. -1 for
- * more than 64 primitives. */
+/* Calls emit for every legal partition once, until it returns false, was called `limit` times (0: no limit), or p's
+ * time is up. emit may use the plan until it returns. Returns the number of calls; *truncated where there are more
+ * partitions. -1 for more than 64 primitives. */
 int64_t fsim_enumerate(fsim_problem *p, int64_t limit, bool (*emit)(void *to, const fsim_plan *plan), void *to,
                        bool *truncated);
 

@@ -10,6 +10,7 @@
 
 #include "plan/price/price.h"
 #include "plan/search/bits.h"
+#include "plan/search/budget.h"
 
 enum { FSIM_BACK = FSIM_CLONE_REACH, FSIM_AHEAD = FSIM_BITS - FSIM_BACK };
 
@@ -76,7 +77,7 @@ typedef struct {
     fsim_family **family, **slot;
     int slots;
     int64_t looked_at, kept, most; /* sets tried, sets kept; the most sets tried for one root */
-    int64_t steps;                 /* limit of fsim_work; beyond it only a few sets are tried */
+    const fsim_budget *budget;     /* beyond it only a few sets are tried */
     bool complete;                 /* no set that could be a kernel is too wide for the bits */
     bool watched, wide;            /* watched: give up where a root has very many sets; wide: that happened */
     bool parted; /* sets whose parts have only inputs in common are left out; only their contractions may be side by

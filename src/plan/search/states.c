@@ -182,9 +182,14 @@ void fsim_recall_passed(fsim_frontier *f, state *s)
     fsim_bits kept = {{0}};
     int passed = 0;
     for (int root = s->base; root < s->passed; root++) {
+        if (!fsim_proceed(f, &f->budget, 0) && (f->haste || fsim_is_over(f))) {
+            passed = 0;
+            break;
+        }
         if (fsim_has_run(s, root))
             continue;
         const fsim_family *family = fsim_family_of(&f->l, root);
+        fsim_proceed(f, &f->budget, 1 + family->sets / 16);
         for (int i = 0; i < family->sets; i++) {
             const fsim_own_set *set = &family->set[i];
             if (root + set->last >= s->passed)
@@ -203,7 +208,7 @@ void fsim_recall_passed(fsim_frontier *f, state *s)
         }
     }
     s->passed = passed;
-    s->behind = kept;
+    s->behind = passed ? kept : (fsim_bits){{0}};
     s->behind_base = passed ? base : 0;
 }
 

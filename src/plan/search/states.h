@@ -92,6 +92,9 @@ struct fsim_frontier {
     bool products;       /* a kernel may contain a contraction */
 };
 
+/* Has the budget's time for a hasty end gone by too? */
+static inline bool fsim_is_over(const fsim_frontier *f) { return f->budget.spent->over; }
+
 static inline const fsim_node *fsim_node_of(const fsim_frontier *f, int place)
 {
     return &f->p->graph->node[f->l.node[place]];

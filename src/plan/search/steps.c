@@ -415,7 +415,8 @@ static bool may_be_passed(fsim_frontier *f, const state *s, int place, int root)
     fsim_bits passed = {{0}};
     for (bool more = true; more;) {
         more = false;
-        fsim_proceed(f, &f->budget, f->prospects / 4);
+        if (!fsim_proceed(f, &f->budget, f->prospects / 4) && fsim_is_over(f))
+            return true;
         for (int i = 0; i < f->prospects; i++) {
             const prospect *x = &f->prospect[i];
             if (x->last < root && !fsim_bits_meet(&x->waits_for, &passed))
@@ -447,7 +448,8 @@ static void expand_root(expansion *x, bool ready)
         x->set = &x->family->set[i];
         prospect at = {.own = fsim_bits_shifted(x->set->own, by), .last = x->root + x->set->last};
         bool blocked = false;
-        if (!fsim_proceed(f, &f->budget, 1) && f->steps - f->state[x->from].first > STEPS_IN_HASTE) {
+        if (!fsim_proceed(f, &f->budget, 1) &&
+            (f->steps - f->state[x->from].first > STEPS_IN_HASTE || fsim_is_over(f))) {
             x->cut = true;
             return;
         }
@@ -480,7 +482,8 @@ void fsim_expand(fsim_frontier *f, int from)
     for (int root = s->base; root < f->l.count && root - s->base < FSIM_BITS; root++) {
         if (fsim_has_run(s, root))
             continue;
-        if (f->haste && (f->steps - f->state[from].first > STEPS_IN_HASTE || roots == ROOTS_IN_HASTE)) {
+        if (fsim_is_over(f) ||
+            (f->haste && (f->steps - f->state[from].first > STEPS_IN_HASTE || roots == ROOTS_IN_HASTE))) {
             x.cut = true;
             break;
         }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lists.h: lists of plans. A search that ended early may lack one that a strategy found. */
+#ifndef FUSESIM_PLAN_SEARCH_LISTS_H
+#define FUSESIM_PLAN_SEARCH_LISTS_H
+
+#include "plan/price/plan.h"
+
+/* Adds those of known[0, knowns) that are plans to list, which has room. Returns how many are in the list. */
+int fsim_add_plans(fsim_plan *list, int count, const fsim_plan *known, int knowns);
+/* Sorts the plans, removes duplicates, and keeps the best `most`. Returns how many remain. */
+int fsim_best_of(fsim_problem *p, fsim_plan *list, int count, int most);
+/* A plan of the lists may be better than the result of a search that its budget ended. */
+void fsim_adopt_best(fsim_problem *p, const fsim_plan *list, int count, fsim_plan *best);
+/* Keeps the plans that no other beats in both time and memory, fastest first. Returns how many remain. */
+int fsim_front_of(fsim_plan *list, int count);
+
+#endif
