@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vendor/kernels.h"
 
+#include <math.h>
 #include <string.h>
 
 fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise)
@@ -47,6 +48,27 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
     const fsim_kernel streamed = fsim_generated_kernel(&c, a),
                       generated = group->template == FSIM_OPAQUE_KERNEL ? fsim_sort_kernel(&c, &streamed) : streamed;
     return library.time_s > 0 && (generated.time_s <= 0 || library.time_s <= generated.time_s) ? library : generated;
+}
+
+fsim_call_lead fsim_call_lead_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
+                                 fsim_arena *a)
+{
+    const size_t most = (size_t)(group->reads + group->writes + 1);
+    bool *all = fsim_new(a, bool, most), *none = fsim_new(a, bool, most);
+    memset(all, true, most);
+    const fsim_costing cold =
+                           fsim_costing_of(g, hw, regime, group, &(fsim_residency){.hit = none, .absorbed = none}, a),
+                       warm = fsim_costing_of(g, hw, regime, group, &(fsim_residency){.hit = all, .absorbed = all}, a);
+    const fsim_kernel call = convolves(&cold) ? (fsim_kernel){0} : library_kernel(&cold, a);
+    if (call.time_s <= 0)
+        return (fsim_call_lead){0};
+    const fsim_kernel generated = fsim_generated_kernel(&warm, a);
+    int64_t bytes = call.dram_read_bytes + call.dram_write_bytes;
+    for (int i = 0; i < group->reads; i++)
+        bytes -= group->read[i].bytes;
+    for (int i = 0; i < group->writes; i++)
+        bytes -= g->tensor[group->write[i].tensor].written_bytes;
+    return (fsim_call_lead){true, generated.time_s > 0 ? generated.time_s - call.time_s : INFINITY, bytes};
 }
 
 static fsim_kernel launched(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a)

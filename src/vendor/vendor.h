@@ -35,6 +35,17 @@ typedef struct {
 fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
                            const fsim_residency *l2, fsim_arena *a);
 
+/* A group whose kernel is the vendor's call, whatever fusesim's own would take. With another primitive in it, it is no
+ * call any more: where the call is slow, that may be faster. */
+typedef struct {
+    bool call;            /* is it one? What follows is 0 otherwise */
+    double ahead_s;       /* seconds of our kernel with all tensors in L2 minus those of the call with none there */
+    int64_t beyond_bytes; /* what the call moves, with nothing in L2, beyond every element once */
+} fsim_call_lead;
+/* Scratch in a. */
+fsim_call_lead fsim_call_lead_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
+                                 fsim_arena *a);
+
 /* The kernel or kernels that a framework launches for this group: it may have more passes, other layouts, other
  * rates. own: fsim_kernel_of's answer, which is returned where no better model exists. Result in a. */
 fsim_kernel fsim_framework_launch(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,

@@ -33,6 +33,7 @@ typedef struct fsim_variant {
     struct fsim_variant *next;
     fsim_bits clones, stored;
     fsim_candidate *kernel; /* for the representative root; NULL where illegal */
+    enum { FSIM_NOT_COMPARED, FSIM_CALL_WINS, FSIM_CALL_MAY_LOSE } call;
     int reads, writes;
     fsim_touch *read, *write; /* the first 64 of each have bits in `costs` */
     int *read_at;             /* per read: its index in the candidate's group */
@@ -105,6 +106,9 @@ fsim_variant *fsim_variant_of(fsim_places *l, const fsim_family *f, fsim_own_set
 /* Its cost where read i hits L2 if bit i of hit is set, and write i stays there if bit i of absorbed is set. -1
  * where it fits no SM. Computed once. */
 fsim_sum fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t absorbed);
+/* Is it a call of the vendor's library that the same set may beat as a kernel of ours, whatever L2 holds? Computed
+ * once. */
+bool fsim_is_poor_call(fsim_places *l, fsim_variant *v);
 /* The tensor of read or write x in the kernel with this root. */
 int fsim_touched(const fsim_places *l, int root, const fsim_touch *x, bool write);
 

@@ -87,6 +87,23 @@ static bool read_two_ways(const expansion *x, int place)
     return operand && besides;
 }
 
+static bool is_product(const fsim_node *n) { return n->gemm.k && !n->gemm.convolution; }
+
+/* Is the set with these clones a matrix product that the vendor's library computes in one call, slower than a kernel of
+ * ours might? With one clone more it is a kernel of ours. */
+static bool poor_call(const expansion *x, const fsim_bits *copies)
+{
+    bool multiplies = false;
+    FSIM_EACH_BIT(i, x->set->own)
+    multiplies = multiplies || is_product(fsim_node_of(x->f, x->root - FSIM_BACK + i));
+    FSIM_EACH_BIT(i, *copies)
+    multiplies = multiplies && fsim_ops[fsim_node_of(x->f, x->root - FSIM_BACK + i)->op].class == FSIM_PERMUTE;
+    fsim_bits stored = {{0}};
+    fsim_bit_set(&stored, fsim_bits_last(&x->set->own));
+    fsim_variant *v = multiplies ? fsim_variant_of(&x->f->l, x->family, x->set, copies, &stored) : NULL;
+    return v && fsim_is_poor_call(&x->f->l, v);
+}
+
 /* Can a clone of place pay although its result is in memory? */
 static bool worth_a_copy(const expansion *x, int place)
 {
@@ -124,9 +141,10 @@ void fsim_choose_copies(expansion *x, fsim_bits copies, fsim_bits barred)
             !fsim_is_dropped(&x->at, from))
             fsim_bit_set(&open, bit);
     }
+    const bool any = !x->f->every_clone && !fsim_bits_empty(&open) && poor_call(x, &copies);
     FSIM_EACH_BIT(u, open)
     {
-        if (worth_a_copy(x, base + u)) {
+        if (any || worth_a_copy(x, base + u)) {
             fsim_bits more = copies;
             fsim_bit_set(&more, u);
             fsim_choose_copies(x, more, barred);
@@ -305,7 +323,8 @@ static bool read_in_place(const expansion *x, int place)
 
 /* Let y be the one reader of z in the set whose result is dropped. Storing z, so that y can be computed again from
  * it, is never better than storing y: the other choice writes and reads no more, and computes nothing twice. That
- * holds unless the contents of L2 differ, so no later kernel may read the other arguments of y. */
+ * holds unless the contents of L2 differ, so no later kernel may read the other arguments of y; and where a later
+ * kernel is a product, which with y in it is no call of the vendor's library. */
 static bool better_stored_later(const expansion *x, int z, const fsim_bits *dropped)
 {
     const fsim_frontier *f = x->f;
@@ -321,6 +340,9 @@ static bool better_stored_later(const expansion *x, int z, const fsim_bits *drop
     if (y < 0 || f->every_clone || !fsim_reads_in_place(f, y) || !read_in_place(x, y) ||
         g->tensor[fsim_node_of(f, z)->result[0]].bytes < g->tensor[fsim_node_of(f, y)->result[0]].bytes)
         return false;
+    for (int k = l->succ_first[y]; k < l->succ_first[y + 1]; k++)
+        if (is_product(fsim_node_of(f, l->succ[k])))
+            return false;
     for (int k = 0; k < fsim_node_of(f, y)->args; k++) {
         const fsim_tensor *t = &g->tensor[fsim_node_of(f, y)->arg[k].tensor];
         const int from = t->producer < 0 ? -1 : l->place[t->producer], at = from < 0 ? -1 : fsim_bit_of(x, from);

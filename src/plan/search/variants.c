@@ -88,6 +88,20 @@ fsim_sum fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t ab
     return c->cost;
 }
 
+bool fsim_is_poor_call(fsim_places *l, fsim_variant *v)
+{
+    enum { STEPS = 100 }; /* of the price of a contraction */
+    if (v->call == FSIM_NOT_COMPARED) {
+        const fsim_mark mark = fsim_save(l->a);
+        const fsim_call_lead lead = fsim_call_lead_of(l->p->graph, l->p->hw, l->p->regime, &v->kernel->group, l->a);
+        const bool loses = l->p->objective == FSIM_MINIMISE_BYTES ? lead.beyond_bytes > 0 : lead.ahead_s < 0;
+        fsim_rewind(l->a, mark);
+        fsim_add_work(l->p, lead.call ? STEPS : 1);
+        v->call = loses ? FSIM_CALL_MAY_LOSE : FSIM_CALL_WINS;
+    }
+    return v->call == FSIM_CALL_MAY_LOSE;
+}
+
 int fsim_touched(const fsim_places *l, int root, const fsim_touch *x, bool write)
 {
     const fsim_node *n = fsim_place_node(l, root + x->offset);
