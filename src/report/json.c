@@ -62,8 +62,22 @@ static void put_bool(writer *w, cJSON *object, const char *key, bool yes)
 }
 
 /* NULL gives null. */
+/* Is the text in JSON what it is here, between quotes? */
+static bool is_plain(const char *text)
+{
+    while (*text >= ' ' && *text < 0x7f && *text != '"' && *text != '\\')
+        text++;
+    return *text == '\0';
+}
+
 static void put_text(writer *w, cJSON *object, const char *key, const char *text)
 {
+    if (text && is_plain(text)) {
+        const fsim_mark mark = fsim_save(w->a);
+        add_item(w, object, key, cJSON_CreateRaw(fsim_printf(w->a, "\"%s\"", text)));
+        fsim_rewind(w->a, mark);
+        return;
+    }
     char *quoted = NULL;
     size_t bytes = 0;
     FILE *out = text ? open_memstream(&quoted, &bytes) : NULL;

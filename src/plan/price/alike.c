@@ -5,6 +5,7 @@
 #include "fusion/online.h"
 #include "fusion/sets.h"
 #include "graph/attribute.h"
+#include "vendor/triton.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,17 +113,22 @@ static unsigned char marks_of(const fsim_graph *g, const fsim_node *n)
 }
 
 /* The class of primitive i in a set: with the operator of the workload that it is a part of, which of its tensors are
- * constant, and how many primitives read its results. */
+ * constant, how many primitives read its results, and whether its neighbours are pooling that Triton does not have. */
 static uint64_t class_in_set(const fsim_graph *g, int i, const bool *constant)
 {
     const fsim_node *n = &g->node[i];
     const fsim_source *s = &g->source[n->source];
     uint64_t h = fsim_primitive_class(g, i);
     h = fsim_mix(fsim_mix(fsim_mix(h, s->op), (uint64_t)s->nodes), (uint64_t)(i - s->first));
-    for (int k = 0; k < n->args; k++)
-        h = fsim_mix(h, constant[n->arg[k].tensor]);
-    for (int r = 0; r < n->results; r++)
-        h = fsim_mix(h, (uint64_t)g->tensor[n->result[r]].readers << 1 | constant[n->result[r]]);
+    for (int k = 0; k < n->args; k++) {
+        const int from = g->tensor[n->arg[k].tensor].producer;
+        h = fsim_mix(h, constant[n->arg[k].tensor] | (uint64_t)(from >= 0 && fsim_falls_back(&g->node[from])) << 1);
+    }
+    for (int r = 0; r < n->results; r++) {
+        const fsim_tensor *t = &g->tensor[n->result[r]];
+        h = fsim_mix(h, (uint64_t)t->readers << 1 | constant[n->result[r]]);
+        h = fsim_mix(h, t->readers > 0 && fsim_falls_back(&g->node[t->reader[0]]));
+    }
     return h;
 }
 

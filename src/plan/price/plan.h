@@ -43,10 +43,12 @@ typedef struct {
     const char *strategy;
     int kernels;
     fsim_kernel *kernel; /* launch order */
-    fsim_residency *l2;  /* per kernel: which reads it finds in L2, and which results stay there */
-    const char **rule;   /* per kernel: the pattern rule that created it; or NULL */
-    double time_s;       /* sum of the kernels */
-    fsim_sum objective;  /* what the search minimises, in femtoseconds or bytes */
+    struct fsim_candidate *
+        *candidate;     /* per kernel: its set in the problem's store (price.h); NULL where clones mark it */
+    fsim_residency *l2; /* per kernel: which reads it finds in L2, and which results stay there */
+    const char **rule;  /* per kernel: the pattern rule that created it; or NULL */
+    double time_s;      /* sum of the kernels */
+    fsim_sum objective; /* what the search minimises, in femtoseconds or bytes */
     fsim_sum dram_read_bytes, dram_write_bytes, peak_memory_bytes, eliminated_bytes;
     double l2_bytes, flops;
     fsim_partition partition;

@@ -263,6 +263,7 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
     out->kernels = parts;
     out->kernel = fsim_new(a, fsim_kernel, parts + 1);
     out->rule = fsim_new(a, const char *, parts + 1);
+    out->candidate = fsim_new(a, fsim_candidate *, parts + 1);
     out->l2 = fsim_new(a, fsim_residency, parts + 1);
     out->partition = (fsim_partition){parts, fsim_new(a, fsim_part, parts + 1)};
     for (int k = 0; k < parts; k++) {
@@ -280,6 +281,7 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
         out->kernel[k] = *priced_kernel;
         out->l2[k] = (fsim_residency){.hit = all.hit[k], .absorbed = all.absorbed[k]};
         out->kernel[k].group = marked(priced_kernel->group, part, a);
+        out->candidate[k] = fsim_computes_again(part) ? NULL : all.kernel[k];
         out->partition.part[k] = *part;
         out->partition.part[k].clone = fsim_new(a, bool, part->count);
         out->partition.part[k].node = fsim_new(a, int, part->count);
@@ -295,11 +297,10 @@ fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_pl
     const fsim_software software = {p->graph, p->hw, p->regime, maker};
     fsim_plan out = *plan;
     out.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
-    for (int k = 0; k < plan->kernels; k++) {
-        const bool as_priced = !fsim_computes_again(&plan->partition.part[k]);
-        out.kernel[k] = fsim_framework_kernel(&software, plan->kernel[k].group, &plan->l2[k],
-                                              as_priced ? &plan->kernel[k] : NULL, a);
-    }
+    for (int k = 0; k < plan->kernels; k++)
+        out.kernel[k] = plan->candidate[k]
+                            ? fsim_kernel_launched_by(p, maker, plan->candidate[k], &plan->l2[k], a)
+                            : fsim_framework_kernel(&software, plan->kernel[k].group, &plan->l2[k], NULL, a);
     out.objective = out.dram_read_bytes = out.dram_write_bytes = out.eliminated_bytes = 0;
     out.l2_bytes = out.flops = 0;
     total(p, &out, a);

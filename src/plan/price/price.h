@@ -42,6 +42,10 @@ fsim_candidate *fsim_candidate_like(fsim_problem *p, const int *node, int count,
 /* Its kernel where its reads hit L2 as hit[] says and its results stay there as absorbed[] says; from the store.
  * NULL where no configuration fits the device. */
 const fsim_kernel *fsim_kernel_for(fsim_problem *p, fsim_candidate *c, const bool *hit, const bool *absorbed);
+/* What `maker` launches for the set's kernel (fsim_framework_kernel), which must fit the device. Its inputs and outputs
+ * are in a or the store. */
+fsim_kernel fsim_kernel_launched_by(fsim_problem *p, fsim_maker maker, fsim_candidate *c, const fsim_residency *l2,
+                                    fsim_arena *a);
 /* The set as a kernel on its own: stores what primitives outside read, with nothing resident in L2. NULL where it
  * can't be one. */
 const fsim_kernel *fsim_kernel_alone(fsim_problem *p, const int *node, int count, fsim_arena *a);

@@ -10,11 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a framework launches instead of the kernel. */
+typedef struct launched {
+    struct launched *next;
+    fsim_maker maker;
+    bool shared; /* it lists the group's reads and writes, so that sets that are like it have the same */
+    fsim_kernel kernel;
+} launched;
+
 typedef struct priced {
     struct priced *next;
     bool *hit, *absorbed;
     bool fits;
     fsim_kernel kernel;
+    launched *launched;
 } priced;
 
 typedef struct entry {
@@ -281,7 +290,7 @@ static priced *find_price(const fsim_candidate *c, const bool *hit, const bool *
 }
 
 /* Are the kernel's inputs and outputs the group's reads and writes, in their order? */
-static inline bool lists_group(const fsim_kernel *k, const fsim_group *o)
+static bool lists_group(const fsim_kernel *k, const fsim_group *o)
 {
     bool all = k->inputs <= o->reads && k->outputs <= o->writes;
     for (int i = 0; i < k->inputs && all; i++)
@@ -307,19 +316,18 @@ static void price_anew(fsim_problem *p, const fsim_candidate *c, priced *k)
     fsim_rewind(s->scratch, mark);
 }
 
-/* The kernel of a set that is like c's, for c: its inputs and outputs are the group's reads and writes. */
-static void move_price(fsim_store *s, const fsim_candidate *c, const fsim_kernel *from, priced *k)
+/* The kernel of a set that is like c's, for c: its inputs and outputs are the group's reads and writes. In a. */
+static fsim_kernel kernel_moved(const fsim_candidate *c, const fsim_kernel *from, fsim_arena *a)
 {
-    s->work += WORK_OF_LIKE;
-    k->kernel = *from;
-    k->fits = true;
-    k->kernel.group = &c->group;
-    k->kernel.input = keep(s->a, from->input, from->inputs, sizeof *from->input);
-    k->kernel.output = keep(s->a, from->output, from->outputs, sizeof *from->output);
+    fsim_kernel k = *from;
+    k.group = &c->group;
+    k.input = keep(a, from->input, from->inputs, sizeof *from->input);
+    k.output = keep(a, from->output, from->outputs, sizeof *from->output);
     for (int i = 0; i < from->inputs; i++)
-        k->kernel.input[i].tensor = c->group.read[i].tensor;
+        k.input[i].tensor = c->group.read[i].tensor;
     for (int i = 0; i < from->outputs; i++)
-        k->kernel.output[i].tensor = c->group.write[i].tensor;
+        k.output[i].tensor = c->group.write[i].tensor;
+    return k;
 }
 
 const fsim_kernel *fsim_kernel_for(fsim_problem *p, fsim_candidate *c, const bool *hit, const bool *absorbed)
@@ -334,11 +342,45 @@ const fsim_kernel *fsim_kernel_for(fsim_problem *p, fsim_candidate *c, const boo
     k->absorbed = copy_flags(s->a, absorbed, c->group.writes);
     k->next = c->kernel;
     c->kernel = k;
-    if (like)
-        move_price(s, c, like, k);
-    else if (!c->like)
+    if (like) {
+        s->work += WORK_OF_LIKE;
+        k->kernel = kernel_moved(c, like, s->a);
+        k->fits = true;
+    } else if (!c->like) {
         price_anew(p, c, k);
+    }
     return k->fits ? &k->kernel : NULL;
+}
+
+/* What `maker` launches for the kernel k of candidate c. */
+static const launched *launch(fsim_problem *p, fsim_maker maker, const fsim_candidate *c, priced *k)
+{
+    const fsim_software software = {p->graph, p->hw, p->regime, maker};
+    const fsim_residency l2 = {.hit = k->hit, .absorbed = k->absorbed};
+    for (launched *x = k->launched; x; x = x->next)
+        if (x->maker == maker)
+            return x;
+    launched *x = fsim_new(p->store->a, launched, 1);
+    const fsim_mark mark = fsim_save(p->store->scratch);
+    *x = (launched){.next = k->launched, .maker = maker};
+    x->kernel = fsim_framework_kernel(&software, &c->group, &l2, &k->kernel, p->store->scratch);
+    x->shared = lists_group(&x->kernel, &c->group) && x->kernel.group == &c->group;
+    x->kernel.input = keep(p->store->a, x->kernel.input, x->kernel.inputs, sizeof *x->kernel.input);
+    x->kernel.output = keep(p->store->a, x->kernel.output, x->kernel.outputs, sizeof *x->kernel.output);
+    fsim_rewind(p->store->scratch, mark);
+    return k->launched = x;
+}
+
+fsim_kernel fsim_kernel_launched_by(fsim_problem *p, fsim_maker maker, fsim_candidate *c, const fsim_residency *l2,
+                                    fsim_arena *a)
+{
+    fsim_candidate *first = c->like ? c->like : c;
+    fsim_kernel_for(p, first, l2->hit, l2->absorbed);
+    const launched *x = launch(p, maker, first, find_price(first, l2->hit, l2->absorbed));
+    if (x->shared)
+        return kernel_moved(c, &x->kernel, a);
+    fsim_kernel_for(p, c, l2->hit, l2->absorbed);
+    return launch(p, maker, c, find_price(c, l2->hit, l2->absorbed))->kernel;
 }
 
 const fsim_kernel *fsim_kernel_alone(fsim_problem *p, const int *node, int count, fsim_arena *a)

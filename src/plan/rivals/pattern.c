@@ -283,7 +283,8 @@ static bool meets(const matcher *m, int x, int bits)
     for (int k = 0; k < n->args; k++) {
         const fsim_tensor *t = &g->tensor[n->arg[k].tensor];
         vector = vector || (t->producer < 0 && t->elems < result->elems);
-        same = same && ((t->producer >= 0 && matched(m, fsim_home(m->c, t->producer))) || read_by_match(m, t));
+        same = same && (!(bits & SAME) || (t->producer >= 0 && matched(m, fsim_home(m->c, t->producer))) ||
+                        read_by_match(m, t));
         tensor = tensor || (n->args == 2 && t->elems == result->elems && n->arg[1 - k].distinct == result->elems &&
                             (t->producer < 0 || !matched(m, fsim_home(m->c, t->producer))));
     }

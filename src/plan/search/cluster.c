@@ -69,6 +69,7 @@ fsim_clusters *fsim_clusters_of(fsim_problem *p, const fsim_partition *start, fs
     c->place = fsim_new(a, int, c->parts + 1);
     c->order = fsim_new(a, int, c->parts + 1);
     c->mark = fsim_new(a, int, c->parts + 1);
+    c->stack = fsim_new(a, int, c->parts + 1);
     c->holders = fsim_new(a, struct fsim_holders, p->graph->nodes + 1);
     for (int i = 0; i < c->parts; i++) {
         c->part[i] = start->part[i];
@@ -258,7 +259,7 @@ const fsim_kernel *fsim_joined_like(fsim_clusters *c, const int *id, int count, 
 static bool mark_waiting(fsim_clusters *c, const int *id, int count)
 {
     const fsim_graph *g = c->p->graph;
-    int *stack = fsim_new(c->a, int, c->parts + count), depth = 0, last = 0;
+    int *stack = c->stack, depth = 0, last = 0;
     const int stamp = ++c->stamp;
     for (int i = 0; i < count; i++) {
         last = c->place[id[i]] > last ? c->place[id[i]] : last;

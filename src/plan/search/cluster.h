@@ -17,7 +17,7 @@ typedef struct {
     const char **rule;            /* per part: the rule that created it; NULL */
     struct fsim_holders *holders; /* per primitive */
     int *place, *order;           /* launch order: part order[i] is at place i */
-    int *mark, stamp;
+    int *mark, stamp, *stack;
 } fsim_clusters;
 
 /* start is in launch order; a primitive's home is the first part that lists it. In a. */

@@ -4,6 +4,7 @@
 #include "plan/search/places.h"
 
 #include "fusion/sets.h"
+#include <assert.h>
 
 enum {
     TRIED_IN_HASTE = 60, /* sets tried for a root after the budget is used up */
@@ -27,7 +28,10 @@ int fsim_set_primitives(const fsim_places *l, int base, fsim_bits set, int *node
 {
     int count = 0;
     FSIM_EACH_BIT(i, set)
-    node[count++] = l->node[base + i];
+    {
+        assert(base + i >= 0 && base + i < l->count);
+        node[count++] = l->node[base + i];
+    }
     return count;
 }
 

@@ -250,6 +250,8 @@ static uint64_t class_of_place(const fsim_places *l, int i)
     for (int k = 0; k < n->args; k++) {
         const int t = n->arg[k].tensor, from = fsim_place_of_maker(l, t);
         h = fsim_mix(h, from >= 0 ? (uint64_t)(i - from) : g->tensor[t].producer >= 0 ? UINT64_MAX : UINT64_MAX - 1);
+        h = fsim_mix(h,
+                     from >= 0 && l->clonable[from]); /* what may be cloned is looked at further down: back in sets.h */
         for (int r = 0; from >= 0 && r < fsim_place_node(l, from)->results; r++)
             h = fsim_mix(h, fsim_place_node(l, from)->result[r] == t ? (uint64_t)r + 1 : 0);
     }
