@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/basis.h"
 
+#include "plan/price/equal.h"
 #include "plan/price/spread.h"
 #include "plan/price/unmeasured.h"
 #include "vendor/vendor.h"
@@ -31,7 +32,14 @@ fsim_basis fsim_basis_of(const fsim_problem *p, fsim_maker maker, const fsim_pla
     *noting = *p->hw;
     noting->read = &basis.all;
     fsim_l2_effective(noting);
+    const int *class = fsim_kernel_classes(p->graph, plan, NULL, a);
+    int *first = fsim_new(a, int, plan->kernels + 1); /* per class: its first kernel, plus one */
     for (int k = 0; k < plan->kernels; k++) {
+        if (first[class[k]]) { /* an equal kernel reads the same */
+            basis.kernel[k] = basis.kernel[first[class[k]] - 1];
+            continue;
+        }
+        first[class[k]] = k + 1;
         const fsim_mark mark = fsim_save(a);
         noting->read = &basis.kernel[k];
         price_again(p, noting, maker, plan, k, a);
