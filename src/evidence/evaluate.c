@@ -392,15 +392,16 @@ static void host_errors(const fsim_plan *plan, const fsim_software *s, fsim_eval
 
 /* What a thread has of its own, made once for all of its rows. */
 typedef struct {
-    fsim_arena *kept;  /* for what outlives its graph */
-    fsim_arena *graph; /* of the rows that are predicted now */
-    fsim_arena *row;   /* of one prediction */
-    struct fsim_store *store;
+    fsim_arena *kept;            /* for what outlives its graph */
+    fsim_arena *graph;           /* of the rows that are predicted now */
+    fsim_arena *row;             /* of one prediction */
+    struct fsim_store *store[2]; /* of rows whose kernels a strategy names, and of those that are searched for */
 } workspace;
 
 static workspace new_workspace(fsim_arena *a)
 {
-    return (workspace){fsim_arena_child(a), fsim_arena_child(a), fsim_arena_child(a), fsim_store_new(a)};
+    return (workspace){
+        fsim_arena_child(a), fsim_arena_child(a), fsim_arena_child(a), {fsim_store_of_few(a), fsim_store_new(a)}};
 }
 
 static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const workspace *mine, fsim_evaluated *out)
@@ -408,8 +409,9 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const w
     const fsim_measured *row = &b->rows->at[i];
     const fsim_hw *hw = b->hw[i];
     fsim_arena *a = mine->row;
-    fsim_problem p = {.graph = g, .hw = hw, .store = mine->store};
+    fsim_problem p = {.graph = g, .hw = hw, .store = mine->store[row->strategy == FSIM_STRATEGY_OPTIMAL]};
     fsim_plan own, plan;
+    fsim_store_clear(p.store);
     plan_row(row, &p, a, &own);
     plan = as_measured(&p, row, &own, a);
     int from = 0, to = plan.kernels;
@@ -545,7 +547,6 @@ static void evaluate_graph(work *w, int j, const workspace *mine)
             const fsim_mark scratch = fsim_save(mine->row);
             *out = (fsim_evaluated){.predicted_s = NAN};
             predict_row(b, i, g, mine, out);
-            fsim_store_clear(mine->store);
             fsim_rewind(mine->row, scratch);
         } else {
             *out = w->out[b->same[i]];

@@ -365,23 +365,40 @@ static int distinct_in_warp(int64_t *at, int n)
     return distinct;
 }
 
-static double walk_requests(const fsim_map *m, int elem_bytes, int sector_bytes, int warp)
+/* Sectors of the first `walked` points where no walk is needed, because every group of `warp` points reads neighbours
+ * or one element; -1: it is. */
+static int64_t plain_requests(const fsim_map *s, int64_t per, int64_t walked, int warp)
 {
-    const fsim_map s = *m;
-    const int64_t per = sector_bytes / elem_bytes, points = fsim_map_points(&s) * fsim_map_reduced(&s);
-    int64_t walked = points, at[MAX_WARP];
-    if (s.modes == 1 && s.mode[0].stride == 1 && s.offset % per == 0 && warp % per == 0)
-        return (double)((points + per - 1) / per); /* contiguous: each sector once */
-    if (s.modes > 0 && s.mode[s.modes - 1].extent % warp == 0) {
-        bool repeats = s.mode[s.modes - 1].stride * warp % per == 0;
-        for (int i = 0; i + 1 < s.modes; i++)
-            repeats = repeats && s.mode[i].stride % per == 0;
+    const fsim_mode *last = s->modes ? &s->mode[s->modes - 1] : NULL;
+    if (!last || walked % warp != 0)
+        return -1;
+    if (last->stride == 0 && last->extent % warp == 0)
+        return walked / warp;
+    bool contiguous = last->stride == 1 && s->offset % per == 0 && warp % per == 0;
+    for (int i = 0; i + 1 < s->modes; i++) /* also from points to reduced points, which fsim_map_simplify keeps apart */
+        contiguous = contiguous && s->mode[i].stride == s->mode[i + 1].stride * s->mode[i + 1].extent;
+    return contiguous ? walked / per : -1;
+}
+
+/* How many points must be looked at: all, or as many as show the pattern, or as many as are enough. */
+static int64_t points_to_walk(const fsim_map *s, int64_t per, int64_t points, int warp)
+{
+    int64_t walked = points;
+    if (s->modes > 0 && s->mode[s->modes - 1].extent % warp == 0) {
+        bool repeats = s->mode[s->modes - 1].stride * warp % per == 0;
+        for (int i = 0; i + 1 < s->modes; i++)
+            repeats = repeats && s->mode[i].stride % per == 0;
         if (repeats)
             walked = warp;
     }
-    if (walked > REQUEST_POINTS)
-        walked = REQUEST_POINTS;
-    int64_t sectors = 0, digit[FSIM_MAX_MODES] = {0}, elem = s.offset;
+    return walked > REQUEST_POINTS ? REQUEST_POINTS : walked;
+}
+
+/* The same point by point. */
+static int64_t walk_requests(const fsim_map *m, int64_t per, int64_t walked, int warp)
+{
+    const fsim_map s = *m;
+    int64_t sectors = 0, digit[FSIM_MAX_MODES] = {0}, elem = s.offset, at[MAX_WARP];
     const int shift = __builtin_ctzll((unsigned long long)per); /* sizes of sectors and elements are powers of two */
     for (int64_t p = 0; p < walked; p += warp) {
         const int n = (int)(walked - p < warp ? walked - p : warp);
@@ -397,29 +414,38 @@ static double walk_requests(const fsim_map *m, int elem_bytes, int sector_bytes,
         }
         sectors += distinct_in_warp(at, n);
     }
-    return walked == points ? (double)sectors : (double)sectors * ((double)points / (double)walked);
+    return sectors;
 }
 
 /* A cache: searches ask for the same few maps many times. */
 typedef struct {
     fsim_map map;
-    int elem_bytes, sector_bytes, warp;
-    double requests;
+    int64_t per, walked, sectors;
+    int warp;
 } remembered;
 
-double fsim_map_requests(const fsim_map *m, int elem_bytes, int sector_bytes, int warp)
+static int64_t walked_sectors(const fsim_map *s, int64_t per, int64_t walked, int warp)
 {
     enum { REMEMBERED = 256 };
     static _Thread_local remembered memory[REMEMBERED];
-    const fsim_map s = fsim_map_simplify(*m);
-    uint64_t h = (uint64_t)s.offset + (uint64_t)elem_bytes * 31 + (uint64_t)s.split;
-    for (int i = 0; i < s.modes; i++)
-        h = (h ^ (uint64_t)s.mode[i].extent * 0x9e3779b97f4a7c15u ^ (uint64_t)s.mode[i].stride) * 0xbf58476d1ce4e5b9u;
+    uint64_t h = (uint64_t)s->offset + (uint64_t)per * 31 + (uint64_t)s->split;
+    for (int i = 0; i < s->modes; i++)
+        h = (h ^ (uint64_t)s->mode[i].extent * 0x9e3779b97f4a7c15u ^ (uint64_t)s->mode[i].stride) * 0xbf58476d1ce4e5b9u;
     remembered *r = &memory[(h ^ h >> 32) % REMEMBERED];
-    if (r->warp != warp || r->elem_bytes != elem_bytes || r->sector_bytes != sector_bytes ||
-        !fsim_map_equal(&r->map, &s))
-        *r = (remembered){s, elem_bytes, sector_bytes, warp, walk_requests(&s, elem_bytes, sector_bytes, warp)};
-    return r->requests;
+    if (r->warp != warp || r->per != per || r->walked != walked || !fsim_map_equal(&r->map, s))
+        *r = (remembered){*s, per, walked, walk_requests(s, per, walked, warp), warp};
+    return r->sectors;
+}
+
+double fsim_map_requests(const fsim_map *m, int elem_bytes, int sector_bytes, int warp)
+{
+    const fsim_map s = fsim_map_simplify(*m);
+    const int64_t per = sector_bytes / elem_bytes, points = fsim_map_points(&s) * fsim_map_reduced(&s);
+    if (s.modes == 1 && s.mode[0].stride == 1 && s.offset % per == 0 && warp % per == 0)
+        return (double)((points + per - 1) / per); /* contiguous: each sector once */
+    const int64_t walked = points_to_walk(&s, per, points, warp), plain = plain_requests(&s, per, walked, warp),
+                  sectors = plain >= 0 ? plain : walked_sectors(&s, per, walked, warp);
+    return walked == points ? (double)sectors : (double)sectors * ((double)points / (double)walked);
 }
 
 bool fsim_map_injective(const fsim_map *m)

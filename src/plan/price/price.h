@@ -8,8 +8,11 @@
 
 /* An empty store. Freed with a at the latest. */
 struct fsim_store *fsim_store_new(fsim_arena *a);
-/* The same, for another problem with p's graph: what was found out about the graph is used again. p's store must
- * outlive it. */
+/* The same, for a problem that prices a few sets: none is compared with the others, to take its prices where the two
+ * are alike. */
+struct fsim_store *fsim_store_of_few(fsim_arena *a);
+/* The same as the first, for another problem with p's graph: what was found out about the graph is used again. p's
+ * store must outlive it. */
 struct fsim_store *fsim_store_beside(const fsim_problem *p, fsim_arena *a);
 /* Empties the store, also for another graph. Candidates, kernels and groups from it must not be used afterwards. */
 void fsim_store_clear(struct fsim_store *s);

@@ -41,6 +41,7 @@ typedef struct fsim_store {
     int slots, count;
     int64_t work;
     const fsim_likeness *likeness; /* NULL: not asked for yet */
+    bool few;                      /* sets: they are not compared */
     fsim_mark empty;               /* of a, before the first slot */
 } fsim_store;
 
@@ -71,6 +72,13 @@ struct fsim_store *fsim_store_new(fsim_arena *a)
     s->comparing = fsim_arena_child(a);
     s->empty = fsim_save(s->a);
     make_slots(s, FEWEST_SLOTS);
+    return s;
+}
+
+struct fsim_store *fsim_store_of_few(fsim_arena *a)
+{
+    fsim_store *s = fsim_store_new(a);
+    s->few = true;
     return s;
 }
 
@@ -196,9 +204,9 @@ static const fsim_likeness *likeness_of(fsim_problem *p)
 static entry *find_like(fsim_problem *p, const fsim_selection *set, uint64_t *likeness)
 {
     fsim_store *s = p->store;
-    const fsim_likeness *l = likeness_of(p);
+    const fsim_likeness *l = s->few ? NULL : likeness_of(p);
     *likeness = 0;
-    if (!fsim_has_likes(l, set))
+    if (s->few || !fsim_has_likes(l, set))
         return NULL;
     *likeness = fsim_likeness_hash(l, set) | 1;
     for (entry *e = *slot_of(s, s->alike, *likeness); e; e = e->next_alike) {
