@@ -33,9 +33,9 @@ static const char *const launches[][3] = {{NULL},
 /* L2 in full tensors of the stack. */
 static const double l2_tensors[] = {0.1, 0.6, 1.05, 1.55, 2.05, 2.1, 2.6, 3.1, 3.6, 4.2, 6.1, 12};
 static const char *const sms[] = {NULL, "sms=4"};
-static const double hastes_s[] = {1e-5, 1e-4, 1e-3, 1e-2}; /* by steps */
+static const int64_t hastes[] = {30, 300, 3000, 30000}; /* steps of a search that ends early */
 
-enum { SEARCHED_S = 20 };
+enum { STEPS = 60000000 };
 
 /* The layered method switched off: each layer is searched by itself, and nothing is taken from an equal one. */
 static fsim_problem each_layer_searched(fsim_problem p) { return p; }
@@ -46,7 +46,7 @@ static void draw_circumstances(layered *g)
     g->l2 = (int)draw(sizeof l2_tensors / sizeof *l2_tensors);
     g->launch = (int)draw(sizeof launches / sizeof *launches);
     g->sms = (int)draw(sizeof sms / sizeof *sms);
-    g->haste = (int)draw(sizeof hastes_s / sizeof *hastes_s);
+    g->haste = (int)draw(sizeof hastes / sizeof *hastes);
     g->regime = (int)draw(FSIM_REGIME_COUNT);
     g->objective = draw(4) ? FSIM_MINIMISE_TIME : FSIM_MINIMISE_BYTES;
     g->warm = draw(4) == 0;
@@ -85,7 +85,7 @@ static void print_stack(const layered *g, FILE *to, fsim_arena *a)
 }
 
 /* The search's problem. False where the description is no workload. */
-static bool problem_of(const layered *g, double seconds, fsim_arena *a, fsim_problem *out)
+static bool problem_of(const layered *g, int64_t steps, fsim_arena *a, fsim_problem *out)
 {
     const char *change[8], *text = layered_text(g, a);
     fsim_diag *d = fsim_diag_new(a);
@@ -99,7 +99,7 @@ static bool problem_of(const layered *g, double seconds, fsim_arena *a, fsim_pro
                             .warm = g->warm,
                             .strict = g->strict,
                             .no_recompute = !g->recompute,
-                            .time_limit_s = seconds};
+                            .search_steps = steps};
     if (!hw || !graph)
         return false;
     *out = fsim_problem_of(graph, hw, &o, a);
@@ -154,7 +154,7 @@ static const char *answer_wrong(fsim_problem p, fsim_sum least, bool all, bool *
                            proof.lower_bound / unit, (long long)least);
     if (proof.proven && best.objective > least)
         return "proven, and there is a better plan";
-    if (all && p.time_limit_s >= SEARCHED_S && best.objective != least)
+    if (all && p.search_steps >= STEPS && best.objective != least)
         return fsim_printf(a, "the plan found takes %lld, the best %lld", (long long)best.objective, (long long)least);
     return NULL;
 }
@@ -162,11 +162,11 @@ static const char *answer_wrong(fsim_problem p, fsim_sum least, bool all, bool *
 /* The search that large graphs get, on a small one: its bounds hold. *met: it ends at the least. */
 static const char *large_wrong(fsim_problem p, const brute_force *all, bool *met, fsim_arena *a)
 {
-    fsim_search_end end;
+    fsim_spent spent;
     fsim_sum bound = 0;
     p.store = fsim_store_new(a);
     const int nodes = p.graph->nodes;
-    const fsim_budget budget = fsim_budget_of(&p, &end);
+    const fsim_budget budget = fsim_budget_of(&p, &spent);
     int *node = fsim_new(a, int, nodes + 1);
     for (int n = 0; n < nodes; n++)
         node[n] = n;
@@ -191,7 +191,7 @@ static verdict judge(const layered *g, int64_t most, fsim_arena *a)
     verdict v = {.all = {.least = -1}};
     fsim_problem p;
     bool hasty;
-    v.workload = problem_of(g, SEARCHED_S, a, &p) && p.graph->nodes <= FSIM_SPACE_NODES;
+    v.workload = problem_of(g, STEPS, a, &p) && p.graph->nodes <= FSIM_SPACE_NODES;
     if (!v.workload)
         return v;
     fsim_enumerate(&p, most, take, &v.all, &v.all.truncated);
@@ -203,10 +203,10 @@ static verdict judge(const layered *g, int64_t most, fsim_arena *a)
         v.wrong = answer_wrong(each_layer_searched(p), v.all.least, all, &hasty, a);
     if (!v.wrong) {
         fsim_problem soon = p;
-        soon.time_limit_s = hastes_s[g->haste];
+        soon.search_steps = hastes[g->haste];
         v.wrong = answer_wrong(soon, v.all.least, all, &hasty, a);
         if (v.wrong)
-            v.wrong = fsim_printf(a, "within %g s: %s", hastes_s[g->haste], v.wrong);
+            v.wrong = fsim_printf(a, "within %lld steps: %s", (long long)hastes[g->haste], v.wrong);
     }
     if (!v.wrong && !g->warm && !p.hw->host) /* a host's kernel may take longer with more in its cache */
         v.wrong = large_wrong(p, &v.all, &v.met, a);
@@ -373,7 +373,7 @@ static void once_wrong(void **unused)
         fsim_arena *a = fsim_arena_new();
         fsim_diag *d = fsim_diag_new(a);
         const fsim_hw_wanted how = {.change = graph[i].change, .changes = 2};
-        const fsim_options o = {.regime = FSIM_REGIME_EAGER, .time_limit_s = SEARCHED_S};
+        const fsim_options o = {.regime = FSIM_REGIME_EAGER, .search_steps = STEPS};
         const fsim_hw *hw = fsim_hw_load(a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml", &how);
         const fsim_graph *g = fsim_graph_parse(a, d, "wrong.yaml", graph[i].text, strlen(graph[i].text), NULL);
         brute_force all = {.least = -1};
