@@ -50,7 +50,7 @@ def fastest(family, count, hw):
     return d and (d, *best)
 
 def proof_of(p):
-    ends = [what for key, what in (("stopped_by_clock", "clock"), ("stopped_by_memory", "memory"), ("interrupted", "interrupted")) if p.get(key)]
+    ends = [what for key, what in (("stopped_by_steps", "steps"), ("stopped_by_clock", "clock"), ("stopped_by_memory", "memory"), ("interrupted", "interrupted")) if p.get(key)]
     return ("proven" if p["proven"] else "gap %.2g %%" % (100 * p["gap"])) + "".join(", " + e for e in ends)
 
 # A child's largest resident set counts what it was before it became the program: this process.
