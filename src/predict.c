@@ -5,6 +5,7 @@
 #include "fusion/sets.h"
 #include "plan/price/deadline.h"
 #include "plan/price/price.h"
+#include "plan/price/progress.h"
 #include "plan/price/relaunch.h"
 #include "plan/price/user_rules.h"
 #include "plan/rivals/rivals.h"
@@ -50,6 +51,7 @@ fsim_problem fsim_problem_with(const fsim_graph *g, const fsim_hw *hw, const fsi
                           .search_steps = steps_of(options),
                           .until_s = INFINITY,
                           .store = store,
+                          .progress = options->progress,
                           .interrupted = options->interrupted};
 }
 
@@ -116,30 +118,32 @@ static bool is_planned(int strategy, const fsim_options *o)
 }
 
 /* The plans of all strategies but optimal. Those that every report compares with, and the one that is asked for, are
- * made however long that takes; of the others, those that are done in half of the time. Returns how many are in known.
- * Leaves in p->until_s by when the search must have ended, so that what follows it is done in time too. */
+ * made however long that takes; of the others, those that are done in a third of the time. Returns how many are in
+ * known. Leaves in p->until_s by when the search must have ended, so that what follows it is done in time too. */
 static int plan_strategies(fsim_problem *p, const fsim_options *o, fsim_arena *a, fsim_prediction *out,
                            fsim_plan *known)
 {
-    static const double after = 4, most = 0.5; /* what follows takes so many times as long as the plans that are
-                                                    always made, and may take that share of the time */
+    static const double others = 0.3, after = 4, most = 0.4; /* what follows takes so many times as long as the plans
+                                                    that are always made, and may take that share of the time */
     const double begun_s = fsim_clock_s(), until_s = p->until_s, left_s = fmax(0, until_s - begun_s);
     double always_s = 0;
     int count = 0;
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
         const bool always = s == FSIM_STRATEGY_EAGER || s == FSIM_STRATEGY_UNFUSED || s == (int)o->strategy;
         const double then_s = fsim_clock_s();
-        fsim_problem half = *p;
-        half.until_s = begun_s + left_s / 2;
+        fsim_problem part = *p;
+        part.until_s = begun_s + others * left_s;
         if (!is_planned(s, o))
             continue;
+        fsim_progress_phase(p, fsim_strategy_names[s]);
         if (always)
             fsim_baseline(p, (fsim_strategy)s, a, &known[count]);
-        else if (!fsim_baseline_in_time(&half, (fsim_strategy)s, a, &known[count])) {
-            count += known[count].kernels > 0;
+        else if (!fsim_baseline_in_time(&part, (fsim_strategy)s, a, &known[count])) {
+            count += known[count].kernels > 0; /* a better plan than none */
             continue;
         }
         out->plan[s] = fsim_plan_launched_by(p, fsim_maker_of((fsim_strategy)s), &known[count], a);
+        fsim_progress_best(p, &known[count]);
         count++;
         always_s += s <= FSIM_STRATEGY_UNFUSED ? fsim_clock_s() - then_s : 0;
     }
@@ -159,6 +163,8 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     fsim_prediction out = {.graph = g, .hw = hw, .options = *options, .chosen = options->strategy};
     fsim_problem p = fsim_problem_of(g, hw, options, a);
     fsim_start_clock(&p, options);
+    if (p.progress)
+        p.progress->best = p.progress->bound = 0;
     const double until_s = p.until_s;
     fsim_plan known[FSIM_PLAN_COUNT], *best = &out.plan[FSIM_STRATEGY_OPTIMAL];
     int count = plan_strategies(&p, options, a, &out, known),
@@ -201,6 +207,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     launch_otherwise(&p, &out);
     out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
     out.interrupted = options->interrupted && *options->interrupted;
+    fsim_progress_end(&p);
     return out;
 }
 
@@ -257,6 +264,7 @@ static fsim_plan best_with(const fsim_graph *g, const fsim_hw *hw, const fsim_op
     fsim_plan plan;
     fsim_proof proof;
     optimum(&p, NULL, 0, a, &plan, &proof);
+    fsim_progress_end(&p);
     return plan;
 }
 

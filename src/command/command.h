@@ -114,6 +114,8 @@ void fsim_find_smaller(const fsim_context *c, fsim_prediction *p);
 /* From now on Ctrl-C ends the search with its best plan so far (*in->how.interrupted), and a second Ctrl-C ends the
  * program. */
 void fsim_catch_interrupt(void);
+/* progress.c: the line that tells how far a search is, on a terminal. NULL where stderr is none. In a. */
+struct fsim_progress *fsim_new_progress(const fsim_context *c, fsim_arena *a);
 /* The exit status of a command whose results are complete but for Ctrl-C. */
 int fsim_interrupted_status(void);
 

@@ -181,5 +181,6 @@ int fsim_begin(fsim_context *c, fsim_inputs *in)
     if (status || (status = fsim_open_outputs(c)))
         return status;
     fsim_catch_interrupt();
+    in->how.progress = fsim_new_progress(c, c->arena);
     return FSIM_EXIT_OK;
 }

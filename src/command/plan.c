@@ -42,6 +42,7 @@ static void plan_on(void *to, int i, int worker)
     const fsim_context *c = &w->each[i];
     fsim_options how = w->in->how;
     how.spent_s = i == 0 ? fsim_clock_s() - c->began_s : 0; /* the first has also waited for the workload */
+    how.progress = fsim_new_progress(c, c->arena);
     how.typed.hw = fsim_shell_word(c->arena, c->set.hw.at[i]);
     w->out[i] = fsim_predict(w->in->graph, w->in->hw[i], &how, c->arena);
     fsim_find_smaller(c, &w->out[i]);

@@ -21,3 +21,15 @@ bool fsim_terminal_color(const char *no_color, const char *term)
 {
     return isatty(STDOUT_FILENO) && !(no_color && *no_color) && !(term && strcmp(term, "dumb") == 0);
 }
+
+bool fsim_terminal_shows_progress(const char *term)
+{
+    return isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
+}
+
+int fsim_terminal_width(void)
+{
+    enum { USUAL = 80 };
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : USUAL;
+}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/deadline.h"
 
+#include "plan/price/progress.h"
+
 #include <time.h>
 
 double fsim_clock_s(void)
@@ -10,7 +12,12 @@ double fsim_clock_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-bool fsim_late(const fsim_problem *p) { return (p->interrupted && *p->interrupted) || fsim_clock_s() > p->until_s; }
+bool fsim_late(const fsim_problem *p)
+{
+    const double now_s = fsim_clock_s();
+    fsim_progress_tick(p, now_s, p->until_s - now_s);
+    return (p->interrupted && *p->interrupted) || now_s > p->until_s;
+}
 
 fsim_problem fsim_with_share(const fsim_problem *p, double share)
 {

@@ -25,6 +25,7 @@ typedef struct {
     double until_s;                  /* by when all must have ended, by fsim_clock_s; INFINITY: any time */
     int64_t search_memory;           /* bytes that the search may take; 0: the default (plan/search/budget.h) */
     struct fsim_store *store;        /* cache of priced sets, store.c */
+    struct fsim_progress *progress;  /* plan/price/progress.h; NULL: nobody asks */
     volatile const int *interrupted; /* set by a signal handler: end the search with the best plan so far */
 } fsim_problem;
 

@@ -3,6 +3,7 @@
 
 #include "plan/price/deadline.h"
 #include "plan/price/price.h"
+#include "plan/price/progress.h"
 #include <math.h>
 #include <unistd.h>
 
@@ -45,7 +46,9 @@ fsim_budget fsim_budget_of(const fsim_problem *p, fsim_spent *spent)
                  held = (double)fsim_arena_held();
     const int64_t now = fsim_work(p), last = p->search_steps < INT64_MAX / HASTE ? HASTE * p->search_steps : INT64_MAX;
     *spent = (fsim_spent){.checked = now - CHECKED_EVERY};
-    return (fsim_budget){.steps = sum_of(now, p->search_steps),
+    return (fsim_budget){.first = now,
+                         .begun_s = fsim_clock_s(),
+                         .steps = sum_of(now, p->search_steps),
                          .most_steps = sum_of(now, last > LEAST_STEPS ? last : LEAST_STEPS),
                          .hasten_s = fsim_with_share(p, before_haste).until_s,
                          .until_s = p->until_s,
@@ -68,12 +71,21 @@ fsim_budget fsim_budget_share(const fsim_budget *b, const fsim_problem *p, int s
 
 double fsim_seconds_of(int64_t steps) { return (double)steps / (double)FSIM_USUAL_STEPS; }
 
+/* Seconds until the budget is used up, by the clock or at the rate of its steps so far. */
+static double left_of(const fsim_budget *b, const fsim_problem *p, double now_s)
+{
+    const double taken = (double)(fsim_work(p) - b->first), left = (double)(b->steps - fsim_work(p)),
+                 by_steps = taken > 0 ? fmax(0, left) / taken * (now_s - b->begun_s) : INFINITY;
+    return fmin(b->until_s - now_s, by_steps);
+}
+
 static void check(const fsim_budget *b, const fsim_problem *p)
 {
     const size_t held = fsim_arena_held();
     const double now_s = fsim_clock_s();
     const bool stopped = p->interrupted && *p->interrupted;
     b->spent->checked = fsim_work(p);
+    fsim_progress_tick(p, now_s, left_of(b, p, now_s));
     if (b->spent->end == FSIM_SEARCH_NOT_STOPPED)
         b->spent->end = held > b->most_bytes      ? FSIM_SEARCH_STOPPED_BY_MEMORY
                         : now_s > b->hasten_s     ? FSIM_SEARCH_STOPPED_BY_CLOCK

@@ -14,6 +14,8 @@ typedef struct {
 } fsim_spent;
 
 typedef struct {
+    int64_t first;                 /* fsim_work at the begin */
+    double begun_s;                /* fsim_clock_s at the begin */
     int64_t steps, most_steps;     /* fsim_work may go so far; breaking off from most_steps on */
     double hasten_s, until_s;      /* the same by fsim_clock_s: the one thing that may differ between runs */
     size_t most_bytes, last_bytes; /* and in bytes that this thread's arenas may hold */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/search/frontier.h"
 
+#include "plan/price/progress.h"
 #include "plan/search/floor.h"
 #include "plan/search/states.h"
 #include <math.h>
@@ -304,6 +305,7 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
     f->forward = true;
     for (int size = 0; size < count && !f->l.wide; size++) {
         f->haste = f->haste || !fsim_proceed(f, &f->budget, 0);
+        fsim_progress_done(p, node[size], p->graph->nodes);
         if (fsim_is_over(f)) {
             break_off(f, size);
             break;

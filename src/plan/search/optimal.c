@@ -16,6 +16,7 @@
 #include "fusion/sets.h"
 #include "plan/price/deadline.h"
 #include "plan/price/price.h"
+#include "plan/price/progress.h"
 #include "plan/price/user_rules.h"
 #include "plan/search/floor.h"
 #include "plan/search/frontier.h"
@@ -240,6 +241,7 @@ static void solve_pieces(solver *s)
         count = 0;
         for (int i = n; i >= 0; i = next[i])
             node[count++] = i;
+        fsim_progress_done(s->p, n, g->nodes);
         fsim_within(&s->budget, s->p);
         if (s->budget.spent->over || !one_kernel(s, node, count))
             solve(s, node, count, count == g->nodes);
@@ -257,6 +259,7 @@ static bool improve(fsim_problem *p, const fsim_partition *part, fsim_arena *a, 
     fsim_refusal why;
     if (fsim_price(p, part, a, &plan, &why) && (best->kernels == 0 || plan.objective < best->objective)) {
         *best = plan;
+        fsim_progress_best(p, best);
         return true;
     }
     fsim_rewind(a, mark);
@@ -353,7 +356,10 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
     *proof = (fsim_proof){0};
     *out = (fsim_plan){0};
+    fsim_progress_phase(p, "search");
     solve_pieces(&s);
+    fsim_progress_bound(p, s.bound);
+    fsim_progress_phase(p, "merges");
     improve(p, &s.found, a, out);
     for (int i = 0; i < count; i++)
         if (known[i].kernels > 0 && (out->kernels == 0 || known[i].objective < out->objective))
@@ -370,6 +376,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
         if (p->graph->fuses == 0 && fsim_merge_greedily(p, &singles, scratch, &better))
             improve(p, &better.partition, a, out);
     }
+    fsim_progress_phase(p, "search with L2");
     if (s.bound < cost_of(out) && !spent.over && !fsim_late(p))
         close_gap(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
