@@ -103,7 +103,7 @@ static void launch_otherwise(const fsim_problem *p, fsim_prediction *out)
     out->launched[FSIM_REGIME_KERNEL] = (fsim_launched){NAN, NAN};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         out->launched[shown[i]] =
-            fsim_clock_s() > p->until_s
+            shown[i] == p->regime || fsim_clock_s() > p->until_s
                 ? (fsim_launched){NAN, NAN}
                 : (fsim_launched){
                       fsim_relaunched_s(p, p->graph, shown[i], fsim_maker_of(FSIM_STRATEGY_EAGER), &eager->partition),

@@ -132,14 +132,37 @@ static uint64_t class_in_set(const fsim_graph *g, int i, const bool *constant)
     return h;
 }
 
+static void list_arguments(fsim_likeness *l, fsim_arena *a)
+{
+    const fsim_graph *g = l->g;
+    int count = 0;
+    l->first = fsim_new(a, int, g->nodes + 1);
+    for (int i = 0; i < g->nodes; i++) {
+        l->first[i] = count;
+        count += g->node[i].args;
+    }
+    l->first[g->nodes] = count;
+    l->argument = fsim_new(a, struct fsim_link, count + 1);
+    for (int i = 0; i < g->nodes; i++)
+        for (int k = 0; k < g->node[i].args; k++) {
+            const int t = g->node[i].arg[k].tensor;
+            l->argument[l->first[i] + k] = (struct fsim_link){t, g->tensor[t].producer};
+        }
+}
+
 fsim_likeness *fsim_likeness_of(const fsim_graph *g, fsim_arena *a)
 {
     fsim_likeness *l = fsim_new(a, fsim_likeness, 1);
     const bool *constant = constants(g, a);
-    *l = (fsim_likeness){g, fsim_new(a, uint64_t, g->nodes + 1), fsim_new(a, int, g->nodes + 1),
-                         fsim_new(a, unsigned char, g->nodes + 1)};
+    *l = (fsim_likeness){.g = g,
+                         .class = fsim_new(a, uint64_t, g->nodes + 1),
+                         .source = fsim_new(a, int, g->nodes + 1),
+                         .with = fsim_new(a, int, g->nodes + 1),
+                         .marks = fsim_new(a, unsigned char, g->nodes + 1)};
+    list_arguments(l, a);
     for (int i = 0; i < g->nodes; i++) {
         l->class[i] = class_in_set(g, i, constant);
+        l->source[i] = g->node[i].source;
         l->with[i] = fsim_online_with(g, i);
         l->marks[i] = marks_of(g, &g->node[i]);
     }
@@ -158,11 +181,10 @@ bool fsim_has_likes(const fsim_likeness *l, const fsim_selection *set)
     return !(any & NEVER) && contractions <= 1 && !(contractions && (any & REDUCES));
 }
 
-/* The member that makes the tensor, or -1. */
-static int maker_in(const fsim_likeness *l, const fsim_selection *set, int tensor)
+/* The member that makes the argument, or -1. */
+static int maker_in(const fsim_selection *set, const struct fsim_link *x)
 {
-    const int n = l->g->tensor[tensor].producer;
-    return n < 0 ? -1 : fsim_position(set->node, set->count, n);
+    return x->from < 0 ? -1 : fsim_position(set->node, set->count, x->from);
 }
 
 /* The member that member i runs along with, or -1. */
@@ -175,17 +197,17 @@ static int with_in(const fsim_likeness *l, const fsim_selection *set, int i)
 /* Are member i and the one before it parts of one operator of the workload? */
 static bool continues(const fsim_likeness *l, const fsim_selection *set, int i)
 {
-    return i > 0 && l->g->node[set->node[i]].source == l->g->node[set->node[i - 1]].source;
+    return i > 0 && l->source[set->node[i]] == l->source[set->node[i - 1]];
 }
 
 uint64_t fsim_likeness_hash(const fsim_likeness *l, const fsim_selection *set)
 {
     uint64_t h = (uint64_t)set->count;
     for (int i = 0; i < set->count; i++) {
-        const fsim_node *n = &l->g->node[set->node[i]];
-        h = fsim_mix(h, l->class[set->node[i]] + set->stored[i] + 2 * (uint64_t)continues(l, set, i));
-        for (int k = 0; k < n->args; k++)
-            h = h * 31 + (uint64_t)(i - maker_in(l, set, n->arg[k].tensor));
+        const int n = set->node[i];
+        h = fsim_mix(h, l->class[n] + set->stored[i] + 2 * (uint64_t)continues(l, set, i));
+        for (int k = l->first[n]; k < l->first[n + 1]; k++)
+            h = h * 31 + (uint64_t)(i - maker_in(set, &l->argument[k]));
     }
     return h ^ h >> 29;
 }
@@ -235,12 +257,14 @@ bool fsim_are_alike(const fsim_likeness *l, const fsim_selection *x, const fsim_
     int count = 0, room = 0;
     bool alike = x->count == y->count && same_members(l, x, y);
     for (int i = 0; i < x->count && alike; i++) {
-        const fsim_node *n = &l->g->node[x->node[i]], *m = &l->g->node[y->node[i]];
-        for (int k = 0; k < n->args && alike; k++) {
-            const int t = n->arg[k].tensor, u = m->arg[k].tensor, from = maker_in(l, x, t);
-            alike = from == maker_in(l, y, u) && (from < 0 || result_index(l->g, t) == result_index(l->g, u));
+        const int n = x->node[i], by = l->first[y->node[i]] - l->first[n];
+        for (int k = l->first[n]; k < l->first[n + 1] && alike; k++) {
+            const struct fsim_link *mine = &l->argument[k], *other = &l->argument[k + by];
+            const int from = maker_in(x, mine);
+            alike = from == maker_in(y, other) &&
+                    (from < 0 || result_index(l->g, mine->tensor) == result_index(l->g, other->tensor));
             if (from < 0)
-                *FSIM_PUSH(a, entering, count, room) = (pair){t, u};
+                *FSIM_PUSH(a, entering, count, room) = (pair){mine->tensor, other->tensor};
         }
     }
     alike = alike && same_order(entering, count);

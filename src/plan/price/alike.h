@@ -21,7 +21,12 @@ uint64_t fsim_primitive_class(const fsim_graph *g, int n);
 /* What the comparisons need to know of a graph. */
 typedef struct {
     const fsim_graph *g;
-    uint64_t *class;      /* per primitive */
+    uint64_t *class; /* per primitive */
+    int *first;      /* per primitive i: its arguments are argument[first[i], first[i + 1]) */
+    struct fsim_link {
+        int tensor, from; /* from: the primitive that makes it, or -1 */
+    } * argument;
+    int *source;          /* per primitive: the operator that it is a part of */
     int *with;            /* per primitive: the reduction that it runs along with (online.h), or -1 */
     unsigned char *marks; /* per primitive: what keeps a set with it from having likes */
 } fsim_likeness;

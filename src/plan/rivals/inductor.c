@@ -385,10 +385,12 @@ static bool can_fuse(scheduler *s, int x, int y, double bytes)
         if (bytes < LEAST_SHARED_BYTES || distance(s, x, y) > FARTHEST || kept > MEMORY_OVER_SAVED * bytes)
             return false;
     }
-    const fsim_kernel *both = fsim_joined_kernel(s->c, id, 2, -1);
+    const fsim_kernel *both = fsim_joined_like(s->c, id, 2, -1);
     if (!both || !loops_agree(s, s->kernel[x], s->kernel[y], both))
         return false;
-    return !computes_again(s, both) && !fsim_interlocked(s->c, id, 2);
+    if (both->group->recomputes && computes_again(s, fsim_joined_kernel(s->c, id, 2, -1)))
+        return false;
+    return !fsim_interlocked(s->c, id, 2);
 }
 
 static bool goes_first(const pair *x, const pair *y)

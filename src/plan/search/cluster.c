@@ -60,6 +60,14 @@ fsim_partition fsim_singles(fsim_problem *p, fsim_arena *a)
     return out;
 }
 
+static bool reaches_memory(const fsim_graph *g, int node)
+{
+    bool must = g->node[node].effect;
+    for (int r = 0; r < g->node[node].results; r++)
+        must = must || result_of(g, node, r)->output || result_of(g, node, r)->materialize;
+    return must;
+}
+
 fsim_clusters *fsim_clusters_of(fsim_problem *p, const fsim_partition *start, fsim_arena *a)
 {
     fsim_clusters *c = fsim_new(a, fsim_clusters, 1);
@@ -69,6 +77,9 @@ fsim_clusters *fsim_clusters_of(fsim_problem *p, const fsim_partition *start, fs
     c->place = fsim_new(a, int, c->parts + 1);
     c->order = fsim_new(a, int, c->parts + 1);
     c->mark = fsim_new(a, int, c->parts + 1);
+    c->reaches_memory = fsim_new(a, bool, p->graph->nodes + 1);
+    for (int n = 0; n < p->graph->nodes; n++)
+        c->reaches_memory[n] = reaches_memory(p->graph, n);
     c->stack = fsim_new(a, int, c->parts + 1);
     c->holders = fsim_new(a, struct fsim_holders, p->graph->nodes + 1);
     for (int i = 0; i < c->parts; i++) {
@@ -158,18 +169,10 @@ int fsim_sharers(fsim_clusters *c, int x, int **out)
     return l.count;
 }
 
-static bool reaches_memory(const fsim_graph *g, int node)
-{
-    bool must = g->node[node].effect;
-    for (int r = 0; r < g->node[node].results; r++)
-        must = must || result_of(g, node, r)->output || result_of(g, node, r)->materialize;
-    return must;
-}
-
 bool fsim_must_store(const fsim_clusters *c, int x)
 {
     for (int i = 0; i < c->part[x].count; i++)
-        if (fsim_home(c, c->part[x].node[i]) == x && reaches_memory(c->p->graph, c->part[x].node[i]))
+        if (fsim_home(c, c->part[x].node[i]) == x && c->reaches_memory[c->part[x].node[i]])
             return true;
     return false;
 }
@@ -231,8 +234,8 @@ static const fsim_kernel *joined(fsim_clusters *c, const int *id, int count, int
     bool *stored = fsim_new(c->a, bool, all.count + 1);
     for (int i = 0; i < all.count; i++) {
         const int n = all.node[i], home = fsim_home(c, n);
-        stored[i] = home != dropped && among(id, count, home) &&
-                    (reaches_memory(c->p->graph, n) || read_outside(c, id, count, n));
+        stored[i] =
+            home != dropped && among(id, count, home) && (c->reaches_memory[n] || read_outside(c, id, count, n));
     }
     if (count == 1 || fsim_user_allows(c->p, all.node, all.count, &why)) {
         fsim_candidate *k = candidate(c->p, all.node, all.count, stored);

@@ -18,6 +18,7 @@ typedef struct {
     struct fsim_holders *holders; /* per primitive */
     int *place, *order;           /* launch order: part order[i] is at place i */
     int *mark, stamp, *stack;
+    bool *reaches_memory; /* per primitive: a result is stored, whoever reads it */
 } fsim_clusters;
 
 /* start is in launch order; a primitive's home is the first part that lists it. In a. */
