@@ -68,7 +68,7 @@ fsim_call_lead fsim_call_lead_of(const fsim_graph *g, const fsim_hw *hw, fsim_re
         bytes -= group->read[i].bytes;
     for (int i = 0; i < group->writes; i++)
         bytes -= g->tensor[group->write[i].tensor].written_bytes;
-    return (fsim_call_lead){true, generated.time_s > 0 ? generated.time_s - call.time_s : INFINITY, bytes};
+    return (fsim_call_lead){true, call.time_s, generated.time_s > 0 ? generated.time_s : INFINITY, bytes};
 }
 
 static fsim_kernel launched(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a)

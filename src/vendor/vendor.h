@@ -39,7 +39,8 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
  * call any more: where the call is slow, that may be faster. */
 typedef struct {
     bool call;            /* is it one? What follows is 0 otherwise */
-    double ahead_s;       /* seconds of our kernel with all tensors in L2 minus those of the call with none there */
+    double call_s;        /* its seconds with nothing in L2 */
+    double ours_s;        /* those of our kernel with all tensors in L2; INFINITY where it fits no SM */
     int64_t beyond_bytes; /* what the call moves, with nothing in L2, beyond every element once */
 } fsim_call_lead;
 /* Scratch in a. */

@@ -175,6 +175,10 @@ static const char *large_wrong(fsim_problem p, const brute_force *all, bool *met
     if (fsim_frontier_bound(f) > all->least)
         return fsim_printf(a, "as if large: the relaxed bound %lld is above a plan of %lld",
                            (long long)fsim_frontier_bound(f), (long long)all->least);
+    const fsim_frontier *parted = fsim_frontier_of(&p, node, nodes, FSIM_PARTED, &budget, a);
+    if (fsim_frontier_bound(parted) > all->least)
+        return fsim_printf(a, "in parts: the bound %lld is above a plan of %lld",
+                           (long long)fsim_frontier_bound(parted), (long long)all->least);
     const bool found = fsim_frontier_with_l2(f, all->least + 1, &budget, &part, &bound, a);
     if (bound > all->least)
         return fsim_printf(a, "as if large: the bound %lld is above a plan of %lld", (long long)bound,

@@ -85,14 +85,17 @@ static void keep_set(builder *b, fsim_bits own, const fsim_own_set *stores, bool
     }
     s->preds = preds.count;
     s->pred = preds.item;
-    bool shares = false, joinable = false, contracts = false;
+    bool shares = false, joinable = false, contracts = false, multiplies = false;
     FSIM_EACH_BIT(i, own)
     {
         shares = shares || (b->l->parted && b->l->shares[b->base + i]);
         joinable = joinable || (b->l->parted && fsim_bit(&s->must, i) && b->l->joinable[b->base + i]);
-        contracts = contracts || fsim_place_node(b->l, b->base + i)->gemm.k;
+        const fsim_gemm *contraction = &fsim_place_node(b->l, b->base + i)->gemm;
+        contracts = contracts || contraction->k;
+        multiplies = multiplies || (contraction->k && !contraction->convolution);
     }
     s->joinable = shares && joinable && !contracts;
+    s->joinable_product = shares && joinable && multiplies;
 }
 
 /* Can the set be a kernel that stores as little as possible? *final where no larger set can. */

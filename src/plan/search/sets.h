@@ -34,6 +34,7 @@ typedef struct fsim_variant {
     fsim_bits clones, stored;
     fsim_candidate *kernel; /* for the representative root; NULL where illegal */
     enum { FSIM_NOT_COMPARED, FSIM_CALL_WINS, FSIM_CALL_MAY_LOSE } call;
+    fsim_sum least_ours, beyond; /* of a poor call: our kernel's time, all in L2; bytes beyond every element once */
     int reads, writes;
     fsim_touch *read, *write; /* the first 64 of each have bits in `costs` */
     int *read_at;             /* per read: its index in the candidate's group */
@@ -48,6 +49,7 @@ typedef struct {
     fsim_bits must, may; /* members that are stored; members that are stored or that all later readers compute again */
     bool connected;      /* connected even without clones */
     bool joinable;       /* may be a part of a larger kernel with which it has only inputs in common */
+    bool joinable_product; /* the same, with a product: costs no more alone, unless that is a poor call */
     fsim_variant *variant;
 } fsim_own_set;
 
@@ -109,6 +111,8 @@ fsim_sum fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t ab
 /* Is it a call of the vendor's library that the same set may beat as a kernel of ours, whatever L2 holds? Computed
  * once. */
 bool fsim_is_poor_call(fsim_places *l, fsim_variant *v);
+/* A lower bound of what a larger kernel costs for this product, which alone is a poor call at that cost. */
+fsim_sum fsim_least_without_call(fsim_places *l, fsim_variant *v, fsim_sum call);
 /* The tensor of read or write x in the kernel with this root. */
 int fsim_touched(const fsim_places *l, int root, const fsim_touch *x, bool write);
 

@@ -274,7 +274,9 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
 {
     fsim_frontier *f = x->f;
     const fsim_sum alone = relaxed_cost(x, v),
-                   joined = x->set->joinable ? fsim_least_joined(f, x->set, x->root) : alone,
+                   joined = x->set->joinable           ? fsim_least_joined(f, x->set, x->root)
+                            : x->set->joinable_product ? fsim_least_without_call(&f->l, v, alone)
+                                                       : alone,
                    cost = joined < alone ? joined : alone;
     if (alone < 0)
         return;

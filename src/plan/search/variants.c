@@ -4,6 +4,8 @@
 
 #include "plan/price/user_rules.h"
 
+#include <math.h>
+
 static void find_touches(const fsim_places *l, const fsim_family *f, fsim_bits all, fsim_variant *v)
 {
     const fsim_graph *g = l->p->graph;
@@ -94,12 +96,23 @@ bool fsim_is_poor_call(fsim_places *l, fsim_variant *v)
     if (v->call == FSIM_NOT_COMPARED) {
         const fsim_mark mark = fsim_save(l->a);
         const fsim_call_lead lead = fsim_call_lead_of(l->p->graph, l->p->hw, l->p->regime, &v->kernel->group, l->a);
-        const bool loses = l->p->objective == FSIM_MINIMISE_BYTES ? lead.beyond_bytes > 0 : lead.ahead_s < 0;
+        const bool loses =
+            l->p->objective == FSIM_MINIMISE_BYTES ? lead.beyond_bytes > 0 : lead.call && lead.ours_s < lead.call_s;
         fsim_rewind(l->a, mark);
         fsim_add_work(l->p, lead.call ? STEPS : 1);
+        v->least_ours = isinf(lead.ours_s) ? FSIM_SUM_MOST : fsim_ticks(lead.ours_s);
+        v->beyond = lead.beyond_bytes;
         v->call = loses ? FSIM_CALL_MAY_LOSE : FSIM_CALL_WINS;
     }
     return v->call == FSIM_CALL_MAY_LOSE;
+}
+
+fsim_sum fsim_least_without_call(fsim_places *l, fsim_variant *v, fsim_sum call)
+{
+    if (!fsim_is_poor_call(l, v))
+        return call;
+    const fsim_sum ours = l->p->objective == FSIM_MINIMISE_BYTES ? call - v->beyond : v->least_ours;
+    return ours < 0 ? 0 : ours < call ? ours : call;
 }
 
 int fsim_touched(const fsim_places *l, int root, const fsim_touch *x, bool write)
