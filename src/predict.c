@@ -206,7 +206,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     p.until_s = until_s;
     launch_otherwise(&p, &out);
     out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
-    out.interrupted = options->interrupted && *options->interrupted;
+    out.interrupted = fsim_is_set(options->interrupted);
     fsim_progress_end(&p);
     return out;
 }

@@ -139,7 +139,7 @@ static void halve(search *s, int64_t low, int low_plan, int64_t high, int high_p
     if (low_plan == high_plan || high - low < 2)
         return;
     if (s->out.evaluations >= (s->range->most > 0 ? s->range->most : USUAL_MOST) ||
-        (s->options->interrupted && *s->options->interrupted)) {
+        fsim_is_set(s->options->interrupted)) {
         s->out.truncated = true;
         return;
     }

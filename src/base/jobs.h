@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { FSIM_MOST_JOBS = 256 };
@@ -25,6 +26,8 @@ typedef void fsim_job(void *to, int i, int worker);
  * (fsim_arena_child) and that it may free. Arenas that an item makes, it frees. Where memory runs out in an item, no
  * further one begins, and when all threads have ended, the caller runs out of memory (base/arena.h). */
 void fsim_in_parallel(int jobs, int count, fsim_job *job, void *to);
+/* Is the flag set, by a signal handler or by another thread? False for NULL. */
+static inline bool fsim_is_set(const volatile int *flag) { return flag && __atomic_load_n(flag, __ATOMIC_RELAXED); }
 /* `count` children of a, for the workers, or for the items. The list is in a. */
 fsim_arena **fsim_arena_children(fsim_arena *a, int count);
 

@@ -14,7 +14,7 @@ static bool put_partition(void *to, const fsim_plan *plan)
     fsim_json_partition(s->out, s->graph, &plan->partition, plan->time_s, plan->dram_read_bytes,
                         plan->dram_write_bytes);
     fflush(s->out); /* readers of a pipe get each partition at once */
-    return !ferror(s->out) && !*s->interrupted;
+    return !ferror(s->out) && !fsim_is_set(s->interrupted);
 }
 
 int fsim_run_enumerate(fsim_context *c)
@@ -36,7 +36,7 @@ int fsim_run_enumerate(fsim_context *c)
                      in.graph->name, in.graph->nodes);
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     }
-    fsim_json_partitions_end(s.out, partitions, truncated || *s.interrupted);
+    fsim_json_partitions_end(s.out, partitions, truncated || fsim_is_set(s.interrupted));
     if (!fsim_commit_files(c))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     return fsim_interrupted_status();

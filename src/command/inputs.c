@@ -14,7 +14,7 @@ static volatile sig_atomic_t interrupted;
 static void on_interrupt(int number)
 {
     (void)number;
-    interrupted = 1;
+    __atomic_store_n(&interrupted, 1, __ATOMIC_RELAXED);
 }
 
 const char *fsim_today(const fsim_context *c)
@@ -28,7 +28,7 @@ const char *fsim_today(const fsim_context *c)
     return fsim_strdup(c->arena, text);
 }
 
-int fsim_interrupted_status(void) { return interrupted ? FSIM_EXIT_INTERRUPTED : FSIM_EXIT_OK; }
+int fsim_interrupted_status(void) { return fsim_is_set(&interrupted) ? FSIM_EXIT_INTERRUPTED : FSIM_EXIT_OK; }
 
 void fsim_catch_interrupt(void)
 {

@@ -76,6 +76,28 @@ static int64_t distinct(int64_t *at, int64_t n)
     return count;
 }
 
+/* Requests of whole rows, where neighbouring points read neighbours, also from row to row: known without a walk. */
+static void rows_request_each_sector_once(void **unused)
+{
+    (void)unused;
+    static const int64_t rows[] = {1, 3, 8, 32, 100}, cols[] = {4, 7, 32, 64};
+    static const int bytes[] = {1, 2, 4, 8};
+    for (size_t i = 0; i < 5 * 4 * 4 * 3; i++) {
+        const int64_t r = rows[i % 5], c = cols[i / 5 % 4], offset = (int64_t)(i / 80) * 16;
+        const int elem = bytes[i / 20 % 4];
+        fsim_map m = {.offset = offset};
+        int64_t requested = 0;
+        fsim_map_push(&m, r, c);
+        m.split = m.modes;
+        fsim_map_push(&m, c, 1);
+        for (int64_t from = 0; from < r * c; from += 32) {
+            const int64_t to = from + 32 < r * c ? from + 32 : r * c;
+            requested += (offset + to - 1) * elem / 32 - (offset + from) * elem / 32 + 1;
+        }
+        assert_true(fsim_map_requests(&m, elem, 32, 32) == (double)requested);
+    }
+}
+
 static void counts_equal_the_walk(void **unused)
 {
     (void)unused;
@@ -560,10 +582,15 @@ static void short_ranges_diverge(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_equal_the_walk),      cmocka_unit_test(overlaps_are_walked),
-        cmocka_unit_test(composition_is_pointwise),   cmocka_unit_test(kernels_read_what_they_touch),
-        cmocka_unit_test(windows_compute_their_taps), cmocka_unit_test(gathers_compute_what_they_take),
-        cmocka_unit_test(pieces_equal_the_walk),      cmocka_unit_test(short_ranges_diverge),
+        cmocka_unit_test(rows_request_each_sector_once),
+        cmocka_unit_test(counts_equal_the_walk),
+        cmocka_unit_test(overlaps_are_walked),
+        cmocka_unit_test(composition_is_pointwise),
+        cmocka_unit_test(kernels_read_what_they_touch),
+        cmocka_unit_test(windows_compute_their_taps),
+        cmocka_unit_test(gathers_compute_what_they_take),
+        cmocka_unit_test(pieces_equal_the_walk),
+        cmocka_unit_test(short_ranges_diverge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

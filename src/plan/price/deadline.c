@@ -16,7 +16,7 @@ bool fsim_late(const fsim_problem *p)
 {
     const double now_s = fsim_clock_s();
     fsim_progress_tick(p, now_s, p->until_s - now_s);
-    return (p->interrupted && *p->interrupted) || now_s > p->until_s;
+    return fsim_is_set(p->interrupted) || now_s > p->until_s;
 }
 
 fsim_problem fsim_with_share(const fsim_problem *p, double share)

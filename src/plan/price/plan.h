@@ -3,6 +3,7 @@
 #ifndef FUSESIM_PLAN_PRICE_PLAN_H
 #define FUSESIM_PLAN_PRICE_PLAN_H
 
+#include "base/jobs.h"
 #include "base/sum.h"
 #include "vendor/vendor.h"
 

@@ -83,7 +83,7 @@ static void check(const fsim_budget *b, const fsim_problem *p)
 {
     const size_t held = fsim_arena_held();
     const double now_s = fsim_clock_s();
-    const bool stopped = p->interrupted && *p->interrupted;
+    const bool stopped = fsim_is_set(p->interrupted);
     b->spent->checked = fsim_work(p);
     fsim_progress_tick(p, now_s, left_of(b, p, now_s));
     if (b->spent->end == FSIM_SEARCH_NOT_STOPPED)

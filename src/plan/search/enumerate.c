@@ -120,7 +120,7 @@ int64_t fsim_enumerate(fsim_problem *p, int64_t limit, bool (*emit)(void *to, co
         .a = a, .all = n == 64 ? ~(fsim_mask)0 : ((fsim_mask)1 << n) - 1, .limit = limit, .emit = emit, .to = to};
     fsim_space_of(p, a, &x->space);
     fsim_each_ready_set(&x->space, 0, choose, x);
-    *truncated = x->truncated || (p->interrupted && *p->interrupted);
+    *truncated = x->truncated || fsim_is_set(p->interrupted);
     const int64_t emitted = x->emitted;
     fsim_arena_free(a);
     return emitted;

@@ -115,7 +115,7 @@ static bool may_connect(const walk *x, fsim_mask s)
 static bool grow(const walk *x, fsim_mask s)
 {
     fsim_space *w = x->w;
-    if (w->p->interrupted && *w->p->interrupted)
+    if (fsim_is_set(w->p->interrupted))
         return false;
     if (connected_with_lowest(w, s) == s) {
         const answer is = answer_for(w, s);
