@@ -13,7 +13,7 @@
 # logarithms of the sizes from FIT_FROM primitives on, where starting up no longer counts (where the search reaches its time limit, k is that of the rest). A
 # size whose call takes longer than LIMIT seconds or more than MEMORY GiB (0: any) is given up, and so is what is larger. The table goes to FOLDER (default
 # build/growth) as growth.dat, the chart as growth.gp and growth.png (gnuplot). SIZES, FAMILIES and OPTIONS choose others. Default: h100-sxm5-80gb.
-# Needs python3 and a release build.
+# With WRITE set it only writes the graphs into FOLDER, as FAMILY_SIZE.yaml. Needs python3 and a release build.
 set -eu
 . "$(dirname "$0")/program.sh"
 folder=${1:-$top/build/growth}
@@ -126,13 +126,17 @@ def exponent(rows, column):
     return "%.2f" % (sum((x - mx) * (y - my) for x, y in points) / sum((x - mx) ** 2 for x, _ in points))
 
 table, fits = {}, {}
+if os.environ.get("WRITE"):
+    sys.stdout = open(os.devnull, "w")
 print(f"{hw}\n{'family':<13}{'primitives':>12}{'wall s':>10}{'search s':>10}{'MiB':>8}{'sets':>10}{'kernels':>9}  proof")
 for family in os.environ["FAMILIES"].split():
     rows = table[family] = []
     for n in map(int, os.environ["SIZES"].split()):
-        path = f"{scratch}/{family}_{n}.yaml"
+        path = f"{folder if os.environ.get('WRITE') else scratch}/{family}_{n}.yaml"
         with open(path, "w") as out:
             out.write("\n".join(FAMILY[family](n) if family in FAMILY else stack(family, n)) + "\n")
+        if os.environ.get("WRITE"):
+            continue
         result = call(path)
         os.remove(path)
         if isinstance(result, str):
@@ -166,7 +170,9 @@ with open(f"{folder}/growth.gp", "w") as out:
     out.write("set terminal pngcairo size 900, 600\nset output 'growth.png'\nset logscale xy\nset format '10^{%T}'\nset grid\nset key bottom right\n"
               f"set title 'Planning on {hw}: whole call (solid), search (dashed)'\nset xlabel 'primitives'\nset ylabel 'seconds'\nplot " + ", \\\n     ".join(series) + "\n")
 END
-if [ ! -s "$folder/growth.gp" ]; then
+if [ -n "${WRITE-}" ]; then
+    :
+elif [ ! -s "$folder/growth.gp" ]; then
     echo "nothing to draw"
 elif command -v gnuplot >/dev/null; then
     (cd "$folder" && gnuplot growth.gp) && echo "chart: $folder/growth.png"

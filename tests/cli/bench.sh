@@ -43,6 +43,8 @@ runs growth.sh '^chain +10 ' '^rows +30 ' '^transformer +38 ' '^recurrence +30 '
     env SIZES='10 30' FAMILIES='chain rows transformer recurrence resnet' FIT_FROM=10 MEMORY=0 OPTIONS='--search-steps 30000' "$bench/growth.sh" growth
 grep -q '^10 ' growth/growth.dat || { echo "FAILED: growth.dat: $(cat growth/growth.dat)"; fail=1; }
 ! command -v gnuplot >/dev/null || [ -s growth/growth.png ] || { echo 'FAILED: no growth.png'; fail=1; }
+runs limits.sh '^chain +30 +[0-9.]+ +20.000 +[0-9.]+ +0  yes +proven$' '^mlp +12 +[0-9.]+ +20.000 ' '^2 of 2 limits hold; 0 others' -- env FAMILIES=chain SIZES=30 WORKLOADS=mlp LIMITS=20 RUNS=1 \
+    "$bench/limits.sh" a100-sxm4-40gb
 runs growth.sh '^fork-join +30 +takes more than 0.001 s' 'nothing to draw' -- env SIZES='30 100' FAMILIES='chain fork-join' LIMIT=0.001 MEMORY=0 "$bench/growth.sh" none
 runs attention.sh 'fused DRAM bytes +1\.00' '^fused is faster than eager from ' 'reaches [0-9]+ % of 312 TFLOP/s' -- \
     env SEQUENCES='2048 4096' "$bench/attention.sh" a100-sxm4-40gb
