@@ -31,6 +31,7 @@ typedef struct fsim_candidate {
     fsim_group group;
     struct priced *kernel;       /* its prices, one for each residency */
     struct fsim_candidate *like; /* a set that is the same to prices (alike.h), and has them; NULL */
+    fsim_call_lead *lead;        /* see fsim_call_lead_for; NULL: not known */
 } fsim_candidate;
 
 /* Copies what o points to into a. */
@@ -45,6 +46,8 @@ fsim_candidate *fsim_candidate_like(fsim_problem *p, const int *node, int count,
 /* Its kernel where its reads hit L2 as hit[] says and its results stay there as absorbed[] says; from the store.
  * NULL where no configuration fits the device. */
 const fsim_kernel *fsim_kernel_for(fsim_problem *p, fsim_candidate *c, const bool *hit, const bool *absorbed);
+/* Whether its kernel is the vendor's call, and how that compares with ours (vendor.h); from the store. */
+const fsim_call_lead *fsim_call_lead_for(fsim_problem *p, fsim_candidate *c);
 /* What `maker` launches for the set's kernel (fsim_framework_kernel), which must fit the device. Its inputs and outputs
  * are in a or the store. */
 fsim_kernel fsim_kernel_launched_by(fsim_problem *p, fsim_maker maker, fsim_candidate *c, const fsim_residency *l2,

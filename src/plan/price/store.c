@@ -324,6 +324,21 @@ static void price_anew(fsim_problem *p, const fsim_candidate *c, priced *k)
     fsim_rewind(s->scratch, mark);
 }
 
+const fsim_call_lead *fsim_call_lead_for(fsim_problem *p, fsim_candidate *c)
+{
+    fsim_store *s = p->store;
+    fsim_candidate *of = c->like ? c->like : c;
+    if (!of->lead) {
+        const fsim_mark mark = fsim_save(s->scratch);
+        const fsim_call_lead lead = fsim_call_lead_of(p->graph, p->hw, p->regime, &of->group, s->scratch);
+        fsim_rewind(s->scratch, mark);
+        s->work += lead.call ? WORK_OF_CONTRACTION : 1;
+        of->lead = fsim_new(s->a, fsim_call_lead, 1);
+        *of->lead = lead;
+    }
+    return of->lead;
+}
+
 /* The kernel of a set that is like c's, for c: its inputs and outputs are the group's reads and writes. In a. */
 static fsim_kernel kernel_moved(const fsim_candidate *c, const fsim_kernel *from, fsim_arena *a)
 {

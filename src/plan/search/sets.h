@@ -33,8 +33,6 @@ typedef struct fsim_variant {
     struct fsim_variant *next;
     fsim_bits clones, stored;
     fsim_candidate *kernel; /* for the representative root; NULL where illegal */
-    enum { FSIM_NOT_COMPARED, FSIM_CALL_WINS, FSIM_CALL_MAY_LOSE } call;
-    fsim_sum least_ours, beyond; /* of a poor call: our kernel's time, all in L2; bytes beyond every element once */
     int reads, writes;
     fsim_touch *read, *write; /* the first 64 of each have bits in `costs` */
     int *read_at;             /* per read: its index in the candidate's group */
@@ -108,8 +106,7 @@ fsim_variant *fsim_variant_of(fsim_places *l, const fsim_family *f, fsim_own_set
 /* Its cost where read i hits L2 if bit i of hit is set, and write i stays there if bit i of absorbed is set. -1
  * where it fits no SM. Computed once. */
 fsim_sum fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t absorbed);
-/* Is it a call of the vendor's library that the same set may beat as a kernel of ours, whatever L2 holds? Computed
- * once. */
+/* Is it a call of the vendor's library that the same set may beat as a kernel of ours, whatever L2 holds? */
 bool fsim_is_poor_call(fsim_places *l, fsim_variant *v);
 /* A lower bound of what a larger kernel costs for this product, which alone is a poor call at that cost. */
 fsim_sum fsim_least_without_call(fsim_places *l, fsim_variant *v, fsim_sum call);

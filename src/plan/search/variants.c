@@ -4,8 +4,6 @@
 
 #include "plan/price/user_rules.h"
 
-#include <math.h>
-
 static void find_touches(const fsim_places *l, const fsim_family *f, fsim_bits all, fsim_variant *v)
 {
     const fsim_graph *g = l->p->graph;
@@ -92,26 +90,18 @@ fsim_sum fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t ab
 
 bool fsim_is_poor_call(fsim_places *l, fsim_variant *v)
 {
-    enum { STEPS = 100 }; /* of the price of a contraction */
-    if (v->call == FSIM_NOT_COMPARED) {
-        const fsim_mark mark = fsim_save(l->a);
-        const fsim_call_lead lead = fsim_call_lead_of(l->p->graph, l->p->hw, l->p->regime, &v->kernel->group, l->a);
-        const bool loses =
-            l->p->objective == FSIM_MINIMISE_BYTES ? lead.beyond_bytes > 0 : lead.call && lead.ours_s < lead.call_s;
-        fsim_rewind(l->a, mark);
-        fsim_add_work(l->p, lead.call ? STEPS : 1);
-        v->least_ours = isinf(lead.ours_s) ? FSIM_SUM_MOST : fsim_ticks(lead.ours_s);
-        v->beyond = lead.beyond_bytes;
-        v->call = loses ? FSIM_CALL_MAY_LOSE : FSIM_CALL_WINS;
-    }
-    return v->call == FSIM_CALL_MAY_LOSE;
+    const fsim_call_lead *lead = fsim_call_lead_for(l->p, v->kernel);
+    return lead->call &&
+           (l->p->objective == FSIM_MINIMISE_BYTES ? lead->beyond_bytes > 0 : lead->ours_s < lead->call_s);
 }
 
 fsim_sum fsim_least_without_call(fsim_places *l, fsim_variant *v, fsim_sum call)
 {
+    const fsim_call_lead *lead = fsim_call_lead_for(l->p, v->kernel);
     if (!fsim_is_poor_call(l, v))
         return call;
-    const fsim_sum ours = l->p->objective == FSIM_MINIMISE_BYTES ? call - v->beyond : v->least_ours;
+    const fsim_sum ours =
+        l->p->objective == FSIM_MINIMISE_BYTES ? call - (fsim_sum)lead->beyond_bytes : fsim_ticks(lead->ours_s);
     return ours < 0 ? 0 : ours < call ? ours : call;
 }
 
