@@ -131,15 +131,27 @@ static void borders_between(fsim_frontier *f, const int *many, int from, int to)
         f->border[f->borders++] = from = narrowest(many, from + SPACING / 2, from + SPACING + SPACING / 2);
 }
 
-/* Primitives between borders inside the run: a whole number of layers. */
-static int border_period(const fsim_run *run) { return run->period * ((SPACING + run->period - 1) / run->period); }
-
-void fsim_choose_borders(fsim_frontier *f, const fsim_run *run)
+bool fsim_same_families(fsim_frontier *f, int from, int to)
 {
-    const int *many = crossings(f), period = run ? border_period(run) : 0;
+    const fsim_run *run = f->run;
+    if (from < run->first + run->lead || to + run->period > run->end)
+        return false;
+    for (int root = from; root < to; root++)
+        if (fsim_family_of(&f->l, root) != fsim_family_of(&f->l, root + run->period))
+            return false;
+    return true;
+}
+
+int fsim_border_period(const fsim_run *run) { return run->period * ((SPACING + run->period - 1) / run->period); }
+
+void fsim_choose_borders(fsim_frontier *f)
+{
+    const fsim_run *run = f->run;
+    const int *many = crossings(f), period = run ? fsim_border_period(run) : 0;
     f->border = fsim_new(f->a, int, f->l.count + 1);
     f->excess = fsim_new(f->a, fsim_sum, f->l.count + 1);
     f->borders = 0;
+    f->run_last = -1;
     int at = 0;
     if (run && run->end - run->first >= 2 * period) {
         const int middle = run->first + (run->end - run->first) / period / 2 * period,
@@ -147,8 +159,10 @@ void fsim_choose_borders(fsim_frontier *f, const fsim_run *run)
         int first = z - (z - run->first) / period * period;
         first += first == 0 ? period : 0;
         borders_between(f, many, 0, first);
+        f->run_first = f->borders;
         for (at = first; at < run->end && at < f->l.count; at += period)
             f->border[f->borders++] = at;
+        f->run_last = f->borders - 1;
         at -= period;
     }
     borders_between(f, many, at, f->l.count);

@@ -69,6 +69,14 @@ fsim_budget fsim_budget_share(const fsim_budget *b, const fsim_problem *p, int s
     return out;
 }
 
+fsim_budget fsim_budget_but_share(const fsim_budget *b, const fsim_problem *p, int shares, fsim_spent *spent)
+{
+    fsim_budget out = fsim_budget_share(b, p, shares, spent);
+    out.steps = b->steps - (out.steps > fsim_work(p) ? out.steps - fsim_work(p) : 0);
+    out.hasten_s = isinf(b->hasten_s) ? b->hasten_s : b->hasten_s - fmax(0, out.hasten_s - fsim_clock_s());
+    return out;
+}
+
 double fsim_seconds_of(int64_t steps) { return (double)steps / (double)FSIM_USUAL_STEPS; }
 
 /* Seconds until the budget is used up, by the clock or at the rate of its steps so far. */

@@ -32,6 +32,8 @@ typedef struct {
 fsim_budget fsim_budget_of(const fsim_problem *p, fsim_spent *spent);
 /* One of so many equal shares of what b has left, which may be used up while b is not. *spent is reset. */
 fsim_budget fsim_budget_share(const fsim_budget *b, const fsim_problem *p, int shares, fsim_spent *spent);
+/* All but one of these shares. */
+fsim_budget fsim_budget_but_share(const fsim_budget *b, const fsim_problem *p, int shares, fsim_spent *spent);
 /* Is there budget left for p's search? Asks the clock now and then, by fsim_work. */
 bool fsim_within(const fsim_budget *b, const fsim_problem *p);
 /* How many searches at once, of which each may take `search_memory` (0: the default), take at most half of the

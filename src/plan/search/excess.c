@@ -8,35 +8,70 @@
 enum {
     MOST_LABELS = 4096, /* of one front */
     FEW_LABELS = 8,
-    SHARES = 8 /* a border may take this part of the steps that are left */
+    BORDER_SHARES = 2, /* the search from a border may take this part of what is left of the budget */
+    PLAN_SHARES = 8    /* what is kept back for a plan without proof */
 };
 
 static fsim_sum least_of(fsim_sum x, fsim_sum y) { return x < y ? x : y; }
 
-static l2_search search_of(fsim_frontier *f, const fsim_budget *budget, fsim_sum limit, int most)
+/* Searches from border j, or from the start where j is -1, for totals below limit, with at most so many labels of a
+ * front. From a border, a total is what is spent beyond the relaxed cost. The search's arena is a child of f's. */
+static l2_search search_from(fsim_frontier *f, int j, fsim_sum limit, int most, const fsim_budget *budget)
 {
-    return (l2_search){.f = f,
-                       .budget = budget,
-                       .a = fsim_arena_new(),
-                       .limit = limit,
-                       .lost = FSIM_NEVER,
-                       .most = most,
-                       .capacity = fsim_l2_effective(f->p->hw)};
-}
-
-/* Searches from border j; only totals below limit are of interest. A lower bound, exact where it is below limit. */
-static fsim_sum excess_within(fsim_frontier *f, int j, fsim_sum limit, const fsim_budget *budget, bool *in_time)
-{
-    l2_search w = search_of(f, budget, limit, MOST_LABELS);
-    const int size = f->border[j];
-    for (int z = size; z < size + FSIM_BITS && z <= f->l.count; z++)
+    l2_search w = {.f = f,
+                   .budget = budget,
+                   .a = fsim_arena_child(f->a),
+                   .limit = limit,
+                   .lost = FSIM_NEVER,
+                   .most = most,
+                   .capacity = fsim_l2_effective(f->p->hw)};
+    const int size = j < 0 ? 0 : f->border[j];
+    if (j < 0)
+        fsim_start_label(&w);
+    for (int z = size; j >= 0 && z < size + FSIM_BITS && z <= f->l.count; z++)
         for (int i = f->front_by_size[z]; i; i = f->front[i - 1].sibling)
             if (fsim_crosses(f, i - 1, size))
                 fsim_start_ideal(&w, i - 1);
-    const int best = fsim_search_labels(&w, size, in_time);
-    const fsim_sum found = best >= 0 ? w.label[best].spent : limit;
-    fsim_arena_free(w.a);
-    return least_of(found, w.lost);
+    fsim_search_labels(&w, size);
+    return w;
+}
+
+/* What is proven of all totals below the search's limit: the least, exact where nothing was left out. */
+static fsim_sum least_found(const l2_search *w)
+{
+    return least_of(w->best >= 0 ? w->label[w->best].spent : w->limit, w->lost);
+}
+
+/* Does the excess of all borders of the run before j, which the search from j has found, rise as it does from j + 1 to
+ * j? That is so where a layer behind j, up to border z, repeats the one before it: see layers.c. */
+static void notice_repetition(const l2_search *w, int j)
+{
+    fsim_frontier *f = w->f;
+    fsim_arena *scratch = fsim_arena_new();
+    for (int z = f->run_last; z >= j + 2 && f->repeat.z == 0; z--) {
+        fsim_repeat r = {.a = j, .z = z, .more = f->excess[z - 1] - f->excess[z]};
+        int *pairs;
+        bool even = w->best >= 0 && w->lost > w->label[w->best].spent &&
+                    w->label[w->best].spent == f->excess[j + 1] + r.more &&
+                    fsim_same_families(f, f->border[j] - f->looked_back, f->border[z - 1] + f->looked_ahead);
+        for (int k = j + 1; k < z && even; k++)
+            even = f->excess[k] - f->excess[k + 1] == r.more;
+        if (even && fsim_same_bounds(f, z - 1, &r.less) &&
+            fsim_same_labels(w, z - 1, r.less + r.more, &pairs, scratch) > 0)
+            f->repeat = r;
+    }
+    fsim_arena_free(scratch);
+}
+
+/* The excess of border j from that of the next, where equal layers are known to repeat. */
+static bool repeated_excess(fsim_frontier *f, int j)
+{
+    const fsim_run *run = f->run;
+    if (f->repeat.z == 0 || j < f->run_first || f->border[j] - f->looked_back < run->first + run->lead ||
+        !fsim_same_families(f, f->border[j] - f->looked_back, f->border[j + 1] + f->looked_ahead))
+        return false;
+    fsim_learn_excess(f, j, f->excess[j + 1] + f->repeat.more);
+    return true;
 }
 
 /* Finds the excess of border j. *raise: what the border before it added, a guess for this one. */
@@ -45,11 +80,16 @@ static void find_excess(fsim_frontier *f, int j, fsim_sum most, const fsim_budge
     const fsim_sum ahead = j + 1 < f->borders ? f->excess[j + 1] : 0, finest = most / 1000 + 1;
     fsim_spent spent;
     fsim_sum limit, least, known = ahead, more = *raise + 1;
-    bool in_time = true;
-    const fsim_budget own = fsim_budget_share(budget, f->p, SHARES, &spent);
+    bool in_time;
+    const fsim_budget own = fsim_budget_share(budget, f->p, BORDER_SHARES, &spent);
     do {
         limit = least_of(ahead + more, most);
-        least = excess_within(f, j, limit, &own, &in_time);
+        l2_search w = search_from(f, j, limit, MOST_LABELS, &own);
+        least = least_found(&w);
+        in_time = w.in_time;
+        if (f->run && in_time && j >= f->run_first && j <= f->run_last)
+            notice_repetition(&w, j);
+        fsim_arena_free(w.a);
         known = in_time && least > known ? least : known;
         more += more / 2 + finest;
     } while (in_time && least >= limit && limit < most);
@@ -57,10 +97,19 @@ static void find_excess(fsim_frontier *f, int j, fsim_sum most, const fsim_budge
     *raise = known > ahead ? known - ahead : 0;
 }
 
-static void keep_plan(const l2_search *w, int best, fsim_partition *out, fsim_arena *a)
+static void find_excesses(fsim_frontier *f, fsim_sum most, const fsim_budget *budget)
+{
+    fsim_sum raise = 0;
+    fsim_choose_borders(f);
+    for (int j = f->borders; j-- > 0;)
+        if (!repeated_excess(f, j))
+            find_excess(f, j, most, budget, &raise);
+}
+
+static void keep_plan(const l2_search *w, fsim_partition *out, fsim_arena *a)
 {
     out->parts = 0;
-    for (int at = best; w->label[at].by; at = w->label[at].parent)
+    for (int at = w->best; w->label[at].by; at = w->label[at].parent)
         out->part[out->parts++] =
             fsim_part_at(w->f, w->label[at].by->root, w->label[at].by->set->own, w->label[at].copies, a);
 }
@@ -70,16 +119,19 @@ static void keep_plan(const l2_search *w, int best, fsim_partition *out, fsim_ar
 static fsim_sum search_within(fsim_frontier *f, fsim_sum *limit, int most, const fsim_budget *budget,
                               fsim_partition *out, fsim_arena *a)
 {
-    bool in_time = true;
-    l2_search w = search_of(f, budget, *limit, most);
-    fsim_start_label(&w);
-    const int best = fsim_search_labels(&w, 0, &in_time);
-    if (best >= 0) {
-        keep_plan(&w, best, out, a);
-        *limit = w.label[best].spent;
+    l2_search w = search_from(f, -1, *limit, most, budget);
+    const fsim_sum least = w.in_time ? least_found(&w) : 0;
+    if (w.best >= 0) {
+        keep_plan(&w, out, a);
+        *limit = w.label[w.best].spent;
     }
-    fsim_arena_free(w.a);
-    return in_time ? least_of(*limit, w.lost) : 0;
+    if (f->repeat.z > 0 && w.best >= 0 && least == *limit) {
+        f->proof = fsim_new(f->a, l2_search, 1);
+        *f->proof = w;
+    } else {
+        fsim_arena_free(w.a);
+    }
+    return least;
 }
 
 bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
@@ -88,27 +140,22 @@ bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *
     *bound = fsim_frontier_bound(f);
     if (f->last < 0 || f->haste || *bound >= known)
         return false;
-    fsim_sum raise = 0;
-    fsim_run run;
-    const bool layers = fsim_find_run(&f->l, f->a, &run);
     if (fsim_frontier_complete(f))
-        fsim_choose_borders(f, layers ? &run : NULL);
-    for (int j = f->borders; j-- > 0;)
-        find_excess(f, j, known - *bound, budget, &raise);
+        find_excesses(f, known - *bound, budget);
     const fsim_sum least = fsim_least_after(f, -1, 0);
     *bound = least > *bound ? least : *bound;
     fsim_sum best = known, room = (known - *bound) / 1000 + 1;
-    bool going = *bound < best;
-    if (going)
-        search_within(f, &best, FEW_LABELS, budget, out, a);
-    while (going) {
+    fsim_spent spent;
+    const fsim_budget own = fsim_budget_but_share(budget, f->p, PLAN_SHARES, &spent);
+    for (bool going = *bound < best; going; room *= 2) {
         const fsim_sum tried = least_of(best, *bound + room);
         fsim_sum limit = tried;
-        const fsim_sum below = search_within(f, &limit, MOST_LABELS, budget, out, a);
+        const fsim_sum below = search_within(f, &limit, MOST_LABELS, &own, out, a);
         best = least_of(best, limit < tried ? limit : best);
         going = below > *bound && below < best && limit == tried;
         *bound = below > *bound ? below : *bound;
-        room *= 2;
     }
+    if (*bound < best) /* few labels find a good plan soon, but prove nothing */
+        search_within(f, &best, FEW_LABELS, budget, out, a);
     return best < known;
 }

@@ -305,6 +305,34 @@ static bool looks_like(const fsim_places *l, const fsim_family *f, int root)
     return true;
 }
 
+static bool same_set(const fsim_own_set *x, const fsim_own_set *y)
+{
+    bool same = fsim_bits_equal(&x->own, &y->own) && fsim_bits_equal(&x->must, &y->must) &&
+                fsim_bits_equal(&x->may, &y->may) && x->preds == y->preds && x->connected == y->connected &&
+                x->joinable == y->joinable;
+    for (int k = 0; k < x->preds && same; k++)
+        same = x->pred[k] == y->pred[k];
+    return same;
+}
+
+/* Do two families have the same sets of places that look alike? Sets that were tried and are no kernels may differ:
+ * behind the last layer of many other operators come. */
+static bool same_sets(const fsim_places *l, const fsim_family *x, const fsim_family *y)
+{
+    int last = 0;
+    if (x->sets != y->sets || x->back != y->back || x->complete != y->complete)
+        return false;
+    for (int i = 0; i < x->sets; i++) {
+        if (!same_set(&x->set[i], &y->set[i]))
+            return false;
+        last = x->set[i].last > last ? x->set[i].last : last;
+    }
+    for (int i = -x->back; i <= last; i++)
+        if (l->class[x->root + i] != l->class[y->root + i])
+            return false;
+    return true;
+}
+
 const fsim_family *fsim_family_of(fsim_places *l, int root)
 {
     if (l->family[root])
@@ -317,6 +345,9 @@ const fsim_family *fsim_family_of(fsim_places *l, int root)
         if (looks_like(l, f, root))
             return l->family[root] = f;
     fsim_family *f = build(l, root);
+    for (fsim_family *known = *slot; known; known = known->next)
+        if (same_sets(l, known, f))
+            return l->family[root] = known;
     f->next = *slot;
     *slot = f;
     return l->family[root] = f;

@@ -192,12 +192,14 @@ fsim_sum fsim_least_to_go(fsim_frontier *f, int at)
     fsim_sum most = -1;
     if (s->expanded)
         return cost_to_go(f, at);
+    if (s->to_go >= 0)
+        return s->to_go;
     for (int i = f->front[s->front].first; i; i = f->state[i - 1].peer)
         if (f->state[i - 1].expanded && f->state[i - 1].to_go >= 0 && f->state[i - 1].to_go > most &&
             fsim_stores_more(&f->state[i - 1], s))
             most = f->state[i - 1].to_go;
     if (most >= 0)
-        return most;
+        return f->state[at].to_go = most;
     if (f->haste)
         return (fsim_sum)(s->left * (1 - 1e-9));
     state all = *s; /* the state in which everything was stored */
@@ -212,7 +214,7 @@ static fsim_sum cost_to_go(fsim_frontier *f, int at)
     if (f->state[at].to_go >= 0 || at == f->last)
         return f->state[at].to_go = at == f->last ? 0 : f->state[at].to_go;
     if (!f->state[at].expanded)
-        fsim_expand(f, at);
+        fsim_expand(f, at); /* forgets a bound that it had from a state that stores more */
     fsim_sum least = f->state[at].cut ? (fsim_sum)(f->state[at].left * (1 - 1e-9)) : FSIM_NEVER;
     for (int k = f->state[at].first, end = k + f->state[at].steps; k < end; k++) {
         const fsim_sum rest = fsim_least_to_go(f, f->step[k].to);
@@ -275,6 +277,14 @@ static void find_stale(fsim_frontier *f)
     }
 }
 
+static void find_layers(fsim_frontier *f)
+{
+    fsim_run *run = fsim_new(f->a, fsim_run, 1);
+    f->run = !f->p->each_layer && !f->every_clone && fsim_find_run(&f->l, f->a, run) ? run : NULL;
+    for (int i = f->run ? run->first : f->l.count; i < f->l.count; i++)
+        f->has_sources = f->has_sources || f->l.pred_first[i + 1] == f->l.pred_first[i];
+}
+
 fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsim_thoroughness how,
                                 const fsim_budget *budget, fsim_arena *a)
 {
@@ -296,6 +306,7 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
             f->in_place[i] = f->in_place[i] && (!f->l.clonable[f->l.pred[k]] || f->in_place[f->l.pred[k]]);
     }
     find_stale(f);
+    find_layers(f);
     for (int i = 0; i < count; i++)
         start.left += f->floor_own[i];
     for (int t = 0; t < p->graph->tensors; t++)

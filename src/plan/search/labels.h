@@ -27,7 +27,7 @@ typedef struct {
     bool dominated;
 } label;
 
-typedef struct {
+typedef struct l2_search {
     fsim_frontier *f;
     const fsim_budget *budget;
     fsim_arena *a;
@@ -38,7 +38,9 @@ typedef struct {
     int *of_front, *many; /* per front: 1 + first label; number of labels */
     int rooms;
     fsim_sum limit, lost;
-    int most; /* labels kept for a state */
+    int best;     /* the label of the best plan below limit; -1: none was found */
+    bool in_time; /* the budget did not end it */
+    int most;     /* labels kept for a state */
     double capacity;
     resident *now; /* contents of L2 of the label being created */
     int count, room;
@@ -49,8 +51,16 @@ void fsim_start_label(l2_search *w);
 /* Starts at a front in which everything was stored, with contents of L2 that are at least as good as any, and with the
  * least relaxed cost to the end as credit. */
 void fsim_start_ideal(l2_search *w, int front);
-/* Continues all labels with at least `start` primitives run until the end. The best label of the last state; -1 where
- * none costs less than w->limit. *in_time is false where the budget ended. */
-int fsim_search_labels(l2_search *w, int start, bool *in_time);
+/* Continues all labels with at least `start` primitives run until the end. */
+void fsim_search_labels(l2_search *w, int start);
+
+/* stationary.c */
+
+/* Are the labels at border k + 1 those at border k, a period later, and all `more` costlier? *pairs: the labels at k,
+ * each with its counterpart at k + 1. Returns the number of pairs; -1 where they are not equal. In a. */
+int fsim_same_labels(const l2_search *w, int k, fsim_sum more, int **pairs, fsim_arena *a);
+/* Do the same fronts and states cross border k as border k + 1, a period later, at relaxed costs to the end that are
+ * *less lower there? */
+bool fsim_same_bounds(fsim_frontier *f, int k, fsim_sum *less);
 
 #endif

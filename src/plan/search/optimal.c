@@ -20,6 +20,7 @@
 #include "plan/price/user_rules.h"
 #include "plan/search/floor.h"
 #include "plan/search/frontier.h"
+#include "plan/search/layers.h"
 #include "plan/search/merge.h"
 #include "plan/search/search.h"
 
@@ -312,6 +313,20 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     }
 }
 
+/* Equal layers are searched once. False where that proves nothing. */
+static bool by_layers(solver *s, fsim_arena *keep, fsim_plan *best)
+{
+    fsim_layered y;
+    const bool found = !s->p->each_layer && fsim_search_layers(s->p, &s->budget, s->a, &y);
+    s->considered += found ? y.groups : 0;
+    s->states += found ? y.states : 0;
+    if (found) {
+        improve(s->p, &y.part, keep, best);
+        s->bound = y.bound;
+    }
+    return found;
+}
+
 /* The groups of fuse:, and every other primitive alone: a first plan that is legal even where all others break
  * fuse:. */
 static fsim_partition as_asked(fsim_problem *p, fsim_arena *a)
@@ -357,10 +372,12 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     *proof = (fsim_proof){0};
     *out = (fsim_plan){0};
     fsim_progress_phase(p, "search");
-    solve_pieces(&s);
-    fsim_progress_bound(p, s.bound);
-    fsim_progress_phase(p, "merges");
-    improve(p, &s.found, a, out);
+    if (!by_layers(&s, a, out)) {
+        solve_pieces(&s);
+        fsim_progress_bound(p, s.bound);
+        fsim_progress_phase(p, "merges");
+        improve(p, &s.found, a, out);
+    }
     for (int i = 0; i < count; i++)
         if (known[i].kernels > 0 && (out->kernels == 0 || known[i].objective < out->objective))
             *out = known[i];

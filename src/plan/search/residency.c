@@ -255,6 +255,8 @@ static void run_kernel(l2_search *w, int from, int through, fsim_variant *v)
 static void run_with_more_copies(l2_search *w, int from, int state_at, int at)
 {
     fsim_frontier *f = w->f;
+    if (f->step[at].only)
+        return;
     const step *by = &f->step[at];
     const int to = by->to;
     const fsim_sum cost = by->cost;
@@ -268,15 +270,13 @@ static void run_with_more_copies(l2_search *w, int from, int state_at, int at)
     fsim_bits copies = {{0}};
     FSIM_EACH_BIT(i, x.set->own)
     fsim_find_upstream(&x, base + i);
-    if (fsim_bits_empty(&x.upstream))
-        return;
     FSIM_EACH_BIT(i, x.set->own)
     fsim_add_needed(&x, base + i, &copies);
-    if (!fsim_bits_equal(&copies, &by->kernel->clones))
-        return; /* do this once for each set: at the step with the fewest clones */
-    f->with_l2 = true;
-    fsim_choose_copies(&x, copies, (fsim_bits){{0}});
+    f->with_l2 = true; /* do this once for each set: at the step with the fewest clones */
+    if (!fsim_bits_empty(&x.upstream) && fsim_bits_equal(&copies, &by->kernel->clones))
+        fsim_choose_copies(&x, copies, (fsim_bits){{0}});
     f->with_l2 = false;
+    f->step[at].only = x.choices < 2 && !x.cut;
     for (int c = 1; c < x.choices; c++) {
         fsim_variant *v = fsim_out_of_order(&x, &x.choice[c])
                               ? NULL
@@ -319,16 +319,18 @@ void fsim_start_ideal(l2_search *w, int where)
     offer(w, at, -1, NULL, (fsim_bits){{0}}, -fsim_front_to_go(f, where));
 }
 
-int fsim_search_labels(l2_search *w, int start, bool *in_time)
+void fsim_search_labels(l2_search *w, int start)
 {
     fsim_frontier *f = w->f;
+    w->best = -1;
+    w->in_time = true;
     for (int size = start; size < f->l.count; size++)
         for (int i = f->front_by_size[size]; i; i = f->front[i - 1].sibling)
             for (int at = i <= w->rooms ? w->of_front[i - 1] : 0; at; at = w->label[at - 1].next) {
                 const int from = w->label[at - 1].state;
-                *in_time = fsim_proceed(f, w->budget, 4);
-                if (!*in_time)
-                    return -1;
+                w->in_time = fsim_proceed(f, w->budget, 4);
+                if (!w->in_time)
+                    return;
                 if (w->label[at - 1].dominated)
                     continue;
                 if (!f->state[from].expanded)
@@ -349,10 +351,8 @@ int fsim_search_labels(l2_search *w, int start, bool *in_time)
                         run_with_more_copies(w, at - 1, from, k);
                 }
             }
-    int best = -1;
     for (int at = f->last >= 0 && f->state[f->last].front < w->rooms ? w->of_front[f->state[f->last].front] : 0; at;
          at = w->label[at - 1].next)
-        if (!w->label[at - 1].dominated && (best < 0 || w->label[at - 1].spent < w->label[best].spent))
-            best = at - 1;
-    return best;
+        if (!w->label[at - 1].dominated && (w->best < 0 || w->label[at - 1].spent < w->label[w->best].spent))
+            w->best = at - 1;
 }

@@ -11,14 +11,14 @@ enum {
     MOST_READERS = 64
 };
 
-/* What a place looks like, with the distances of the readers of its results. */
+/* What a place looks like, with the distances of the readers and of the last use of its results. */
 static uint64_t look_of(const fsim_places *l, int i)
 {
     const fsim_node *n = fsim_place_node(l, i);
     uint64_t h = l->class[i];
     for (int r = 0; r < n->results; r++) {
         const fsim_tensor *t = &l->p->graph->tensor[n->result[r]];
-        h = fsim_mix(h, (uint64_t)t->readers);
+        h = fsim_mix(fsim_mix(h, (uint64_t)t->readers), (uint64_t)(l->last_use[n->result[r]] - i));
         for (int k = 0; k < t->readers && k < MOST_READERS; k++)
             h = fsim_mix(h, l->place[t->reader[k]] < 0 ? 0 : (uint64_t)(l->place[t->reader[k]] - i));
     }
@@ -77,7 +77,7 @@ typedef struct {
 static bool same_readers(const matching *m, int x, int y)
 {
     const fsim_tensor *t = &m->l->p->graph->tensor[x], *u = &m->l->p->graph->tensor[y];
-    if (t->readers != u->readers)
+    if (t->readers != u->readers || m->l->last_use[x] + m->period != m->l->last_use[y])
         return false;
     for (int k = 0; k < t->readers; k++)
         if (m->l->place[t->reader[k]] < 0 || m->l->place[t->reader[k]] + m->period != m->l->place[u->reader[k]])
@@ -204,6 +204,8 @@ bool fsim_find_run(const fsim_places *l, fsim_arena *a, fsim_run *out)
             places_match(&m, i);
         found = in_order(&m, tensors);
         number_layers(&m, tensors, a, out);
+        for (int t = 0; t < tensors; t++)
+            out->lead = m.next[t] == t + 1 ? out->period : out->lead;
     }
     fsim_arena_free(scratch);
     return found;

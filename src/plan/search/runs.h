@@ -9,6 +9,7 @@
  * its own, for all first <= i < end - period. */
 typedef struct {
     int first, end, period;
+    int lead; /* places at the start where it matters that no layer was before: a tensor that all layers read is new */
     int *orbit, *layer; /* per tensor of the graph: the tensor of the first layer that it stands for, and how many
                            layers later it is; layer -1: the same tensor for all layers, or not in the run */
 } fsim_run;

@@ -87,19 +87,30 @@ static int front_of(fsim_frontier *f, const state *s)
     return f->fronts - 1;
 }
 
+int fsim_find_state(const fsim_frontier *f, const state *s)
+{
+    if (f->slots == 0)
+        return -1;
+    for (int i = f->slot[hash_state(s) & (uint64_t)(f->slots - 1)]; i; i = f->state[i - 1].chain)
+        if (same_state(&f->state[i - 1], s))
+            return i - 1;
+    return -1;
+}
+
 /* The number of the state equal to *s, which is added where it is new. */
 int fsim_state_of(fsim_frontier *f, const state *s)
 {
+    const int known = fsim_find_state(f, s);
+    if (known >= 0)
+        return known;
     if (f->states * 2 >= f->slots)
         rehash(f);
     int *slot = &f->slot[hash_state(s) & (uint64_t)(f->slots - 1)];
-    for (int i = *slot; i; i = f->state[i - 1].chain)
-        if (same_state(&f->state[i - 1], s))
-            return i - 1;
     state *added = FSIM_PUSH(f->a, f->state, f->states, f->state_room);
     *added = *s;
     added->spent = added->to_go = added->ahead = -1;
     added->expanded = added->cut = false;
+    added->ahead_by = 0;
     added->chain = *slot;
     added->sibling = f->by_size[s->ran];
     *slot = f->by_size[s->ran] = f->states;

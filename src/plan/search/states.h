@@ -31,6 +31,7 @@ typedef struct {
     double left;           /* work that the rest of a plan can't avoid, in the objective's unit */
     int first, steps;      /* its steps are step[first, first + steps) */
     int parent, via;       /* the state and the step through which it is reached at the least relaxed cost */
+    int ahead_by;          /* its steps depend on roots below ran + ahead_by */
     int front, peer;       /* index of the front; 1 + next state with the same front */
     int chain, sibling;    /* hash chain; states with equally many primitives run */
     bool expanded, cut;    /* cut: not all of its steps were generated */
@@ -51,9 +52,19 @@ typedef struct {
     fsim_own_set *set;
     fsim_variant *kernel;
     fsim_sum cost;
-    fsim_sum alone; /* what the kernel costs alone; more than `cost` where it may be a part of a larger one */
-    fsim_sum peak;  /* lean: bytes live while it runs */
+    bool only; /* no copies beyond those of the kernel can pay, whatever L2 holds */
+    union {
+        fsim_sum alone; /* what the kernel costs alone; more than `cost` where it may be a part of a larger one */
+        fsim_sum peak;  /* lean: bytes live while it runs */
+    };
 } step;
+
+/* Borders z - 1 and z of equal layers look alike to the search: relaxed costs to the end are `less` lower at z, the
+ * excess too is `more` lower, and the labels of the search from border a are the same at both. z 0: none do. */
+typedef struct {
+    int a, z;
+    fsim_sum less, more;
+} fsim_repeat;
 
 struct fsim_frontier {
     fsim_problem *p;
@@ -81,7 +92,13 @@ struct fsim_frontier {
      * beyond the relaxed cost, whatever L2 holds there; known from border `known` on. */
     int *border, borders, known;
     fsim_sum *excess;
-    int looked_ahead, looked_back; /* expansions depended on places that many above and below what had run, at most */
+    const fsim_run *run; /* equal layers among which borders [run_first, run_last] are a period apart; NULL */
+    fsim_repeat repeat;
+    struct l2_search *proof; /* the search from the start that found the best plan and nothing below it (labels.h);
+                                kept where layers repeat */
+    int run_first, run_last; /* run_last < run_first: there are none */
+    bool has_sources;        /* behind the first place there is one without a producer in the list */
+    int looked_ahead, looked_back; /* steps depended on roots at most so far above and below what had run */
     double *floor_own;             /* per place: work that every plan has for it */
     bool *in_place; /* per place: it, and the producers that would be cloned for it, read every argument at their own
                        points */
@@ -147,14 +164,18 @@ fsim_part fsim_part_at(const fsim_frontier *f, int root, fsim_bits own, fsim_bit
 /* A lower bound of the rest of every plan from state `to`, with the real contents of L2 behind borders. before: the
  * primitives that had run in the state before it; -1: none. */
 fsim_sum fsim_least_after(fsim_frontier *f, int before, int to);
+/* Do the roots of [from, to) have the same sets as those one layer of f->run later? */
+bool fsim_same_families(fsim_frontier *f, int from, int to);
 /* The state of the same front in which everything was stored. */
 int fsim_all_stored(fsim_frontier *f, int at);
 /* Its least relaxed cost to the end. */
 fsim_sum fsim_front_to_go(fsim_frontier *f, int front);
 /* Does a step lead over the border, from fewer than `size` primitives that have run, to the front? */
 bool fsim_crosses(const fsim_frontier *f, int front, int size);
-/* Sets borders where few fronts cross; on equal layers at equal places of each. */
-void fsim_choose_borders(fsim_frontier *f, const fsim_run *run);
+/* Primitives between borders among equal layers: as many layers as make up a piece worth searching. */
+int fsim_border_period(const fsim_run *run);
+/* Sets borders where few fronts cross; among the equal layers of f->run at the same place of each. */
+void fsim_choose_borders(fsim_frontier *f);
 /* Forgets the bounds that did not know of the excess at border j. */
 void fsim_learn_excess(fsim_frontier *f, int j, fsim_sum excess);
 
@@ -162,6 +183,8 @@ void fsim_learn_excess(fsim_frontier *f, int j, fsim_sum excess);
 
 /* The number of the state equal to *s, which is added where it is new. */
 int fsim_state_of(fsim_frontier *f, const state *s);
+/* As fsim_state_of; -1 where it is new. */
+int fsim_find_state(const fsim_frontier *f, const state *s);
 /* Does x store everything that y stores, and allow every launch order that y allows? Both have run the same
  * primitives. */
 bool fsim_stores_more(const state *x, const state *y);
@@ -182,6 +205,11 @@ bool fsim_read_before(const fsim_frontier *f, const state *s, int tensor);
 
 /* Generates the steps of a state. */
 void fsim_expand(fsim_frontier *f, int from);
+/* Adds a step from state `from` to state *next, or to the one equal to it. */
+void fsim_link_step(fsim_frontier *f, int from, const state *next, step by);
+/* repeat.c: generates the steps of a state from those of the same state one layer earlier. False where there is none,
+ * or where the sets of their roots differ. */
+bool fsim_repeat_steps(fsim_frontier *f, int from);
 /* Includes all plans that are cut off below the state in the bound. */
 void fsim_cut_off(fsim_frontier *f, const state *s);
 /* Adds the producers of place that were not stored, and the producers that those need, to copies. False where they

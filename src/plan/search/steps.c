@@ -270,6 +270,22 @@ void fsim_cut_off(fsim_frontier *f, const state *s)
     f->lost = least < f->lost ? least : f->lost;
 }
 
+void fsim_link_step(fsim_frontier *f, int from, const state *next, step by)
+{
+    by.to = fsim_state_of(f, next);
+    const state *at = &f->state[from];
+    state *to = &f->state[by.to];
+    front *reached = &f->front[to->front];
+    const fsim_sum spent = at->spent + by.cost;
+    reached->from = at->ran < reached->from ? at->ran : reached->from;
+    if (f->forward && (to->spent < 0 || spent < to->spent)) {
+        to->spent = spent;
+        to->parent = from;
+        to->via = f->steps;
+    }
+    *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = by;
+}
+
 static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
 {
     fsim_frontier *f = x->f;
@@ -291,16 +307,10 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
         }
         next.live = peak - freed(x, &next);
     }
-    const int to = fsim_state_of(f, &next);
-    front *reached = &f->front[f->state[to].front];
-    reached->from = x->at.ran < reached->from ? x->at.ran : reached->from;
-    const fsim_sum spent = x->at.spent + cost;
-    if (f->forward && (f->state[to].spent < 0 || spent < f->state[to].spent)) {
-        f->state[to].spent = spent;
-        f->state[to].parent = x->from;
-        f->state[to].via = f->steps;
-    }
-    *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = (step){to, x->root, x->set, v, cost, alone, peak};
+    step by = {.root = x->root, .set = x->set, .kernel = v, .cost = cost, .alone = alone};
+    if (f->lean)
+        by.peak = peak;
+    fsim_link_step(f, x->from, &next, by);
 }
 
 /* Do all readers of place inside the set need it at its own point, directly or through other members? It can then be
@@ -457,6 +467,19 @@ static bool may_be_passed(fsim_frontier *f, const state *s, int place, int root)
     return false;
 }
 
+/* Notes which roots decide about the steps of the state. Those behind the last one that is ready do not: where every
+ * place has a producer, none further on is ready, whatever comes there. */
+static void look_around(const expansion *x, bool ready)
+{
+    fsim_frontier *f = x->f;
+    state *at = &f->state[x->from];
+    if (!ready && !f->has_sources)
+        return;
+    at->ahead_by = x->root + 1 - at->ran;
+    f->looked_ahead = at->ahead_by > f->looked_ahead ? at->ahead_by : f->looked_ahead;
+    f->looked_back = at->ran - at->base > f->looked_back ? at->ran - at->base : f->looked_back;
+}
+
 /* Generates the steps for the sets of one root that are ready. */
 static void expand_root(expansion *x, bool ready)
 {
@@ -464,9 +487,7 @@ static void expand_root(expansion *x, bool ready)
     const state *s = &x->at;
     const int by = x->root - FSIM_BACK - s->base;
     x->family = fsim_family_of(&f->l, x->root);
-    const int ahead = x->root + x->family->reach - s->ran, back = s->ran - s->base + x->family->back;
-    f->looked_ahead = ahead > f->looked_ahead ? ahead : f->looked_ahead;
-    f->looked_back = back > f->looked_back ? back : f->looked_back;
+    look_around(x, ready);
     x->cut = x->cut || !x->family->complete;
     for (int i = 0; i < x->family->sets; i++) {
         x->set = &x->family->set[i];
@@ -498,6 +519,9 @@ static void expand_root(expansion *x, bool ready)
 
 void fsim_expand(fsim_frontier *f, int from)
 {
+    f->state[from].to_go = f->state[from].ahead = -1;
+    if (fsim_repeat_steps(f, from))
+        return;
     expansion x = {.f = f, .from = from, .at = f->state[from]};
     const state *s = &x.at;
     int first[MOST_FIRSTS], firsts = 0, roots = 0; /* first: the lowest places that are ready */

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* layers.c: what is proven of a graph with few equal layers holds for one with many.
+ *
+ * Let borders z - 1 and z be one period apart in the middle of a run. The search of the short graph has shown that
+ * (1) the same fronts and states cross both, and their relaxed costs to the end differ by a constant;
+ * (2) the excess of the borders from some border a up to z falls by a constant;
+ * (3) the labels of the search from border a, and of the search from the start, are the same at both, up to a constant;
+ * (4) what any of this looked at lies within the run.
+ * Then a layer inserted between the two borders repeats what the search did there: by induction over the inserted
+ * layers, the excess of each new border is at least that of the next one plus the constant of (2), because the search
+ * from it is that from a with the layer between z - 1 and z repeated, and finds nothing cheaper; and the search from
+ * the start ends with the same labels, costlier by the sum of both constants for each layer. */
+#include "plan/search/layers.h"
+
+#include "plan/search/labels.h"
+#include "plan/search/shorten.h"
+
+enum {
+    FEWEST_LAYERS = 4, /* that have to be saved */
+    PLACES_KEPT = 128, /* of a run at first */
+    LAYERS_KEPT = 5
+};
+
+typedef struct {
+    fsim_problem *p;
+    fsim_places l; /* of the whole graph */
+    fsim_run run;
+    const fsim_budget *budget;
+    fsim_arena *a, *scratch;
+    fsim_layered *out;
+} layered;
+
+static int *all_of(int count, fsim_arena *a)
+{
+    int *node = fsim_new(a, int, count + 1);
+    for (int i = 0; i < count; i++)
+        node[i] = i;
+    return node;
+}
+
+static int crossing_label(const fsim_frontier *f, const l2_search *w, int at, int size)
+{
+    while (f->state[w->label[w->label[at].parent].state].ran >= size)
+        at = w->label[at].parent;
+    return at;
+}
+
+/* Adds the kernels of labels from `at` back to before `end`, in the long graph. by: how much later their primitives
+ * are there. */
+static void add_kernels(layered *y, const l2_search *w, int at, int end, int by)
+{
+    for (; at != end && w->label[at].by; at = w->label[at].parent) {
+        const label *x = &w->label[at];
+        fsim_part part = fsim_part_at(w->f, x->by->root, x->by->set->own, x->copies, y->a);
+        for (int i = 0; i < part.count; i++)
+            part.node[i] += by;
+        y->out->part.part[y->out->part.parts++] = part;
+    }
+}
+
+/* The plan of the long graph: the path of the search from the start, with the part between the labels that cross
+ * borders z - 1 and z repeated. */
+static void repeat_plan(layered *y, const l2_search *w, int z, int times, const int *pairs)
+{
+    const fsim_frontier *f = w->f;
+    const int period = f->border[z] - f->border[z - 1];
+    int at = crossing_label(f, w, w->best, f->border[z]);
+    y->out->part = (fsim_partition){0, fsim_new(y->a, fsim_part, y->p->graph->nodes * 2 + 2)};
+    add_kernels(y, w, w->best, at, times * period);
+    for (int by = times; by > 0; by--) {
+        const int before = crossing_label(f, w, at, f->border[z - 1]);
+        int i = 0;
+        add_kernels(y, w, at, before, by * period);
+        while (pairs[2 * i] != before)
+            i++;
+        at = pairs[2 * i + 1];
+    }
+    add_kernels(y, w, at, -1, 0);
+}
+
+/* (3) for the search from the start, whose best plan costs `cost`. */
+static bool repeats_from_start(layered *y, const fsim_frontier *f, fsim_sum cost, int removed)
+{
+    int *pairs;
+    const int z = f->repeat.z, times = z > 0 ? removed / (f->border[z] - f->border[z - 1]) : 0;
+    const fsim_sum constant = f->repeat.less + f->repeat.more;
+    if (!f->proof || fsim_same_labels(f->proof, z - 1, constant, &pairs, y->scratch) <= 0)
+        return false;
+    repeat_plan(y, f->proof, z, times, pairs);
+    y->out->bound = cost + constant * times;
+    return true;
+}
+
+/* The least cost of a plan of the short graph, proven; 0 where it was not found. */
+static fsim_sum solve_short(fsim_problem *q, fsim_frontier *f, const fsim_budget *budget, fsim_arena *a)
+{
+    fsim_partition part = {0, fsim_new(a, fsim_part, q->graph->nodes * 2 + 2)};
+    fsim_plan plan;
+    fsim_refusal why;
+    fsim_sum bound = 0;
+    if (!fsim_frontier_complete(f) || !fsim_frontier_plan(f, &part, a) || !fsim_price(q, &part, a, &plan, &why))
+        return 0;
+    part.parts = 0;
+    fsim_frontier_with_l2(f, plan.objective + 1, budget, &part, &bound, a);
+    return part.parts > 0 && f->run ? bound : 0;
+}
+
+/* Searches the graph without `layers` layers. */
+static bool search_without(layered *y, int layers)
+{
+    fsim_problem q = *y->p;
+    fsim_graph *g = fsim_shortened(&y->l, &y->run, layers, y->scratch);
+    if (!g)
+        return false;
+    q.graph = q.limits.graph = g;
+    q.store = fsim_store_new(y->scratch);
+    fsim_budget budget = *y->budget;
+    fsim_spent spent = *y->budget->spent;
+    spent.checked = 0; /* q's work begins at 0 */
+    budget.spent = &spent;
+    budget.steps -= fsim_work(y->p);
+    budget.most_steps -= budget.most_steps == INT64_MAX ? 0 : fsim_work(y->p);
+    fsim_frontier *f =
+        fsim_frontier_of(&q, all_of(g->nodes, y->scratch), g->nodes, FSIM_UNLESS_WIDE, &budget, y->scratch);
+    const fsim_sum cost = fsim_frontier_gave_up(f) ? 0 : solve_short(&q, f, &budget, y->scratch);
+    const bool found =
+        cost > 0 && f->run->period == y->run.period && repeats_from_start(y, f, cost, layers * y->run.period);
+    y->out->groups += fsim_frontier_groups(f);
+    y->out->states += fsim_frontier_states(f);
+    fsim_add_work(y->p, fsim_work(&q));
+    y->budget->spent->end = spent.end;
+    y->budget->spent->over = spent.over;
+    return found;
+}
+
+bool fsim_search_layers(fsim_problem *p, const fsim_budget *budget, fsim_arena *a, fsim_layered *out)
+{
+    layered y = {.p = p, .budget = budget, .a = a, .scratch = fsim_arena_new(), .out = out};
+    const int nodes = p->graph->nodes;
+    *out = (fsim_layered){0};
+    bool found = false;
+    fsim_places_of(p, all_of(nodes, y.scratch), nodes, (fsim_set_limits){.most = 1}, y.scratch, &y.l);
+    if (fsim_find_run(&y.l, y.scratch, &y.run)) {
+        const int period = y.run.period, layers = (y.run.end - y.run.first) / period,
+                  piece = fsim_border_period(&y.run) / period;
+        int keep = PLACES_KEPT / period > LAYERS_KEPT ? PLACES_KEPT / period : LAYERS_KEPT;
+        out->layers = layers;
+        for (; !found && layers - keep >= FEWEST_LAYERS && fsim_within(budget, p); keep += keep / 2)
+            found = search_without(&y, (layers - keep) / piece * piece);
+    }
+    fsim_arena_free(y.scratch);
+    return found;
+}
