@@ -33,6 +33,15 @@ runs graphs.sh '^2 workloads' -- "$bench/graphs.sh" "$toy" few
 runs kernels.sh '^few: 2 workloads, [1-9][0-9]* kernels compared \(0 more whose results overflow\), 0 workloads wrong, 0 not compared$' -- env HW="$toy" "$bench/kernels.sh" few
 runs host.sh '^chain_2 +1 +' '^median ratio error: run 1: ' -- env ROWS=64 CHAINS=2 OTHERS=seeds/softmax_primitive RUNS=1 BUDGET=1 "$bench/host.sh"
 runs regret.sh . -- "$bench/regret.sh" "$toy" few
+runs bounds.sh '^--search-steps 100 +[0-9]+ +[0-9.]+%  0$' '^2 workloads on .*: 0 bounds above a plan$' -- env STEPS_LONG=30000 LIMITS='--time-limit 0.001,--search-steps 100' "$bench/bounds.sh" "$toy" few
+# A bound that is above a plan is found: with a longest search that pretends to have found a faster one.
+cat >cheats <<'END'
+#!/usr/bin/env bash
+"$REAL" "$@" | { case "$*" in *'--search-steps 30000'*) sed 's/"time_s":[[:space:]]*[0-9][0-9.e+-]*/"time_s": 1e-9/g' ;; *) cat ;; esac; }
+END
+chmod +x cheats
+REAL=$FUSESIM FUSESIM=$PWD/cheats STEPS_LONG=30000 LIMITS='--search-steps 100' "$bench/bounds.sh" "$toy" few >out 2>err && { echo "FAILED: bounds.sh lets a bound above a plan pass: $(cat out err)"; fail=1; }
+grep -q '^2 workloads on .*: [1-9][0-9]* bounds above a plan$' out || { echo "FAILED: bounds.sh: $(cat out err)"; fail=1; }
 runs startup.sh '^chain_1000 +1000 ' -- env RUNS=1 "$bench/startup.sh" "$FUSESIM" "$toy"
 runs stacks.sh '^mlp +1 +12 .* proven' '^mlp +2 +24 .* [0-9]+ +[0-9.]+ ms' -- env LAYERS=mlp COUNTS='1 2' "$bench/stacks.sh" a100-sxm4-40gb
 runs losses.sh '^\| stacks/resnet, layers=1 \| 38 \| [0-9]+ \| [0-9.]+ ms \| proven \| .*[0-9] \|$' '^- stacks/resnet, layers=1, \*inductor\*: .*: costs ' '^1 of 1 optima are proven' -- \
