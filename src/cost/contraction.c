@@ -5,6 +5,7 @@
 #include "cost/convolution.h"
 #include "kernel/layout.h"
 
+#include <float.h>
 #include <math.h>
 
 /* The device's dense rate for this arithmetic, FLOP/s, and the share of it that a long contraction reaches. */
@@ -122,15 +123,35 @@ typedef struct {
     fsim_layout *l;
 } product;
 
+/* The shape and tile of a generated kernel in this layout. Two products whose results meet count as one tile with the
+ * columns of both. */
+static fsim_gemm_tile tile_of(const fsim_costing *c, const product *p, const fsim_schedule *layout, fsim_gemm_shape *s)
+{
+    const fsim_gemm_tile tile = {layout->tile_m, layout->tile_n * p->l->tiling->plan[0].products, layout->split_k};
+    *s = fsim_product_shape(c, p->g);
+    s->n = (double)layout->grid / tile.split / s->batch / ceil(s->m / tile.m) * tile.n;
+    return tile;
+}
+
+/* Can the kernel in this layout be faster than `best`? The product alone may take longer; what rounding adds
+ * up to is far below the margin. */
+static bool may_beat(const fsim_costing *c, const product *p, const fsim_schedule *layout, const fsim_kernel *best)
+{
+    fsim_gemm_shape s;
+    const fsim_gemm_tile tile = tile_of(c, p, layout, &s);
+    return best->time_s <= 0 ||
+           fsim_gemm_may_beat(p->d, &s, tile, best->time_s * (1 + sqrt(DBL_EPSILON)) + FSIM_TICK_S);
+}
+
 /* The price of a generated kernel in this layout: the library's rate for such a tile, and the arithmetic of the
- * group's other members. Two products whose results meet count as one tile with the columns of both. */
+ * group's other members. */
 static fsim_kernel generated_with(const fsim_costing *c, const product *p, const fsim_schedule *layout, fsim_arena *a)
 {
     const fsim_gemm_device *d = p->d;
     const fsim_tiling *t = p->l->tiling;
-    fsim_gemm_shape s = fsim_product_shape(c, p->g);
+    fsim_gemm_shape s;
     fsim_kernel k = fsim_blank_kernel(c, a);
-    const fsim_gemm_tile tile = {layout->tile_m, layout->tile_n * t->plan[0].products, layout->split_k};
+    const fsim_gemm_tile tile = tile_of(c, p, layout, &s);
     double loads[2];
     fsim_tiling_loads(t, loads);
     k.schedule = *layout;
@@ -138,7 +159,6 @@ static fsim_kernel generated_with(const fsim_costing *c, const product *p, const
     fsim_add_arithmetic(c, &k, loads, true);
     fsim_add_memory(c, &k, NULL, NULL);
     fsim_add_access_issue(c, &k);
-    s.n = (double)layout->grid / tile.split / s.batch / ceil(s.m / tile.m) * tile.n;
     s.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes);
     fsim_gemm_time time = fsim_gemm_with(d, &s, tile);
     time.extra_s -= tile.split > 1 ? d->split_s : 0; /* the second launch is counted among the kernel's launches */
@@ -185,9 +205,11 @@ static void try_splits(const fsim_costing *c, const product *p, fsim_schedule la
     bool laid_out = true;
     for (int split = 1;
          laid_out && layout.split_k == split && fsim_gemm_may_split(p->d, &s, (fsim_gemm_tile){m, n, split});) {
-        const fsim_kernel k = generated_with(c, p, &layout, a);
-        if (k.time_s > 0 && (best->time_s == 0 || k.time_s < best->time_s))
-            *best = k;
+        if (may_beat(c, p, &layout, best)) {
+            const fsim_kernel k = generated_with(c, p, &layout, a);
+            if (k.time_s > 0 && (best->time_s == 0 || k.time_s < best->time_s))
+                *best = k;
+        }
         layout.split_k = split *= 2;
         laid_out = fsim_schedule_of(p->l, &layout);
     }

@@ -235,6 +235,12 @@ fsim_gemm_time fsim_gemm_with(const fsim_gemm_device *d, const fsim_gemm_shape *
     return time_with(d, s, &both, tile, INFINITY);
 }
 
+bool fsim_gemm_may_beat(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile, double less_s)
+{
+    const common both = common_of(d, s);
+    return isfinite(time_with(d, s, &both, tile, less_s).busy_s);
+}
+
 fsim_gemm_time fsim_gemm_best(const fsim_gemm_device *d, const fsim_gemm_shape *s)
 {
     const common both = common_of(d, s);

@@ -67,6 +67,9 @@ typedef struct {
 fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic);
 /* The time with one tile and split; tile.m is 1 for the kernel without tiles, a matrix times a vector. */
 fsim_gemm_time fsim_gemm_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile);
+/* Could a kernel with this tile and split, whatever else it does, take less than less_s? False only where one of its
+ * units alone takes as long. */
+bool fsim_gemm_may_beat(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile, double less_s);
 /* May k be split like this with this tile? Only where the grid leaves SMs idle, and every block must have at least
  * 64 steps of k. */
 bool fsim_gemm_may_split(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile);

@@ -11,10 +11,9 @@ static uint64_t branch_bit(const grouping *w) { return (uint64_t)1 << (w->scope.
 bool fsim_demand_value(grouping *w, int i, const fsim_map *m, unsigned stages, int by)
 {
     member_demand *x = &w->demand[i];
-    const fsim_map s = fsim_map_simplify(*m);
     x->branches |= branch_bit(w);
     for (int k = 0; k < x->maps; k++)
-        if (fsim_map_equal(&x->view[k].map, &s) && fsim_scope_equal(&x->view[k].scope, &w->scope)) {
+        if (fsim_map_equal(&x->view[k].map, m) && fsim_scope_equal(&x->view[k].scope, &w->scope)) {
             x->view[k].stages |= stages;
             return true;
         }
@@ -25,7 +24,7 @@ bool fsim_demand_value(grouping *w, int i, const fsim_map *m, unsigned stages, i
         x->view = fsim_new(w->a, member_view, 1);
         x->room = 1;
     }
-    *FSIM_PUSH(w->a, x->view, x->maps, x->room) = (member_view){s, w->scope, stages};
+    *FSIM_PUSH(w->a, x->view, x->maps, x->room) = (member_view){fsim_map_simplify(*m), w->scope, stages};
     return true;
 }
 
@@ -135,6 +134,12 @@ static bool demand_argument(grouping *w, int i, const fsim_access *x, const fsim
                             unsigned stages)
 {
     const int from = fsim_member_producing(w, x->tensor);
+    if (x->how == FSIM_READ_MAP && !scope->any && fsim_map_is_identity(&x->map) && fsim_map_points(&x->map) > 0) {
+        w->scope = *scope;
+        const bool same = demand_through(w, i, x, m, stages); /* needed where the result is */
+        w->scope = (fsim_scope){0};
+        return same;
+    }
     const fsim_demand result = {*m, *scope};
     fsim_demand through;
     if (from < 0 && x->how != FSIM_READ_MAP && x->how != FSIM_READ_PIECE)

@@ -231,6 +231,30 @@ static void measured_products_are_met(void **unused)
     fsim_arena_free(a);
 }
 
+/* A tile that is not priced because it can't be faster would not have been, whatever else its kernel does. */
+static void what_is_not_priced_is_no_faster(void **unused)
+{
+    (void)unused;
+    static const double share[] = {0.3, 0.7, 0.999, 1.001};
+    fsim_arena *a = fsim_arena_new();
+    int skipped = 0, kept = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        const fsim_gemm_device d = fsim_gemm_device_of(gpu(a, turn ? "t4" : "h100-sxm5-80gb"), FSIM_F16);
+        for (int i = 0; i < 2000; i++) {
+            fsim_gemm_shape s = product(1 + draw(4), 16 + draw(4096), 16 + draw(4096), 64 + draw(8192));
+            const fsim_gemm_tile tile = {32 << draw(3), 32 << draw(3), 1 << draw(3)};
+            s.dram_bytes = draw(2) * (s.operand_bytes[0] + s.result_bytes);
+            const fsim_gemm_time t = fsim_gemm_with(&d, &s, tile);
+            const double own_s = t.busy_s + t.extra_s, less_s = share[draw(4)] * own_s;
+            const bool may = fsim_gemm_may_beat(&d, &s, tile, less_s);
+            assert_true(may || own_s >= less_s);
+            *(may ? &kept : &skipped) += 1;
+        }
+    }
+    assert_true(skipped > 500 && kept > 500);
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +268,7 @@ int main(void)
         cmocka_unit_test(laws_hold_on_every_gpu),
         cmocka_unit_test(narrow_products_are_bounded),
         cmocka_unit_test(measured_products_are_met),
+        cmocka_unit_test(what_is_not_priced_is_no_faster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
