@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* depends: compiler memory cost: 4 */
 /* Stacks of equal layers against brute force, and deep ones against what must hold of any depth. As a program:
- * `layered_test GRAPHS [SEED]` compares so many more, on larger graphs, and `layered_test 1 SEED` that one again. */
+ * `layered_test GRAPHS [SEED]` compares so many more, on larger graphs, and `layered_test 1 SEED` that one again; with
+ * STEPS of search behind that, deep ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,9 +19,9 @@
 #include <stdlib.h>
 
 #ifdef __SANITIZE_ADDRESS__
-enum { GRAPHS = 40, PRIMITIVES = 9, PARTITIONS = 500 };
+enum { GRAPHS = 40, DEEP = 3, PRIMITIVES = 9, PARTITIONS = 500 };
 #else
-enum { GRAPHS = 400, PRIMITIVES = 9, PARTITIONS = 500 };
+enum { GRAPHS = 300, DEEP = 10, PRIMITIVES = 9, PARTITIONS = 500 };
 #endif
 enum { FIRST_SEED = 20261122, MORE_PRIMITIVES = 10, MORE_PARTITIONS = 20000 };
 
@@ -38,7 +39,11 @@ static const int64_t hastes[] = {30, 300, 3000, 30000}; /* steps of a search tha
 enum { STEPS = 60000000 };
 
 /* The layered method switched off: each layer is searched by itself, and nothing is taken from an equal one. */
-static fsim_problem each_layer_searched(fsim_problem p) { return p; }
+static fsim_problem each_layer_searched(fsim_problem p)
+{
+    p.each_layer = true;
+    return p;
+}
 
 static void draw_circumstances(layered *g)
 {
@@ -217,6 +222,87 @@ static verdict judge(const layered *g, int64_t most, fsim_arena *a)
     return v;
 }
 
+static layered stack_of_seed(uint64_t seed, int primitives)
+{
+    layered g;
+    state = seed * 0x9e3779b97f4a7c15u;
+    g = draw_layered(primitives);
+    draw_circumstances(&g);
+    return g;
+}
+
+static fsim_sum searched(fsim_problem p, fsim_proof *proof, fsim_arena *a)
+{
+    fsim_plan best;
+    p.store = fsim_store_new(a);
+    fsim_optimal(&p, NULL, 0, a, &best, proof);
+    return best.kernels > 0 ? best.objective : FSIM_SUM_MOST;
+}
+
+/* What is wrong with the answers for a stack that is too deep for brute force: with the layered method, without it,
+ * early, and as two stacks one behind the other, which together are a plan of the whole where L2 begins cold. */
+static const char *deep_wrong(layered g, int64_t steps, bool *proven, fsim_arena *a)
+{
+    fsim_problem p, part;
+    fsim_proof proof[5];
+    if (!problem_of(&g, steps, a, &p))
+        return NULL;
+    fsim_problem soon = p;
+    soon.search_steps = hastes[g.haste];
+    fsim_sum cost[5] = {searched(p, &proof[0], a), searched(each_layer_searched(p), &proof[1], a),
+                        searched(soon, &proof[2], a)};
+    const int layers = g.layers;
+    const bool equal = g.odd_at < 0 && g.kept < 0 && g.split_a < 0 && g.head.ops + g.tail.ops == 0;
+    fsim_sum least = cost[0] < cost[1] ? cost[0] : cost[1];
+    for (int half = 0; half < 2 && equal && !g.warm; half++) {
+        g.layers = half ? layers - layers / 3 : layers / 3;
+        if (!problem_of(&g, steps, a, &part))
+            return NULL;
+        cost[3 + half] = searched(part, &proof[3 + half], a);
+    }
+    if (equal && !g.warm && cost[3] + cost[4] < least)
+        least = cost[3] + cost[4];
+    *proven = proof[0].proven;
+    for (int i = 0; i < 3; i++)
+        if (exceeds(&p, &proof[i], least))
+            return fsim_printf(a, "%s: bound %.0f, a plan takes %lld",
+                               i == 0   ? "layered"
+                               : i == 1 ? "each"
+                                        : "early",
+                               proof[i].lower_bound / (p.objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1),
+                               (long long)least);
+    return proof[0].proven && cost[0] > least ? "proven, and there is a better plan" : NULL;
+}
+
+static layered deep_of_seed(uint64_t seed)
+{
+    layered g = stack_of_seed(seed, 12);
+    g.layers = 6 + (int)draw(24);
+    if (g.odd_at >= 0)
+        g.odd_at = (int)draw((uint32_t)g.layers);
+    return g;
+}
+
+static int try_deep(uint64_t seed, int count, int64_t steps)
+{
+    int wrong = 0, proven = 0;
+    for (int i = 0; i < count; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const layered g = deep_of_seed(seed + (uint64_t)i);
+        bool is_proven = false;
+        const char *why = deep_wrong(g, steps, &is_proven, a);
+        proven += is_proven;
+        if (why) {
+            fprintf(stderr, "# seed %llu, %d layers: %s\n", (unsigned long long)seed + (unsigned)i, g.layers, why);
+            print_stack(&g, stderr, a);
+            wrong++;
+        }
+        fsim_arena_free(a);
+    }
+    printf("%d deep stacks: %d proven, %d wrong\n", count, proven, wrong);
+    return wrong;
+}
+
 static bool still_wrong(const layered *g, int64_t most)
 {
     fsim_arena *a = fsim_arena_new();
@@ -298,15 +384,6 @@ typedef struct {
     int64_t partitions, largest;
 } tally;
 
-static layered stack_of_seed(uint64_t seed, int primitives)
-{
-    layered g;
-    state = seed * 0x9e3779b97f4a7c15u;
-    g = draw_layered(primitives);
-    draw_circumstances(&g);
-    return g;
-}
-
 /* Judges the stack of a seed; prints it, made as small as can be, where something is wrong. */
 static void try_seed(uint64_t seed, int primitives, int64_t most, tally *t)
 {
@@ -354,6 +431,12 @@ static void stacks_have_the_least_of_all(void **unused)
     print_tally(&t);
     assert_int_equal(t.wrong, 0);
     assert_true(t.proven * 100 >= t.graphs * 98);
+}
+
+static void deep_stacks_keep_to_their_bounds(void **unused)
+{
+    (void)unused;
+    assert_int_equal(try_deep(FIRST_SEED, DEEP, 50000), 0);
 }
 
 /* Graphs that were proven to have a plan that is not the best. With a cheap operator in it, a product is a kernel of
@@ -409,7 +492,11 @@ static int more(int graphs, uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(stacks_have_the_least_of_all), cmocka_unit_test(once_wrong)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stacks_have_the_least_of_all),
+                                       cmocka_unit_test(deep_stacks_keep_to_their_bounds),
+                                       cmocka_unit_test(once_wrong)};
+    if (argc > 3)
+        return try_deep(strtoull(argv[2], NULL, 10), atoi(argv[1]), atoll(argv[3]));
     if (argc > 1)
         return more(atoi(argv[1]), argc > 2 ? strtoull(argv[2], NULL, 10) : 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
