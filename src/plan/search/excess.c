@@ -4,12 +4,14 @@
  * The search from a border begins at all fronts that cross it, with contents of L2 as good as any. The bounds behind
  * the next border prune it, so its effort does not grow with the number of layers. */
 #include "plan/search/labels.h"
+#include <stdio.h>
+#include <stdlib.h>
 
 enum {
     MOST_LABELS = 4096, /* of one front */
     FEW_LABELS = 8,
     BORDER_SHARES = 2, /* the search from a border may take this part of what is left of the budget */
-    PLAN_SHARES = 8    /* what is kept back for a plan without proof */
+    PLAN_SHARES = 16   /* what is kept back for a plan without proof */
 };
 
 static fsim_sum least_of(fsim_sum x, fsim_sum y) { return x < y ? x : y; }
@@ -33,6 +35,12 @@ static l2_search search_from(fsim_frontier *f, int j, fsim_sum limit, int most, 
             if (fsim_crosses(f, i - 1, size))
                 fsim_start_ideal(&w, i - 1);
     fsim_search_labels(&w, size);
+    if (getenv("DBG")) { fprintf(stderr, "from %d labels %d work %lld\n", j, w.labels, (long long)fsim_work(f->p));
+      int z = f->run_last - 1, n = 0; if (j >= 0 && j < z - 1 && f->run) for (int i = 0; i < w.labels; i++) { const label *x = &w.label[i]; if (x->parent < 0 || x->dominated || f->state[x->state].ran < f->border[z] || f->state[w.label[x->parent].state].ran >= f->border[z]) continue;
+        if (n++ > 30) continue;
+        fprintf(stderr, "   ran %d base %d passed %d front %d v %.5f:", f->state[x->state].ran, f->state[x->state].base, f->state[x->state].passed, f->state[x->state].front, (double)x->spent*1e-9);
+        for (int k = 0; k < x->count; k++) { const resident *r = &w.resident[x->first + k]; fprintf(stderr, " %s %.1f%s", f->p->graph->tensor[r->tensor].name, r->age/1048576, r->by ? "*":""); }
+        fprintf(stderr, "\n"); } }
     return w;
 }
 
@@ -147,7 +155,7 @@ bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *
     fsim_sum best = known, room = (known - *bound) / 1000 + 1;
     fsim_spent spent;
     const fsim_budget own = fsim_budget_but_share(budget, f->p, PLAN_SHARES, &spent);
-    for (bool going = *bound < best; going; room *= 2) {
+    for (bool going = *bound < best; going; room += room / 2) {
         const fsim_sum tried = least_of(best, *bound + room);
         fsim_sum limit = tried;
         const fsim_sum below = search_within(f, &limit, MOST_LABELS, &own, out, a);

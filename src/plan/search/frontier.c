@@ -345,7 +345,8 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
 fsim_sum fsim_frontier_bound(const fsim_frontier *f)
 {
     const fsim_sum found = f->last >= 0 ? f->state[f->last].spent : FSIM_NEVER;
-    return found < f->lost ? found : f->lost == FSIM_NEVER ? 0 : f->lost;
+    const fsim_sum floor = (fsim_sum)(f->state[0].left * (1 - 1e-9)); /* where it broke off */
+    return found < f->lost ? found : f->lost == FSIM_NEVER ? floor : f->lost;
 }
 bool fsim_frontier_complete(const fsim_frontier *f) { return f->lost == FSIM_NEVER && !f->l.any_joinable; }
 bool fsim_frontier_gave_up(const fsim_frontier *f) { return f->l.wide; }

@@ -56,6 +56,8 @@ void fsim_search_labels(l2_search *w, int start);
 
 /* stationary.c */
 
+/* Is y state x, `by` places later? */
+bool fsim_same_state_later(const state *x, const state *y, int by);
 /* Are the labels at border k + 1 those at border k, a period later, and all `more` costlier? *pairs: the labels at k,
  * each with its counterpart at k + 1. Returns the number of pairs; -1 where they are not equal. In a. */
 int fsim_same_labels(const l2_search *w, int k, fsim_sum more, int **pairs, fsim_arena *a);

@@ -45,17 +45,21 @@ static int crossing_label(const fsim_frontier *f, const l2_search *w, int at, in
     return at;
 }
 
+/* Adds the kernel of a step to the plan of the long graph, where its primitives are `by` later. */
+static void add_kernel(layered *y, const fsim_frontier *f, const step *x, fsim_bits copies, int by)
+{
+    fsim_part part = fsim_part_at(f, x->root, x->set->own, copies, y->a);
+    for (int i = 0; i < part.count; i++)
+        part.node[i] += by;
+    y->out->part.part[y->out->part.parts++] = part;
+}
+
 /* Adds the kernels of labels from `at` back to before `end`, in the long graph. by: how much later their primitives
  * are there. */
 static void add_kernels(layered *y, const l2_search *w, int at, int end, int by)
 {
-    for (; at != end && w->label[at].by; at = w->label[at].parent) {
-        const label *x = &w->label[at];
-        fsim_part part = fsim_part_at(w->f, x->by->root, x->by->set->own, x->copies, y->a);
-        for (int i = 0; i < part.count; i++)
-            part.node[i] += by;
-        y->out->part.part[y->out->part.parts++] = part;
-    }
+    for (; at != end && w->label[at].by; at = w->label[at].parent)
+        add_kernel(y, w->f, w->label[at].by, w->label[at].copies, by);
 }
 
 /* The plan of the long graph: the path of the search from the start, with the part between the labels that cross
@@ -91,6 +95,51 @@ static bool repeats_from_start(layered *y, const fsim_frontier *f, fsim_sum cost
     return true;
 }
 
+/* The plan of the long graph, from the path of least relaxed cost, where that crosses borders z - 1 and z in states
+ * that are equal. */
+static void repeat_relaxed(layered *y, const fsim_frontier *f, int z, int times)
+{
+    const int period = f->border[z] - f->border[z - 1];
+    int last = f->last, before;
+    while (f->state[f->state[last].parent].ran >= f->border[z])
+        last = f->state[last].parent;
+    before = last;
+    while (f->state[f->state[before].parent].ran >= f->border[z - 1])
+        before = f->state[before].parent;
+    if (!fsim_same_state_later(&f->state[before], &f->state[last], period))
+        return;
+    y->out->part = (fsim_partition){0, fsim_new(y->a, fsim_part, y->p->graph->nodes * 2 + 2)};
+    for (int at = f->last, by = times * period; at > 0; at = f->state[at].parent) {
+        if (at == last && by > 0)
+            by = times * period;
+        if (at == before && by > 0) {
+            by -= period;
+            at = last;
+        }
+        add_kernel(y, f, &f->step[f->state[at].via], f->step[f->state[at].via].kernel->clones, by);
+    }
+}
+
+/* Where nothing is proven of plans with real contents of L2: their relaxed costs to the end, if these repeat. Every
+ * border of the long graph has at least the excess that a border as far from the start has in the short one. */
+static void bound_by_relaxed(layered *y, fsim_frontier *f, int removed)
+{
+    fsim_sum less;
+    for (int z = f->run_last; z > f->run_first; z--) {
+        const int layer = f->run->period, period = f->border[z] - f->border[z - 1];
+        if (!fsim_same_families(f, f->border[z - 1] - f->looked_back - layer, f->border[z] + f->looked_ahead - layer) ||
+            !fsim_same_bounds(f, z - 1, &less))
+            continue;
+        const fsim_sum relaxed = fsim_frontier_bound(f), real = fsim_least_after(f, -1, 0);
+        const fsim_sum bound = (real > relaxed ? real : relaxed) + less * (removed / period);
+        if (bound > y->out->bound) {
+            y->out->bound = bound;
+            repeat_relaxed(y, f, z, removed / period);
+        }
+        return;
+    }
+}
+
 /* The least cost of a plan of the short graph, proven; 0 where it was not found. */
 static fsim_sum solve_short(fsim_problem *q, fsim_frontier *f, const fsim_budget *budget, fsim_arena *a)
 {
@@ -113,6 +162,7 @@ static bool search_without(layered *y, int layers)
     if (!g)
         return false;
     q.graph = q.limits.graph = g;
+    q.progress = NULL;
     q.store = fsim_store_new(y->scratch);
     fsim_budget budget = *y->budget;
     fsim_spent spent = *y->budget->spent;
@@ -123,8 +173,10 @@ static bool search_without(layered *y, int layers)
     fsim_frontier *f =
         fsim_frontier_of(&q, all_of(g->nodes, y->scratch), g->nodes, FSIM_UNLESS_WIDE, &budget, y->scratch);
     const fsim_sum cost = fsim_frontier_gave_up(f) ? 0 : solve_short(&q, f, &budget, y->scratch);
-    const bool found =
-        cost > 0 && f->run->period == y->run.period && repeats_from_start(y, f, cost, layers * y->run.period);
+    const bool same_run = f->borders > 0 && f->run && f->run->period == y->run.period,
+               found = same_run && cost > 0 && repeats_from_start(y, f, cost, layers * y->run.period);
+    if (same_run && !found && fsim_frontier_complete(f))
+        bound_by_relaxed(y, f, layers * y->run.period);
     y->out->groups += fsim_frontier_groups(f);
     y->out->states += fsim_frontier_states(f);
     fsim_add_work(y->p, fsim_work(&q));
@@ -145,9 +197,9 @@ bool fsim_search_layers(fsim_problem *p, const fsim_budget *budget, fsim_arena *
                   piece = fsim_border_period(&y.run) / period;
         int keep = PLACES_KEPT / period > LAYERS_KEPT ? PLACES_KEPT / period : LAYERS_KEPT;
         out->layers = layers;
-        for (; !found && layers - keep >= FEWEST_LAYERS && fsim_within(budget, p); keep += keep / 2)
+        for (; !found && layers - keep >= FEWEST_LAYERS && !found && fsim_within(budget, p); keep += keep / 2)
             found = search_without(&y, (layers - keep) / piece * piece);
     }
     fsim_arena_free(y.scratch);
-    return found;
+    return out->bound > 0;
 }

@@ -6,15 +6,15 @@
 #include "plan/search/budget.h"
 
 typedef struct {
-    fsim_partition part; /* of the whole graph */
-    fsim_sum bound;      /* a lower bound of all plans; the cost of `part`, where L2 holds what the search assumed */
+    fsim_partition part; /* of the whole graph; no parts: none was found */
+    fsim_sum bound;      /* a lower bound of all plans; the cost of `part` unless the budget ended */
     int64_t groups, states;
     int layers; /* equal layers, of which only some were searched */
 } fsim_layered;
 
 /* Searches p's graph without most of its equal layers, and repeats one of those that are left. False where the graph
- * has too few of them, or where layers next to each other turned out to differ: one may depend on how many follow. In
- * a. */
+ * has too few of them, or where layers next to each other turned out to differ: one may depend on how many follow.
+ * In a. */
 bool fsim_search_layers(fsim_problem *p, const fsim_budget *budget, fsim_arena *a, fsim_layered *out);
 
 #endif

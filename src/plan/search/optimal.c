@@ -321,8 +321,10 @@ static bool by_layers(solver *s, fsim_arena *keep, fsim_plan *best)
     s->considered += found ? y.groups : 0;
     s->states += found ? y.states : 0;
     if (found) {
-        improve(s->p, &y.part, keep, best);
+        if (y.part.parts > 0)
+            improve(s->p, &y.part, keep, best);
         s->bound = y.bound;
+        fsim_progress_bound(s->p, s->bound);
     }
     return found;
 }

@@ -64,7 +64,7 @@ static int labels_crossing(const l2_search *w, int k, crossing *out)
     return count;
 }
 
-static bool same_state_later(const state *x, const state *y, int by)
+bool fsim_same_state_later(const state *x, const state *y, int by)
 {
     return x->base + by == y->base && x->ran + by == y->ran && fsim_bits_equal(&x->done, &y->done) &&
            fsim_bits_equal(&x->dropped, &y->dropped) && (x->passed > 0) == (y->passed > 0) &&
@@ -81,7 +81,7 @@ static bool same_tensor_later(const fsim_run *run, int x, int y, int layers)
 static bool same_label_later(const l2_search *w, const label *x, const label *y, int by)
 {
     const fsim_frontier *f = w->f;
-    if (x->count != y->count || !same_state_later(&f->state[x->state], &f->state[y->state], by))
+    if (x->count != y->count || !fsim_same_state_later(&f->state[x->state], &f->state[y->state], by))
         return false;
     for (int i = 0; i < x->count; i++) {
         const resident *r = &w->resident[x->first + i], *s = &w->resident[y->first + i];
