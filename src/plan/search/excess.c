@@ -4,8 +4,6 @@
  * The search from a border begins at all fronts that cross it, with contents of L2 as good as any. The bounds behind
  * the next border prune it, so its effort does not grow with the number of layers. */
 #include "plan/search/labels.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 enum {
     MOST_LABELS = 4096, /* of one front */
@@ -35,12 +33,6 @@ static l2_search search_from(fsim_frontier *f, int j, fsim_sum limit, int most, 
             if (fsim_crosses(f, i - 1, size))
                 fsim_start_ideal(&w, i - 1);
     fsim_search_labels(&w, size);
-    if (getenv("DBG")) { fprintf(stderr, "from %d labels %d work %lld\n", j, w.labels, (long long)fsim_work(f->p));
-      int z = f->run_last - 1, n = 0; if (j >= 0 && j < z - 1 && f->run) for (int i = 0; i < w.labels; i++) { const label *x = &w.label[i]; if (x->parent < 0 || x->dominated || f->state[x->state].ran < f->border[z] || f->state[w.label[x->parent].state].ran >= f->border[z]) continue;
-        if (n++ > 30) continue;
-        fprintf(stderr, "   ran %d base %d passed %d front %d v %.5f:", f->state[x->state].ran, f->state[x->state].base, f->state[x->state].passed, f->state[x->state].front, (double)x->spent*1e-9);
-        for (int k = 0; k < x->count; k++) { const resident *r = &w.resident[x->first + k]; fprintf(stderr, " %s %.1f%s", f->p->graph->tensor[r->tensor].name, r->age/1048576, r->by ? "*":""); }
-        fprintf(stderr, "\n"); } }
     return w;
 }
 
