@@ -57,7 +57,7 @@ fsim_sum fsim_least_after(fsim_frontier *f, int before, int to)
 
 static fsim_sum least_of_steps(fsim_frontier *f, int at)
 {
-    fsim_sum least = f->state[at].cut ? (fsim_sum)(f->state[at].left * (1 - 1e-9)) : FSIM_NEVER;
+    fsim_sum least = f->state[at].cut ? fsim_unavoidable(f, &f->state[at]) : FSIM_NEVER;
     for (int k = f->state[at].first, end = k + f->state[at].steps; k < end; k++) {
         const fsim_sum rest = fsim_least_after(f, f->state[at].ran, f->step[k].to), cost = f->step[k].cost;
         least = cost + rest < least ? cost + rest : least;

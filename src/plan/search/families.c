@@ -98,8 +98,15 @@ static void keep_set(builder *b, fsim_bits own, const fsim_own_set *stores, bool
     s->joinable_product = shares && joinable && multiplies;
 }
 
-/* Can the set be a kernel that stores as little as possible? *final where no larger set can. */
-static bool try_set(builder *b, fsim_bits own, bool *final)
+/* Why a set is no kernel. */
+typedef struct {
+    bool final;  /* nor is any larger set */
+    int misread; /* place of a contraction whose result the members that depend on it need at other points than it has,
+                    or at too many; -1 */
+} refused;
+
+/* Can the set be a kernel that stores as little as possible? */
+static bool try_set(builder *b, fsim_bits own, refused *out)
 {
     int node[FSIM_BITS];
     bool stored[FSIM_BITS];
@@ -110,7 +117,10 @@ static bool try_set(builder *b, fsim_bits own, bool *final)
     FSIM_EACH_BIT(i, own)
     stored[k++] = fsim_bit(&s.must, i);
     const fsim_candidate *c = fsim_candidate_of(b->l->p, node, count, stored);
-    *final = !c->legal && c->why.final;
+    *out = (refused){!c->legal && c->why.final, -1};
+    if (!c->legal && c->why.rule == FSIM_RULE_INDEX_MAP && c->why.b < 0 && c->why.unit != FSIM_IN_TILE_MAPS &&
+        b->l->p->graph->node[c->why.a].gemm.k)
+        out->misread = b->l->place[c->why.a];
     if (!c->legal)
         return false;
     const bool connected = fsim_set_connected(b->l, b->base, own);
@@ -179,11 +189,26 @@ static bool misses(const builder *b, int at, int far)
     return (!l->parted || path || fsim_may_be_siblings(l, at, far)) && !fsim_separated(l, at, far, &path);
 }
 
+/* Can a primitive that depends on `place` still be added to the set? What lies between the two would come with it. */
+static bool may_gain_below(const builder *b, const growth *x, int place)
+{
+    const fsim_bits below = window(&b->l->after[place], place + 1, b->base),
+                    out = fsim_bits_without(fsim_bits_without(below, x->set), x->barred);
+    FSIM_EACH_BIT(u, out)
+    {
+        const fsim_bits up = window(&b->l->before[b->base + u], b->base + u - FSIM_BITS, b->base),
+                        between = fsim_bits_and(up, below);
+        if (b->base + u < b->l->count && !fsim_bits_meet(&between, &x->barred))
+            return true;
+    }
+    return false;
+}
+
 /* Visits each convex set that contains the root and is connected by tensors, once. */
 static void grow(builder *b, growth x)
 {
     fsim_places *l = b->l;
-    bool final;
+    refused why;
     if (l->watched && b->tried > WIDE)
         l->wide = true;
     if (l->wide || ++b->tried > l->most || (!fsim_within(l->budget, l->p) && b->tried > TRIED_IN_HASTE) ||
@@ -191,8 +216,8 @@ static void grow(builder *b, growth x)
         b->f->complete = false;
         return;
     }
-    try_set(b, x.set, &final);
-    if (final)
+    try_set(b, x.set, &why);
+    if (why.final)
         return;
     FSIM_EACH_BIT(v, x.fresh)
     {
@@ -210,6 +235,8 @@ static void grow(builder *b, growth x)
     x.fringe = fsim_bits_without(fsim_bits_without(x.fringe, x.barred), x.set);
     FSIM_EACH_BIT(u, x.fringe)
     {
+        if (why.misread >= 0 && !may_gain_below(b, &x, why.misread))
+            return;
         const int place = b->base + u;
         if (!belongs(b, &x, u))
             continue;

@@ -113,7 +113,8 @@ static void find_floor(fsim_frontier *f)
         fsim_floor_add(&all, input[t]);
     const double norm = fsim_floor_norm(&all), second = 1 / FSIM_TICK_S * (1 - 1e-9);
     f->products = floor.products;
-    f->floor_write = by_bytes ? 0 : fsim_floor_launch(f->p) * second / FSIM_MAX_PARAMETERS;
+    f->floor_launch = by_bytes ? 0 : fsim_floor_launch(f->p) * second;
+    f->floor_write = f->floor_launch / FSIM_MAX_PARAMETERS;
     for (int u = 0; u < FSIM_FLOOR_UNITS; u++) {
         const double weight = by_bytes ? 1 : norm > 0 ? all.s[u] * all.s[u] / (norm * norm) * second : 0;
         for (int i = 0; i < l->count; i++)
@@ -201,7 +202,7 @@ fsim_sum fsim_least_to_go(fsim_frontier *f, int at)
     if (most >= 0)
         return f->state[at].to_go = most;
     if (f->haste)
-        return (fsim_sum)(s->left * (1 - 1e-9));
+        return fsim_unavoidable(f, s);
     state all = *s; /* the state in which everything was stored */
     all.dropped = all.behind = (fsim_bits){{0}};
     all.passed = all.behind_base = 0;
@@ -215,7 +216,7 @@ static fsim_sum cost_to_go(fsim_frontier *f, int at)
         return f->state[at].to_go = at == f->last ? 0 : f->state[at].to_go;
     if (!f->state[at].expanded)
         fsim_expand(f, at); /* forgets a bound that it had from a state that stores more */
-    fsim_sum least = f->state[at].cut ? (fsim_sum)(f->state[at].left * (1 - 1e-9)) : FSIM_NEVER;
+    fsim_sum least = f->state[at].cut ? fsim_unavoidable(f, &f->state[at]) : FSIM_NEVER;
     for (int k = f->state[at].first, end = k + f->state[at].steps; k < end; k++) {
         const fsim_sum rest = fsim_least_to_go(f, f->step[k].to);
         least = f->step[k].cost + rest < least ? f->step[k].cost + rest : least;

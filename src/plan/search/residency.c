@@ -336,7 +336,7 @@ void fsim_search_labels(l2_search *w, int start)
                 if (!f->state[from].expanded)
                     fsim_expand(f, from);
                 if (f->state[from].cut) {
-                    const fsim_sum least = w->label[at - 1].spent + (fsim_sum)(f->state[from].left * (1 - 1e-9));
+                    const fsim_sum least = w->label[at - 1].spent + fsim_unavoidable(f, &f->state[from]);
                     w->lost = least < w->lost ? least : w->lost;
                 }
                 for (int k = f->state[from].first, end = k + f->state[from].steps;

@@ -105,6 +105,7 @@ struct fsim_frontier {
     bool *stale;    /* per place: once its result is stored, L2 never holds what it was computed from longer */
     bool *read_outside;  /* per tensor */
     double *floor_input; /* per tensor: work of reading a graph input for the first time */
+    double floor_launch; /* work of a launch, which the rest of a plan has at least one of */
     double floor_write;  /* parted list: share of a launch for each result; see fsim_least_joined */
     bool products;       /* a kernel may contain a contraction */
 };
@@ -124,6 +125,12 @@ static inline bool fsim_has_run(const state *s, int place)
 static inline bool fsim_is_dropped(const state *s, int place)
 {
     return place >= s->base && place - s->base < FSIM_BITS && fsim_bit(&s->dropped, place - s->base);
+}
+
+/* A lower bound of what the rest of a plan costs: work, and one launch at least. */
+static inline fsim_sum fsim_unavoidable(const fsim_frontier *f, const state *s)
+{
+    return s->ran < f->l.count ? (fsim_sum)((s->left + f->floor_launch) * (1 - 1e-9)) : 0;
 }
 
 /* A state that is being expanded: the current set and root, and the clones that the set may have. */

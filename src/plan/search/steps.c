@@ -266,7 +266,7 @@ static state after(expansion *x, fsim_bits dropped)
 
 void fsim_cut_off(fsim_frontier *f, const state *s)
 {
-    const fsim_sum least = s->spent + (fsim_sum)(s->left * (1 - 1e-9));
+    const fsim_sum least = s->spent + fsim_unavoidable(f, s);
     f->lost = least < f->lost ? least : f->lost;
 }
 
