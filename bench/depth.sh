@@ -49,9 +49,12 @@ def fastest(family, count, hw):
     d = best and plan(family, count, hw)
     return d and (d, *best)
 
+def digits(x):
+    return "%.2g" % x if x < 99.5 else "%.0f" % x
+
 def proof_of(p):
     ends = [what for key, what in (("stopped_by_steps", "steps"), ("stopped_by_clock", "clock"), ("stopped_by_memory", "memory"), ("interrupted", "interrupted")) if p.get(key)]
-    return ("proven" if p["proven"] else "gap %.2g %%" % (100 * p["gap"])) + "".join(", " + e for e in ends)
+    return ("proven" if p["proven"] else "gap %s %%" % digits(100 * p["gap"])) + "".join(", " + e for e in ends)
 
 # A child's largest resident set counts what it was before it became the program: this process.
 floor = os.wait4(os.posix_spawnp("true", ["true"], os.environ), 0)[2].ru_maxrss / 1024 + 1

@@ -27,6 +27,9 @@ def run(network, hw, *more, **environment):
         sys.exit(f"{' '.join(args)}: exit status {r.returncode}\n{r.stderr}")
     return r.stdout
 
+def digits(x):
+    return "%.2g" % x if x < 99.5 else "%.0f" % x
+
 def percent(x):
     return "%.1f" % (100 * x) if abs(x) < 9.995 else "%.0f" % (100 * x)
 
@@ -82,7 +85,7 @@ for hw in sys.argv[1:]:
         for r in RIVALS:
             if r in by:
                 sums[r].append((by[r]["time_s"] / best - 1, by[r]["time_s"] / bound - 1))
-        print(f"| {title(network, d)} | {d['workload']['primitives']} | {optimal['kernels']} | {1e3 * best:.3g} ms | " + ("proven" if plan["proven"] else "bounded: gap %.2g %%" % (100 * plan["gap"])) +
+        print(f"| {title(network, d)} | {d['workload']['primitives']} | {optimal['kernels']} | {1e3 * best:.3g} ms | " + ("proven" if plan["proven"] else "bounded: gap %s %%" % digits(100 * plan["gap"])) +
               " | " + " | ".join(loss(by[r], best, bound) if r in by else "-" for r in RIVALS) + " |", flush=True)
         if hw == sys.argv[1]:
             where += [(title(network, d), r, dearest(network, hw, r)) for r in RIVALS[:4] if r in by]
