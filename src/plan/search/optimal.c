@@ -313,6 +313,16 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     }
 }
 
+/* Is one kernel for the whole graph best, whatever layers it has? */
+static bool is_one_kernel(solver *s)
+{
+    const int nodes = s->p->graph->nodes;
+    int *node = fsim_new(s->a, int, nodes + 1);
+    for (int n = 0; n < nodes; n++)
+        node[n] = n;
+    return nodes > 0 && !s->budget.spent->over && one_kernel(s, node, nodes);
+}
+
 /* Equal layers are searched once. False where that proves nothing. */
 static bool by_layers(solver *s, fsim_arena *keep, fsim_plan *best)
 {
@@ -374,8 +384,10 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     *proof = (fsim_proof){0};
     *out = (fsim_plan){0};
     fsim_progress_phase(p, "search");
-    if (!by_layers(&s, a, out)) {
-        solve_pieces(&s);
+    const bool whole = is_one_kernel(&s);
+    if (whole || !by_layers(&s, a, out)) {
+        if (!whole)
+            solve_pieces(&s);
         fsim_progress_bound(p, s.bound);
         fsim_progress_phase(p, "merges");
         improve(p, &s.found, a, out);
