@@ -165,7 +165,8 @@ static bool same_to_go(fsim_frontier *f, int k, fsim_sum less)
                 if (f->state[to].ran < size || to >= known || seen[to])
                     continue;
                 seen[to] = true;
-                if (fsim_least_to_go(f, earlier(f, to, by)) != fsim_least_to_go(f, to) + less)
+                const fsim_sum before = fsim_least_to_go(f, earlier(f, to, by)), after = fsim_least_to_go(f, to);
+                if (before != (after == FSIM_NEVER ? after : after + less))
                     return false;
             }
     return true;

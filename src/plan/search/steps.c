@@ -264,6 +264,15 @@ static state after(expansion *x, fsim_bits dropped)
     return s;
 }
 
+/* Can no kernel compute again what was not stored? The clones of a kernel are near its root. */
+static bool is_lost(const state *s)
+{
+    fsim_bits open = s->done;
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        open.w[i] = ~open.w[i];
+    return fsim_bit(&s->dropped, 0) && fsim_bits_next(&open, 0) > FSIM_BACK;
+}
+
 void fsim_cut_off(fsim_frontier *f, const state *s)
 {
     const fsim_sum least = s->spent + fsim_unavoidable(f, s);
@@ -298,6 +307,8 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
         return;
     fsim_proceed(f, &f->budget, 4);
     state next = after(x, dropped);
+    if (is_lost(&next))
+        return;
     fsim_sum peak = x->at.live;
     if (f->lean) {
         FSIM_EACH_BIT(i, v->stored)
