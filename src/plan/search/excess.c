@@ -147,7 +147,7 @@ bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *
     fsim_sum best = known, room = (known - *bound) / 1000 + 1;
     fsim_spent spent;
     const fsim_budget own = fsim_budget_but_share(budget, f->p, PLAN_SHARES, &spent);
-    for (bool going = *bound < best; going; room += room / 2) {
+    for (bool going = *bound < best; going; room += room / 4) {
         const fsim_sum tried = least_of(best, *bound + room);
         fsim_sum limit = tried;
         const fsim_sum below = search_within(f, &limit, MOST_LABELS, &own, out, a);

@@ -18,7 +18,8 @@
 enum {
     FEWEST_LAYERS = 4, /* that have to be saved */
     PLACES_KEPT = 128, /* of a run at first */
-    LAYERS_KEPT = 5
+    LAYERS_KEPT = 5,
+    LEAD_KEPT = 3 /* times the lead: layers next to it are not like the rest either */
 };
 
 typedef struct {
@@ -195,7 +196,8 @@ bool fsim_search_layers(fsim_problem *p, const fsim_budget *budget, fsim_arena *
     if (fsim_find_run(&y.l, y.scratch, &y.run)) {
         const int period = y.run.period, layers = (y.run.end - y.run.first) / period,
                   piece = fsim_border_period(&y.run) / period;
-        int keep = PLACES_KEPT / period > LAYERS_KEPT ? PLACES_KEPT / period : LAYERS_KEPT;
+        int keep =
+            (PLACES_KEPT / period > LAYERS_KEPT ? PLACES_KEPT / period : LAYERS_KEPT) + LEAD_KEPT * y.run.lead / period;
         out->layers = layers;
         for (; !found && layers - keep >= FEWEST_LAYERS && !found && fsim_within(budget, p); keep += keep / 2)
             found = search_without(&y, (layers - keep) / piece * piece);

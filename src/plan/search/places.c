@@ -6,6 +6,8 @@
 #include "fusion/fuse.h"
 #include <string.h>
 
+enum { FAR = FSIM_BITS + 1 }; /* the distance of a producer that no kernel reaches: all of them look alike */
+
 static void link_producers(fsim_places *l)
 {
     const fsim_graph *g = l->p->graph;
@@ -249,7 +251,9 @@ static uint64_t class_of_place(const fsim_places *l, int i)
     h = fsim_mix(h, (uint64_t)l->must[i] | (uint64_t)l->clonable[i] << 1 | (uint64_t)l->outside[i] << 2);
     for (int k = 0; k < n->args; k++) {
         const int t = n->arg[k].tensor, from = fsim_place_of_maker(l, t);
-        h = fsim_mix(h, from >= 0 ? (uint64_t)(i - from) : g->tensor[t].producer >= 0 ? UINT64_MAX : UINT64_MAX - 1);
+        h = fsim_mix(h, from >= 0                    ? (uint64_t)(i - from > FSIM_BITS ? FAR : i - from)
+                        : g->tensor[t].producer >= 0 ? UINT64_MAX
+                                                     : UINT64_MAX - 1);
         h = fsim_mix(h,
                      from >= 0 && l->clonable[from]); /* what may be cloned is looked at further down: back in sets.h */
         for (int r = 0; from >= 0 && r < fsim_place_node(l, from)->results; r++)

@@ -173,7 +173,7 @@ static bool was_at_hand(const fsim_frontier *f, const state *s, int place, int r
 {
     const fsim_places *l = &f->l;
     const bool ran = fsim_was_behind(s, place) && place >= base;
-    bool copied = l->clonable[place] && place >= root - FSIM_BACK;
+    bool copied = place >= root - FSIM_BACK && l->clonable[place];
     fsim_bits more = *kept;
     if (ran)
         fsim_bit_set(kept, place - base);
