@@ -53,6 +53,25 @@ const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emph
                        fsim_percent_text(r->a, 1 / c.likely.low - 1), base);
 }
 
+static const char *gap_text(const fsim_text_page *r, double gap)
+{
+    return gap < 1e-3 ? "0.1%" : fsim_percent_text(r->a, gap);
+}
+
+/* ", between 'a' and 'b'": the stretch that leaves most of the gap; "" where that is the whole
+ * graph. */
+static const char *open_text(const fsim_text_page *r)
+{
+    const fsim_proof *x = &r->p->proof;
+    const bool everywhere = x->opens == 1 && x->open[0].first == 0 && x->open[0].last == r->p->graph->nodes - 1;
+    if (x->opens == 0 || everywhere || r->p->chosen != FSIM_STRATEGY_OPTIMAL)
+        return "";
+    const char *first = r->p->graph->node[x->open[0].first].name, *last = r->p->graph->node[x->open[0].last].name;
+    return x->opens == 1
+               ? fsim_printf(r->a, ", between '%s' and '%s'", first, last)
+               : fsim_printf(r->a, ", %s of it between '%s' and '%s'", gap_text(r, x->open[0].gap), first, last);
+}
+
 const char *fsim_text_how_sure(const fsim_text_page *r)
 {
     const fsim_verdict v = fsim_verdict_of(r->p);
@@ -77,8 +96,8 @@ const char *fsim_text_how_sure(const fsim_text_page *r)
     static const char *const better[] = {[FSIM_MINIMISE_TIME] = "be faster",
                                          [FSIM_MINIMISE_BYTES] = "move fewer bytes",
                                          [FSIM_MINIMISE_MEMORY] = "need less memory"};
-    return fsim_printf(r->a, "not proven: another plan could %s, by %s at most%s", better[r->p->options.objective],
-                       v.gap < 1e-3 ? "0.1%" : fsim_percent_text(r->a, v.gap), end);
+    return fsim_printf(r->a, "not proven: another plan could %s, by %s at most%s%s", better[r->p->options.objective],
+                       gap_text(r, v.gap), open_text(r), end);
 }
 
 /* "and needs 3.2 MiB of memory": where memory was asked for. */

@@ -65,6 +65,13 @@ typedef enum {
     FSIM_SEARCH_STOPPED_BY_MEMORY
 } fsim_search_end;
 
+/* A stretch of primitives in which a plan without proof might be improved, and by how much of its objective at most. */
+typedef struct {
+    int first, last;
+    double gap;
+} fsim_open_part;
+enum { FSIM_MOST_OPEN = 3 };
+
 typedef struct {
     bool proven;
     double lower_bound;                /* of the objective: seconds or bytes */
@@ -72,6 +79,8 @@ typedef struct {
     int64_t steps;                     /* of work that the search took */
     double search_s;                   /* these steps at their usual rate */
     fsim_search_end end;
+    fsim_open_part open[FSIM_MOST_OPEN]; /* the widest gaps first */
+    int opens;
 } fsim_proof;
 
 #endif

@@ -3,6 +3,7 @@
  *
  * The search from a border begins at all fronts that cross it, with contents of L2 as good as any. The bounds behind
  * the next border prune it, so its effort does not grow with the number of layers. */
+#include "plan/price/progress.h"
 #include "plan/search/labels.h"
 
 enum {
@@ -101,9 +102,13 @@ static void find_excesses(fsim_frontier *f, fsim_sum most, const fsim_budget *bu
 {
     fsim_sum raise = 0;
     fsim_choose_borders(f);
-    for (int j = f->borders; j-- > 0;)
+    for (int j = f->borders; j-- > 0;) {
+        if (f->p->progress)
+            fsim_progress_open(f->p, fsim_printf(f->a, "before '%s'", fsim_node_of(f, f->border[j] - 1)->name));
         if (!repeated_excess(f, j))
             find_excess(f, j, most, budget, &raise);
+    }
+    fsim_progress_open(f->p, NULL);
 }
 
 static void keep_plan(const l2_search *w, fsim_partition *out, fsim_arena *a)

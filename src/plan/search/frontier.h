@@ -49,6 +49,9 @@ bool fsim_frontier_plan(fsim_frontier *f, fsim_partition *out, fsim_arena *a);
 bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
                            fsim_sum *bound, fsim_arena *a);
 
+/* Sets proof->open to where this plan of the whole list, for which only `bound` is proven, might be improved. */
+void fsim_frontier_open(fsim_frontier *f, const fsim_plan *plan, fsim_sum bound, fsim_proof *proof);
+
 /* Calls visit with partitions by rising relaxed cost (with FSIM_EVERY_CLONE: all partitions) until it returns false
  * or the relaxed cost reaches `limit`. True where all below the limit were visited. */
 bool fsim_frontier_each(fsim_frontier *f, fsim_sum *limit, const fsim_budget *budget,

@@ -198,7 +198,8 @@ bool fsim_search_layers(fsim_problem *p, const fsim_budget *budget, fsim_arena *
                   piece = fsim_border_period(&y.run) / period;
         int keep =
             (PLACES_KEPT / period > LAYERS_KEPT ? PLACES_KEPT / period : LAYERS_KEPT) + LEAD_KEPT * y.run.lead / period;
-        out->layers = layers;
+        out->first = y.run.first;
+        out->last = y.run.end - 1;
         for (; !found && layers - keep >= FEWEST_LAYERS && !found && fsim_within(budget, p); keep += keep / 2)
             found = search_without(&y, (layers - keep) / piece * piece);
     }

@@ -9,7 +9,7 @@ typedef struct {
     fsim_partition part; /* of the whole graph; no parts: none was found */
     fsim_sum bound;      /* a lower bound of all plans; the cost of `part` unless the budget ended */
     int64_t groups, states;
-    int layers; /* equal layers, of which only some were searched */
+    int first, last; /* primitives of the equal layers */
 } fsim_layered;
 
 /* Searches p's graph without most of its equal layers, and repeats one of those that are left. False where the graph

@@ -88,7 +88,9 @@ typedef struct {
     fsim_budget budget;
     fsim_sum bound;
     int64_t considered, states;
-    fsim_frontier *only; /* where the graph is one piece: that piece */
+    fsim_frontier *only;   /* where the graph is one piece: that piece */
+    fsim_frontier *last;   /* of the whole graph, as last searched; NULL: of none */
+    fsim_open_part layers; /* equal layers that keep the proof open; last 0: none */
 } solver;
 
 static bool one_kernel(solver *s, const int *node, int count)
@@ -291,6 +293,7 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     for (int n = 0; n < nodes; n++)
         node[n] = n;
     fsim_frontier *f = s->only ? s->only : searched(s, node, nodes);
+    s->last = f;
     fsim_partition part = {0, fsim_new(s->a, fsim_part, nodes + 1)};
     fsim_sum bound = fsim_frontier_bound(f);
     s->bound = bound > s->bound ? bound : s->bound;
@@ -310,6 +313,17 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
         visitor v = {p, keep, best, cost_of(best)};
         if (fsim_frontier_each(f, &v.limit, &s->budget, visit, &v) && fsim_frontier_complete(f))
             s->bound = cost_of(best);
+    }
+}
+
+/* What keeps the proof open. */
+static void find_open(solver *s, const fsim_plan *best, fsim_proof *proof)
+{
+    if (s->last && !s->budget.spent->over) {
+        fsim_frontier_open(s->last, best, s->bound, proof);
+    } else if (s->layers.last > 0) {
+        s->layers.gap = (double)(best->objective - s->bound) / (double)best->objective;
+        proof->open[proof->opens++] = s->layers;
     }
 }
 
@@ -334,6 +348,7 @@ static bool by_layers(solver *s, fsim_arena *keep, fsim_plan *best)
         if (y.part.parts > 0)
             improve(s->p, &y.part, keep, best);
         s->bound = y.bound;
+        s->layers = (fsim_open_part){y.first, y.last, 0};
         fsim_progress_bound(s->p, s->bound);
     }
     return found;
@@ -416,6 +431,8 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     proof->lower_bound = (double)(proof->proven ? out->objective : s.bound) * unit;
     proof->groups_considered = s.considered;
     proof->states = s.states;
+    if (!proof->proven && out->kernels > 0)
+        find_open(&s, out, proof);
     proof->end = proof->proven ? FSIM_SEARCH_NOT_STOPPED : spent.end;
     proof->steps = fsim_work(p) - began;
     proof->search_s = fsim_seconds_of(proof->steps);

@@ -86,6 +86,7 @@ struct fsim_frontier {
     bool forward;  /* the first pass is under way */
     int *by_size;  /* per number of primitives that have run: 1 + first state, linked by sibling */
     int last;      /* the state where everything has run; -1 */
+    int lost_at;   /* the lowest place that had still to run in the plan with that bound */
     fsim_sum lost; /* a lower bound of all plans that were cut off; FSIM_NEVER: nothing was cut off */
     int64_t ticks;
     /* Borders: numbers of primitives that have run, ascending. excess: behind the border, at least so much is spent

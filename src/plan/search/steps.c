@@ -276,6 +276,7 @@ static bool is_lost(const state *s)
 void fsim_cut_off(fsim_frontier *f, const state *s)
 {
     const fsim_sum least = s->spent + fsim_unavoidable(f, s);
+    f->lost_at = least < f->lost ? s->base : f->lost_at;
     f->lost = least < f->lost ? least : f->lost;
 }
 
