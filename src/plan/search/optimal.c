@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* optimal.c: the best partition, with a proof or a lower bound.
  *
+ * 0. Of many equal layers only some are searched, and one of these repeated, where that is proven to be best
+ * (plan/search/layers.c).
  * 1. Pieces. Primitives that can't share a kernel, directly or through others, are in different pieces. Each piece is
  * searched on its own.
  * 2. A piece that is legal as one kernel without penalty is optimal as one. Without penalty means: every unit runs at
@@ -10,8 +12,8 @@
  * it does in any plan, so the sum over the pieces is a lower bound of every plan. Places that look alike share their
  * candidate sets.
  * 4. Where the plan found costs more than the bound because L2 was assumed too favourable, the search is repeated
- * with the real contents of L2. If a gap remains, partitions are visited by rising relaxed cost until the budget is
- * used up. */
+ * with the real contents of L2, from border to border (plan/search/excess.c). If a gap remains, partitions are visited
+ * by rising relaxed cost until the budget is used up. */
 #include "fusion/fuse.h"
 #include "fusion/sets.h"
 #include "plan/price/deadline.h"
