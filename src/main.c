@@ -225,7 +225,7 @@ static const fsim_arg options[] = {
     {"--time-limit", "SECONDS", FSIM_ARG_SECONDS, AT(time_limit_s), NULL, MODEL,
      "by the clock, for the plan on each GPU"},
     {"--search-steps", "N", FSIM_ARG_COUNT, AT(search_steps), NULL, MODEL & ~ENUMERATE,
-     "the same limit on every machine (4000000)"},
+     "the same limit on every machine (6000000)"},
     {"--search-memory", "SIZE", FSIM_ARG_SIZE, AT(search_memory), NULL, MODEL, "that the search may take (2 GiB)"},
     {"--scale-shapes", "N", FSIM_ARG_COUNT, AT(scale), NULL, MODEL, "divide lengths by powers of 2 up to N"},
     {"--over", "NAME=FIRST:LAST[:STEP]", FSIM_ARG_TEXT, AT(over), NULL, REGIONS, "a symbol's values: S=1:4096"},

@@ -24,7 +24,7 @@ typedef struct {
 
 /* The one place of the defaults: a search without --time-limit and --search-steps. A busy machine, or a build for a
  * debugger, must not end a short search, so the clock is far off. */
-#define FSIM_USUAL_STEPS   INT64_C(4000000) /* about a second on a 2020 server core */
+#define FSIM_USUAL_STEPS   INT64_C(6000000) /* about a second on a 2020 server core */
 #define FSIM_USUAL_CLOCK_S 30.0
 
 /* What p->search_steps and p->until_s allow from now on, and p->search_memory, by default 2 GiB and at most a quarter

@@ -66,15 +66,11 @@ static fsim_sum promise_of(const l2_search *w, const label *x)
     return x->spent + fsim_least_after(w->f, x->parent < 0 ? -1 : w->f->state[w->label[x->parent].state].ran, x->state);
 }
 
-static void offer(l2_search *w, int to, int parent, const step *by, fsim_bits copies, fsim_sum spent)
+/* Makes room for front `where`; the number of fronts grows during the search. */
+static void make_room(l2_search *w, int where)
 {
-    fsim_frontier *f = w->f;
-    const fsim_sum promise = spent + fsim_least_after(f, parent < 0 ? -1 : f->state[w->label[parent].state].ran, to);
-    const int where = f->state[to].front;
-    label *worst = NULL;
-    int met = 0;
-    while (where >= w->rooms) { /* the number of fronts grows during the search */
-        const int rooms = w->rooms ? w->rooms * 2 : f->fronts + 64;
+    while (where >= w->rooms) {
+        const int rooms = w->rooms ? w->rooms * 2 : w->f->fronts + 64;
         int *of_front = fsim_new(w->a, int, rooms), *many = fsim_new(w->a, int, rooms);
         for (int i = 0; i < w->rooms; i++) {
             of_front[i] = w->of_front[i];
@@ -84,32 +80,62 @@ static void offer(l2_search *w, int to, int parent, const step *by, fsim_bits co
         w->many = many;
         w->rooms = rooms;
     }
-    for (int i = w->of_front[where]; i; i = w->label[i - 1].next) {
-        label *x = &w->label[i - 1];
+}
+
+/* Is what w->now holds no better than a label of the front? Otherwise takes the labels from the front that it is at
+ * least as good as. */
+static bool is_dominated(l2_search *w, int where, int to, fsim_sum spent)
+{
+    fsim_frontier *f = w->f;
+    const l2_content now = {w->now, w->count, spent};
+    int met = 0;
+    for (int *link = &w->of_front[where]; *link;) {
+        label *x = &w->label[*link - 1];
         if (++met % 16 == 0)
             fsim_proceed(f, w->budget, 16);
-        if (x->dominated)
-            continue;
-        if (fsim_stores_more(&f->state[x->state], &f->state[to]) &&
-            dominates(w, content_of(w, x), (l2_content){w->now, w->count, spent}))
-            return;
-        if (fsim_stores_more(&f->state[to], &f->state[x->state]) &&
-            dominates(w, (l2_content){w->now, w->count, spent}, content_of(w, x))) {
+        if (x->spent <= spent && fsim_stores_more(&f->state[x->state], &f->state[to]) &&
+            dominates(w, content_of(w, x), now))
+            return true;
+        if (spent <= x->spent && fsim_stores_more(&f->state[to], &f->state[x->state]) &&
+            dominates(w, now, content_of(w, x))) {
             x->dominated = true;
             w->many[where]--;
-        } else if (!worst || promise_of(w, x) > promise_of(w, worst)) {
-            worst = x;
+            *link = x->next;
+        } else {
+            link = &x->next;
         }
     }
-    if (w->many[where] >= w->most) {
-        const bool newer = worst && promise_of(w, worst) > promise;
-        const fsim_sum least = newer ? promise_of(w, worst) : promise;
-        w->lost = least < w->lost ? least : w->lost;
-        if (!newer)
-            return;
-        worst->dominated = true;
+    return false;
+}
+
+/* Takes the least promising label from a full front, if that promises less than the new one. False where it does not.
+ */
+static bool replace_worst(l2_search *w, int where, fsim_sum promise)
+{
+    int *worst = NULL;
+    for (int *link = &w->of_front[where]; *link; link = &w->label[*link - 1].next)
+        if (!worst || promise_of(w, &w->label[*link - 1]) > promise_of(w, &w->label[*worst - 1]))
+            worst = link;
+    label *x = worst ? &w->label[*worst - 1] : NULL;
+    const bool newer = x && promise_of(w, x) > promise;
+    const fsim_sum least = newer ? promise_of(w, x) : promise;
+    w->lost = least < w->lost ? least : w->lost;
+    if (newer) {
+        x->dominated = true;
         w->many[where]--;
+        *worst = x->next;
     }
+    return newer;
+}
+
+static void offer(l2_search *w, int to, int parent, const step *by, fsim_bits copies, fsim_sum spent)
+{
+    fsim_frontier *f = w->f;
+    const fsim_sum promise = spent + fsim_least_after(f, parent < 0 ? -1 : f->state[w->label[parent].state].ran, to);
+    const int where = f->state[to].front;
+    make_room(w, where);
+    if (is_dominated(w, where, to, spent) || (w->many[where] >= w->most && !replace_worst(w, where, promise)))
+        return;
     w->many[where]++;
     *FSIM_PUSH(w->a, w->label, w->labels, w->label_room) =
         (label){spent, parent, w->of_front[where], to, by, copies, w->residents, w->count, false};
