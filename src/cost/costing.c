@@ -323,7 +323,9 @@ fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a)
 
 bool fsim_lay_out(const fsim_costing *c, fsim_schedule *s)
 {
-    fsim_layout l = {.g = c->g, .hw = c->hw, .group = c->group};
+    fsim_turning t;
+    const bool turns = fsim_find_turning(c->group, c->read, c->write, c->group->points, &t);
+    fsim_layout l = {.g = c->g, .hw = c->hw, .group = c->group, .turning = turns ? &t : NULL};
     return fsim_schedule_of(&l, s);
 }
 

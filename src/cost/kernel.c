@@ -26,7 +26,7 @@ static fsim_kernel streamed(const fsim_costing *c, int vector, fsim_arena *a)
     fsim_kernel k = fsim_blank_kernel(c, a);
     k.vector = vector;
     fsim_lay_out(c, &k.schedule);
-    k.registers = fsim_streaming_registers(c, vector);
+    k.registers = fsim_streaming_registers(c, k.vector);
     fsim_add_arithmetic(c, &k, NULL, true);
     fsim_add_memory(c, &k, NULL, NULL);
     fsim_add_access_issue(c, &k);
@@ -54,6 +54,8 @@ static bool takes(const fsim_group *o, int vector)
 static fsim_kernel streaming(const fsim_costing *c, fsim_arena *a)
 {
     fsim_kernel best = streamed(c, 1, a);
+    if (best.vector > 1) /* a tile says how many points a thread has */
+        return best;
     for (int vector = 2; vector <= 4 && c->group->points % vector == 0 && takes(c->group, vector); vector *= 2) {
         const fsim_kernel k = streamed(c, vector, a);
         if (k.time_s > 0 && k.time_s < best.time_s)

@@ -191,3 +191,27 @@ fsim_traffic fsim_write_traffic(const fsim_graph *g, const fsim_write *write, in
     t.coalescing = fmin(1, (double)t.compulsory_bytes / t.request_bytes);
     return t;
 }
+
+/* Do the tiles reach every result of so many points? */
+static bool reaches(const fsim_group *o, int64_t points, const fsim_turning *t)
+{
+    fsim_map at;
+    for (int i = 0; i < o->writes; i++)
+        if (fsim_map_points(&o->write[i].map) == points && !fsim_map_compose(&t->map, &o->write[i].map, &at))
+            return false;
+    return true;
+}
+
+bool fsim_find_turning(const fsim_group *o, const fsim_traffic *read, const fsim_traffic *write, int64_t points,
+                       fsim_turning *t)
+{
+    bool found = false;
+    if (o->contractions > 0 || (o->template != FSIM_POINTWISE && o->template != FSIM_COPY))
+        return false;
+    for (int i = 0; i < o->reads && !found; i++)
+        found = read[i].staged_bytes > 0 && o->read[i].maps > 0 && !o->read[i].place && !o->read[i].window &&
+                fsim_turning_of(&o->read[i].map[0], points, t);
+    for (int i = 0; i < o->writes && !found; i++)
+        found = write[i].staged_bytes > 0 && fsim_turning_of(&o->write[i].map, points, t);
+    return found && reaches(o, points, t);
+}

@@ -5,6 +5,7 @@
 #define FUSESIM_COST_TRAFFIC_H
 
 #include "cost/cost.h"
+#include "kernel/stream.h"
 
 typedef struct {
     int64_t compulsory_bytes; /* distinct elements */
@@ -29,5 +30,10 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
 double fsim_read_rereads(const fsim_graph *g, const fsim_read *read, double total_bytes, double l2_bytes);
 /* The traffic of one pass over a result. warp: threads. reread is 1. */
 fsim_traffic fsim_write_traffic(const fsim_graph *g, const fsim_write *write, int warp);
+
+/* Do transposing tiles turn a read or write of this pointwise kernel or copy, of which `points` points are computed?
+ * read, write: the traffic of each. *t: how. */
+bool fsim_find_turning(const fsim_group *o, const fsim_traffic *read, const fsim_traffic *write, int64_t points,
+                       fsim_turning *t);
 
 #endif

@@ -43,56 +43,20 @@ static int vector_of(const fsim_emitter *e, int64_t inner)
     return v < 1 ? 1 : v;
 }
 
-/* Points in tiles: y is the digit along which some tensor is contiguous, c the innermost digit. */
-typedef struct {
-    int64_t others, rows, columns; /* of the points: others x rows (y) x columns (c) */
-    fsim_map map;                  /* (other, c), y to the point */
-} tiling;
-
-/* Does the map need tiles, and for which digit? The same rule as in the traffic model. */
-static bool tiles_of(const fsim_map *map, int64_t points, tiling *t)
-{
-    const fsim_map m = fsim_map_simplify(*map);
-    const int last = m.modes - 1;
-    int y = -1;
-    if (m.split != m.modes || fsim_map_points(&m) != points)
-        return false;
-    for (int i = 0; i < last; i++)
-        y = m.mode[i].stride == 1 ? i : y;
-    if (y < 0 || m.mode[last].stride == 0)
-        return false;
-    int64_t below = 1;
-    for (int i = y + 1; i <= last; i++)
-        below *= m.mode[i].extent;
-    *t = (tiling){.rows = m.mode[y].extent, .columns = m.mode[last].extent};
-    t->others = points / t->rows / t->columns;
-    fsim_map_push(&t->map, points / t->rows / below, t->rows * below);
-    fsim_map_push(&t->map, below / t->columns, t->columns);
-    fsim_map_push(&t->map, t->columns, 1);
-    t->map.split = t->map.modes;
-    fsim_map_push(&t->map, t->rows, below);
-    return true;
-}
-
 /* Does some read or write of the kernel go through tiles? */
-static bool find_tiles(const fsim_emitter *e, int64_t points, tiling *t)
+static bool find_tiles(const fsim_emitter *e, int64_t points, fsim_turning *t)
 {
     const fsim_group *o = e->group;
-    bool found = false;
-    if (o->contractions > 0 || (o->template != FSIM_POINTWISE && o->template != FSIM_COPY) ||
-        e->kernel->block % 32 != 0 || 1024 % e->kernel->block != 0)
+    const int warp = (int)fsim_hw_get(e->hw, FSIM_HW_WARP_SIZE);
+    fsim_traffic *read = fsim_new(e->a, fsim_traffic, o->reads + 1),
+                 *write = fsim_new(e->a, fsim_traffic, o->writes + 1);
+    if (e->kernel->block % 32 != 0 || TILE * TILE % e->kernel->block != 0)
         return false;
-    for (int i = 0; i < o->reads && !found; i++)
-        found = o->read[i].maps > 0 && !o->read[i].place && !o->read[i].window &&
-                fsim_read_traffic(e->g, &o->read[i], 32, 0, 1).staged_bytes > 0 &&
-                tiles_of(&o->read[i].map[0], points, t);
-    for (int i = 0; i < o->writes && !found; i++)
-        found = fsim_write_traffic(e->g, &o->write[i], 32).staged_bytes > 0 && tiles_of(&o->write[i].map, points, t);
-    for (int i = 0; i < o->writes && found; i++) {
-        fsim_map at;
-        found = fsim_map_points(&o->write[i].map) != points || fsim_map_compose(&t->map, &o->write[i].map, &at);
-    }
-    return found;
+    for (int i = 0; i < o->reads; i++)
+        read[i] = fsim_read_traffic(e->g, &o->read[i], warp, 0, 1);
+    for (int i = 0; i < o->writes; i++)
+        write[i] = fsim_write_traffic(e->g, &o->write[i], warp);
+    return fsim_find_turning(o, read, write, points, t);
 }
 
 /* Writes with `points` points, from block `first` on. Returns the number of blocks. */
@@ -102,7 +66,7 @@ static int64_t range(fsim_emitter *e, int64_t points, int64_t first)
     const int block = e->kernel->block;
     const int64_t inner = inner_of(e, points);
     fsim_begin_loop(e);
-    tiling t;
+    fsim_turning t;
     e->tiled = find_tiles(e, points, &t);
     e->staged = 0;
     e->stages_writes = false;
@@ -140,7 +104,7 @@ static int64_t range(fsim_emitter *e, int64_t points, int64_t first)
                       (long long)first, (long long)t.others, (long long)t.rows, (long long)t.columns, tile_note,
                       fsim_text_of(&e->head), fsim_text_of(&e->before), e->staged > 0 ? "    FS_TILE_BARRIER\n" : "",
                       fsim_text_of(&e->body), e->stages_writes ? "    FS_TILE_BARRIER\n" : "", fsim_text_of(&e->after));
-        return t.others * ((t.rows + TILE - 1) / TILE) * ((t.columns + TILE - 1) / TILE);
+        return fsim_turning_tiles(&t);
     }
     const char *predicted =
         e->vector == e->kernel->vector

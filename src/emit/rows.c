@@ -389,6 +389,14 @@ static int ctype_bytes(const fsim_emitter *e, int tensor)
     return t == FSIM_C_DOUBLE || t == FSIM_C_LONG ? 8 : 4;
 }
 
+/* Do lanes have a row each of the block's band? They do where rows are columns, and where pieces of rows leave nothing
+ * but sums. Elsewhere results may lie along the row: then the threads that share a row go along it, and its neighbours
+ * in the block find the sectors of what lies across in L1. */
+static bool takes_band(const fsim_emitter *e)
+{
+    return e->kernel->band && e->array < 0 && (e->group->template == FSIM_COLUMN_REDUCTION || e->kernel->launches > 1);
+}
+
 void fsim_emit_rows(fsim_emitter *e)
 {
     const fsim_group *o = e->group;
@@ -406,7 +414,7 @@ void fsim_emit_rows(fsim_emitter *e)
                 e->vector = 1;
             }
     fsim_rows_mark_stored(&w);
-    w.band = o->template == FSIM_COLUMN_REDUCTION && e->array < 0 && e->kernel->band;
+    w.band = takes_band(e);
     fsim_rows_share_threads(&w);
     if (splits(&w)) {
         e->vector = w.band ? 1 : e->vector;
@@ -432,7 +440,7 @@ void fsim_emit_rows(fsim_emitter *e)
     e->program->schedule.row_threads = w.band ? block / FSIM_BAND_ROWS : w.row_threads;
     e->program->schedule.rows_per_block = w.band ? FSIM_BAND_ROWS : w.rows_per_block;
     e->program->schedule.pieces = 1;
-    e->program->schedule.band = w.band;
+    e->program->schedule.band = w.band || (e->kernel->band && w.rows_per_block == FSIM_BAND_ROWS);
     fsim_begin_entry(e, grid, block, (int)e->shared_bytes);
     note_launch(e, grid, block);
     if (w.band) {

@@ -6,13 +6,14 @@
 #include "kernel/sort.h"
 #include "kernel/stream.h"
 
-/* A thread computes `vector` points. */
+/* A thread computes `vector` points; or a block a transposing tile of them. */
 static bool streams(fsim_layout *l, fsim_schedule *s)
 {
-    const int64_t each = (int64_t)FSIM_BLOCK * s->vector;
     s->launches = 1;
     s->block = FSIM_BLOCK;
-    s->grid = (l->group->points + each - 1) / each;
+    s->vector = l->turning ? FSIM_TRANSPOSE_TILE * FSIM_TRANSPOSE_TILE / FSIM_BLOCK : s->vector;
+    const int64_t each = (int64_t)FSIM_BLOCK * s->vector;
+    s->grid = l->turning ? fsim_turning_tiles(l->turning) : (l->group->points + each - 1) / each;
     return true;
 }
 

@@ -6,21 +6,24 @@
 
 #include "kernel/chained.h"
 #include "kernel/schedule.h"
+#include "kernel/stream.h"
 #include "kernel/tiling.h"
 
-/* A group to lay out. `tiling` is for contractions, `chain` for chains; NULL: the group has no tiles. */
+/* A group to lay out. `tiling` is for contractions, `chain` for chains, `turning` for pointwise kernels and copies
+ * that turn a tensor around; NULL: the group has no tiles. */
 typedef struct {
     const fsim_graph *g;
     const fsim_hw *hw;
     const fsim_group *group;
     fsim_tiling *tiling;
     const fsim_chained *chain;
+    const fsim_turning *turning;
     fsim_chained_layout chained; /* set by fsim_schedule_of for a chain: how blocks share it */
 } fsim_layout;
 
 /* Lays out a kernel of the group's template. The caller sets the fields of *s that it asks for, and gets
  * the closest layout:
- *     streaming      vector
+ *     streaming      vector; with transposing tiles each thread has as many points as the tile has for it
  *     rows           vector, band, pieces
  *     contractions   tile_m, tile_n, split_k; tile_m is 0: a thread for each result, or rows of results
  *     chains         the same; tile_m is 0: a block for each row

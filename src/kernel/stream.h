@@ -3,6 +3,7 @@
 #ifndef FUSESIM_KERNEL_STREAM_H
 #define FUSESIM_KERNEL_STREAM_H
 
+#include "graph/map.h"
 #include <stdint.h>
 
 enum {
@@ -15,5 +16,18 @@ enum {
  * bytes in flight hide latency. `inner`, the number of neighbouring points, must be divisible; otherwise `vector` is
  * returned. */
 int fsim_stream_vector(int vector, int elem_bytes, int64_t points, int64_t inner, int block, double sms);
+
+/* The points of a kernel that turns a tensor around in transposing tiles: c is their innermost digit, y the one along
+ * which the tensor is contiguous. A block has a tile of FSIM_TRANSPOSE_TILE of each; tiles at the edges are not full.
+ */
+typedef struct {
+    int64_t others, rows, columns; /* of the points: others x rows (y) x columns (c) */
+    fsim_map map;                  /* (other, c), y to the point */
+} fsim_turning;
+
+/* How tiles turn around the tensor with this map, in a kernel of `points` points. False where they can't. */
+bool fsim_turning_of(const fsim_map *map, int64_t points, fsim_turning *t);
+/* The number of tiles. */
+int64_t fsim_turning_tiles(const fsim_turning *t);
 
 #endif

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "cost/costing.h"
 #include "emit/generate.h"
 #include "emit/program.h"
 #include "kernel/layout.h"
@@ -83,7 +84,10 @@ static struct {
     {by_vendor, ALL, "the vendor's kernel is priced; a generated tile stands in for it", 0},
     {by_framework, ALL, "the framework's kernel is priced; a generated one stands in for it", 0},
     {small_elements, GRID | VECTOR, "a thread takes more elements of less than 4 bytes; the price keeps to 4", 0},
-    {turned_band, SHARED, "the price counts a transposing tile; a band's threads run along the contiguous side", 0},
+    {turned_band, SHARED,
+     "the price counts a transposing tile; a band's lanes run along the contiguous side, or its rows share sectors in "
+     "L1",
+     0},
     {paired_tiles, TILE | GRID,
      "on Blackwell the price has two tiles of 128 rows a block, as FlashAttention-4; the text a block for each", 0},
     {one_by_one, GRID | VECTOR, "windows and scattered elements go one by one, whatever vector is priced", 0},
@@ -136,6 +140,10 @@ static void check_layout(const emitted *x, const fsim_hw *hw, fsim_arena *a)
         l.chain = fsim_chained_of(x->g, hw, o, a);
     else if (s.tile_m > 0)
         l.tiling = fsim_tiling_of(x->g, hw, o, a);
+    const fsim_costing c = fsim_costing_of(x->g, hw, FSIM_REGIME_STREAM, o, NULL, a);
+    fsim_turning turning;
+    if (fsim_find_turning(o, c.read, c.write, o->points, &turning))
+        l.turning = &turning;
     s.launches = s.block = -1;
     s.grid = -1;
     assert_true(fsim_schedule_of(&l, &s));
@@ -210,10 +218,12 @@ static bool is_new(fsim_arena *a, seen *s, const fsim_kernel *k, fsim_maker make
 }
 
 /* Templates that no shipped workload asks for, and contractions that have no tiles: transposed, of few filters,
- * followed by a reduction over their rows. Rows of a few elements, which threads have to themselves. */
+ * followed by a reduction over their rows. Rows of a few elements, which threads have to themselves. Rows in a band
+ * that blocks have pieces of, one tensor along and one across. */
 static const char others[] =
     "name: others\nsymbols: {dtype: f32}\ntensors:\n  x: {shape: [8, 64, 56, 56], dtype: dtype, role: input}\n"
-    "  y: {shape: [256, 1024], dtype: dtype, role: input}\n  w: {shape: [1024, 128], dtype: dtype, role: weight}\n"
+    "  y: {shape: [256, 1024], dtype: dtype, role: input}\n  z: {shape: [2048, 784], dtype: dtype, role: input}\n"
+    "  w: {shape: [1024, 128], dtype: dtype, role: weight}\n"
     "  f: {shape: [64, 32, 2, 2], dtype: dtype, role: weight}\n"
     "  d: {shape: [64, 1, 3, 3], dtype: dtype, role: weight}\noperators:\n"
     "  - {op: max_pool2d, in: x, out: p, kernel: 2, stride: 2}\n  - {op: cumsum, in: y, out: c, dim: 1}\n"
@@ -222,7 +232,10 @@ static const char others[] =
     "  - {op: conv2d, in: [x, d], out: e, groups: 64}\n  - {op: sin, in: e, out: v}\n"
     "  - {op: reshape, in: x, out: r, shape: [401408, 4]}\n  - {op: sum, in: r, out: n, dim: 1}\n"
     "  - {op: reshape, in: x, out: q, shape: [2, 16, 50176]}\n  - {op: softmax, in: q, out: m, dim: 1}\n"
-    "outputs: [p, c, s, u, v, n, m]\n";
+    "  - {op: reshape, in: x, out: xs, shape: [784, 2048]}\n  - {op: permute, in: xs, out: xt, dims: [1, 0]}\n"
+    "  - {op: mul, in: [z, xt], out: zx}\n"
+    "  - {op: sum, in: zx, out: k, dim: 1}\n"
+    "outputs: [p, c, s, u, v, n, m, k]\n";
 
 static int templates_seen[FSIM_TEMPLATE_COUNT];
 
