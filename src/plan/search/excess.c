@@ -7,7 +7,7 @@
 #include "plan/search/labels.h"
 
 enum {
-    MOST_LABELS = 4096, /* of one front */
+    MOST_LABELS = 1024, /* of one front */
     FEW_LABELS = 8,
     BORDER_SHARES = 2, /* the search from a border may take this part of what is left of the budget */
     PLAN_SHARES = 16   /* what is kept back for a plan without proof */
@@ -145,11 +145,18 @@ bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *
     *bound = fsim_frontier_bound(f);
     if (f->last < 0 || f->haste || *bound >= known)
         return false;
+    fsim_sum best = known;
+    if (f->p->objective == FSIM_MINIMISE_BYTES) { /* very many plans move as few bytes: the first one found may do */
+        const fsim_sum least = search_within(f, &best, FEW_LABELS, budget, out, a);
+        *bound = least > *bound ? least : *bound;
+        if (*bound >= best)
+            return best < known;
+    }
     if (fsim_frontier_complete(f))
         find_excesses(f, known - *bound, budget);
     const fsim_sum least = fsim_least_after(f, -1, 0);
     *bound = least > *bound ? least : *bound;
-    fsim_sum best = known, room = (known - *bound) / 1000 + 1;
+    fsim_sum room = (best - *bound) / 1000 + 1;
     fsim_spent spent;
     const fsim_budget own = fsim_budget_but_share(budget, f->p, PLAN_SHARES, &spent);
     for (bool going = *bound < best; going; room += room / 4) {

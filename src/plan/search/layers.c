@@ -174,10 +174,14 @@ static bool search_without(layered *y, int layers)
     fsim_frontier *f =
         fsim_frontier_of(&q, all_of(g->nodes, y->scratch), g->nodes, FSIM_UNLESS_WIDE, &budget, y->scratch);
     const fsim_sum cost = fsim_frontier_gave_up(f) ? 0 : solve_short(&q, f, &budget, y->scratch);
-    const bool same_run = f->borders > 0 && f->run && f->run->period == y->run.period,
-               found = same_run && cost > 0 && repeats_from_start(y, f, cost, layers * y->run.period);
-    if (same_run && !found && fsim_frontier_complete(f))
+    if (f->run && f->borders == 0 && fsim_frontier_complete(f))
+        fsim_choose_borders(f); /* the search with L2 did not need them */
+    const bool same_run = f->borders > 0 && f->run && f->run->period == y->run.period;
+    bool found = same_run && cost > 0 && repeats_from_start(y, f, cost, layers * y->run.period);
+    if (same_run && !found && fsim_frontier_complete(f)) {
         bound_by_relaxed(y, f, layers * y->run.period);
+        found = cost == fsim_frontier_bound(f) && y->out->part.parts > 0; /* nothing is lost by the hits assumed */
+    }
     y->out->groups += fsim_frontier_groups(f);
     y->out->states += fsim_frontier_states(f);
     fsim_add_work(y->p, fsim_work(&q));
