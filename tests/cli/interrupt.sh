@@ -70,7 +70,7 @@ primitives = {o for k in plan["kernels"] for o in k["operators"]}
 sys.exit(not (plan["interrupted"] and not plan["proven"] and 0 < plan["gap"] <= 1 and len(primitives) == p["workload"]["primitives"]))
 END
 # Some way into it, with everything that comes after the search.
-interrupt 1 bert_12_layers --hw a100-sxm4-40gb,t4 --time-limit 60 --verbose
+interrupt 1 stacks/gpt_j --hw a100-sxm4-40gb,t4 --time-limit 60 --verbose
 whole
 interrupt 0.5 hard.yaml --hw t4 --time-limit 60 --top 3
 whole
