@@ -4,7 +4,7 @@
 #ifndef FUSESIM_REGIONS_H
 #define FUSESIM_REGIONS_H
 
-#include "graph/load.h"
+#include "import/load.h"
 #include "input/args.h"
 #include "predict.h"
 
@@ -17,7 +17,7 @@ typedef struct {
     size_t bytes;
     const fsim_binding *set; /* values of the other symbols */
     int sets;
-    int64_t scale;      /* as of fsim_workload_wanted (graph/load.h) */
+    int64_t scale;      /* as of fsim_workload_wanted (import/load.h) */
     const char *symbol; /* the symbol that varies */
 } fsim_parametric;
 /* context: an fsim_parametric. NULL for values that the workload refuses (a number of heads that does not divide,

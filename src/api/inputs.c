@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inputs.c: workloads and hardware, from files and from text. */
 #include "api/handles.h"
-#include "graph/load.h"
 #include "hw/like.h"
+#include "import/load.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/command.h"
-#include "graph/load.h"
+#include "import/load.h"
 #include "plan/partition_file.h"
 
 #include <signal.h>
@@ -59,7 +59,8 @@ fsim_binding *fsim_command_bindings(const fsim_context *c)
 /* NULL after an error. */
 static fsim_graph *read_workload(fsim_context *c)
 {
-    const fsim_workload_wanted how = {c->workload_folder, fsim_command_bindings(c), c->set.set.count, c->set.scale};
+    const fsim_workload_wanted how = {c->workload_folder, fsim_command_bindings(c), c->set.set.count, c->set.scale,
+                                      NULL};
     return fsim_graph_load(c->arena, c->diag, c->args.at[0], &how);
 }
 

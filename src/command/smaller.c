@@ -2,7 +2,7 @@
 /* A smaller batch for a plan that does not fit the GPU's memory. */
 #include "command/command.h"
 
-#include "graph/load.h"
+#include "import/load.h"
 #include "plan/price/memory.h"
 #include <string.h>
 #include <strings.h>
@@ -28,7 +28,7 @@ static fsim_graph *read_with(const fsim_context *c, const char *symbol, int64_t 
         if (strcmp(typed[i].name, symbol) != 0)
             set[count++] = typed[i];
     set[count++] = (fsim_binding){symbol, fsim_printf(c->arena, "%lld", (long long)value)};
-    const fsim_workload_wanted how = {c->workload_folder, set, count, c->set.scale};
+    const fsim_workload_wanted how = {c->workload_folder, set, count, c->set.scale, NULL};
     return fsim_graph_load(c->arena, fsim_diag_new(c->arena), c->args.at[0], &how);
 }
 

@@ -2,7 +2,6 @@
 #include "graph/example.h"
 
 #include "graph/graph.h"
-#include "graph/load.h"
 #include <string.h>
 
 typedef struct {
@@ -91,8 +90,7 @@ static bool is_out(const char *out, const char *name)
 const char *fsim_example_results(fsim_arena *a, fsim_op op)
 {
     const char *text = fsim_example(a, op), *out = row_of(op).out, *said = "";
-    const fsim_graph *g =
-        fsim_graph_load_text(a, fsim_diag_new(a), "example", text, strlen(text), &(fsim_workload_wanted){0});
+    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "example", text, strlen(text), NULL);
     for (int t = 0; g && t < g->tensors; t++)
         if (is_out(out, g->tensor[t].name))
             said = fsim_printf(a, "%s%s%s is %s%s", said, *said ? ", " : "", g->tensor[t].name,

@@ -143,7 +143,9 @@ double fsim_interpolation_ratio(const fsim_node *n, int i);
 typedef struct {
     fsim_op op;
     const char *name;
-    int first, nodes; /* its primitives are node[first, first + nodes) */
+    const char *layer, *from; /* the path of the module that it belongs to, and what the file that it was imported from
+                                 calls it; NULL: not said */
+    int first, nodes;         /* its primitives are node[first, first + nodes) */
     fsim_loc at;
 } fsim_source;
 

@@ -118,7 +118,7 @@ void fsim_check_unused(fsim_reader *r)
         if (!g->tensor[t].used && g->tensor[t].storage == t && g->tensor[t].producer < 0 && g->tensor[t].at.line > 0)
             fsim_warning(r->diag, g->tensor[t].at, "tensor '%s' is not used", g->tensor[t].name);
     for (int s = 0; s < g->symbols; s++)
-        if (!r->symbol_used[s]) {
+        if (!r->symbol_used[s] && r->symbols->key[s]->at.line > 0) {
             bool used = false;
             for (int k = 0; r->symbols && k < r->symbols->count; k++)
                 used =

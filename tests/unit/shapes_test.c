@@ -10,7 +10,7 @@
 
 #include "base/diag.h"
 #include "graph/graph.h"
-#include "graph/load.h"
+#include "import/load.h"
 #include <stdio.h>
 #include <string.h>
 

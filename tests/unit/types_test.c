@@ -10,8 +10,8 @@
 
 #include "base/diag.h"
 #include "graph/graph.h"
-#include "graph/load.h"
 #include "hw/load.h"
+#include "import/load.h"
 #include "predict.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/draft.h"
+
+#include "base/names.h"
+#include "base/unit.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A list or a mapping that grows. */
+typedef struct {
+    fsim_yaml *yaml;
+    int item_room, key_room;
+} growing;
+
+/* A dimension that has no value. */
+typedef struct {
+    const char *name, *place;
+    int64_t least, most;
+} missing_dim;
+
+typedef struct {
+    const char *name;
+    fsim_shape shape;
+    fsim_dtype dtype;
+} expected;
+
+typedef struct {
+    const char *name;
+    int count;
+} counted;
+
+struct fsim_draft {
+    fsim_arena *a;
+    fsim_diag *d;
+    fsim_dims *dims;
+    fsim_loc file, at;
+    const char *layer, *from;
+    fsim_names taken; /* names that tensors have */
+    growing tensors, operators, outputs, symbols, newest;
+    missing_dim *missing;
+    expected *expect;
+    counted *unknown;
+    int missings, missing_room, expects, expect_room, unknowns, unknown_room;
+};
+
+/* The tree. */
+
+static fsim_yaml *scalar(const fsim_draft *x, const char *text)
+{
+    fsim_yaml *y = fsim_new(x->a, fsim_yaml, 1);
+    *y = (fsim_yaml){.kind = FSIM_YAML_SCALAR, .at = x->at, .text = text};
+    return y;
+}
+
+static growing begin(const fsim_draft *x, fsim_yaml_kind kind)
+{
+    growing g = {fsim_new(x->a, fsim_yaml, 1), 0, 0};
+    *g.yaml = (fsim_yaml){.kind = kind, .at = x->at};
+    return g;
+}
+
+static void append(const fsim_draft *x, growing *g, fsim_yaml *item)
+{
+    int count = g->yaml->count;
+    *FSIM_PUSH(x->a, g->yaml->item, count, g->item_room) = item;
+    g->yaml->count = count;
+}
+
+static void put(const fsim_draft *x, growing *g, const char *key, fsim_yaml *item)
+{
+    int count = g->yaml->count;
+    *FSIM_PUSH(x->a, g->yaml->key, count, g->key_room) = scalar(x, key);
+    append(x, g, item);
+}
+
+static fsim_yaml *integer(const fsim_draft *x, int64_t value)
+{
+    return scalar(x, fsim_printf(x->a, "%" PRId64, value));
+}
+
+static fsim_yaml *integers(const fsim_draft *x, int count, const int64_t *value)
+{
+    growing list = begin(x, FSIM_YAML_SEQUENCE);
+    for (int i = 0; i < count; i++)
+        append(x, &list, integer(x, value[i]));
+    return list.yaml;
+}
+
+static fsim_yaml *words(const fsim_draft *x, int count, const char *const *text)
+{
+    growing list = begin(x, FSIM_YAML_SEQUENCE);
+    for (int i = 0; i < count; i++)
+        append(x, &list, scalar(x, text[i]));
+    return list.yaml;
+}
+
+/* Names. */
+
+/* Exporters write "/encoder/layer.0/MatMul_output_0" and "onnx::MatMul_17": the path with dots, without what says
+ * nothing. */
+static const char *readable(const fsim_draft *x, const char *wanted)
+{
+    while (*wanted == '/' || *wanted == '.')
+        wanted++;
+    if (strncmp(wanted, "onnx::", 6) == 0)
+        wanted += 6;
+    char *name = fsim_strdup(x->a, *wanted ? wanted : "tensor");
+    for (char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_.-+", *c))
+            *c = '.';
+    static const char tail[] = "_output_0";
+    const size_t length = strlen(name), extra = sizeof tail - 1;
+    if (length > extra && strcmp(name + length - extra, tail) == 0)
+        name[length - extra] = 0;
+    return name;
+}
+
+static const char *claim(fsim_draft *x, const char *wanted)
+{
+    const char *base = readable(x, wanted), *name = base;
+    int turn = fsim_names_get(&x->taken, base);
+    while (fsim_names_get(&x->taken, name) >= 0)
+        name = fsim_printf(x->a, "%s_%d", base, ++turn);
+    if (turn > 0)
+        fsim_names_set(x->a, &x->taken, base, turn);
+    fsim_names_set(x->a, &x->taken, name, 0);
+    return name;
+}
+
+fsim_draft *fsim_draft_new(fsim_arena *a, fsim_diag *d, const char *path, fsim_dims *dims)
+{
+    fsim_draft *x = fsim_new(a, fsim_draft, 1);
+    *x = (fsim_draft){.a = a, .d = d, .dims = dims, .file = {path, 0, 0}, .at = {path, 0, 0}};
+    x->tensors = begin(x, FSIM_YAML_MAPPING);
+    x->symbols = begin(x, FSIM_YAML_MAPPING);
+    x->operators = begin(x, FSIM_YAML_SEQUENCE);
+    x->outputs = begin(x, FSIM_YAML_SEQUENCE);
+    return x;
+}
+
+void fsim_draft_at(fsim_draft *x, const char *what)
+{
+    x->at = x->file;
+    if (what)
+        x->at.file = fsim_printf(x->a, "%s: %s", x->file.file, what);
+}
+
+fsim_loc fsim_draft_place(const fsim_draft *x) { return x->at; }
+
+void fsim_draft_source(fsim_draft *x, const char *layer, const char *from)
+{
+    x->layer = layer;
+    x->from = from;
+}
+
+const char *fsim_draft_tensor(fsim_draft *x, const char *wanted, const fsim_shape *shape, fsim_dtype dtype,
+                              fsim_role role)
+{
+    const char *name = claim(x, wanted);
+    growing tensor = begin(x, FSIM_YAML_MAPPING);
+    put(x, &tensor, "shape", integers(x, shape->rank, shape->dim));
+    put(x, &tensor, "dtype", scalar(x, fsim_dtype_names[dtype]));
+    if (role == FSIM_WEIGHT)
+        put(x, &tensor, "role", scalar(x, "weight"));
+    put(x, &x->tensors, name, tensor.yaml);
+    return name;
+}
+
+void fsim_draft_op_outs(fsim_draft *x, const char *op, int ins, const char *const *in, int outs, const char **out)
+{
+    for (int i = 0; i < outs; i++)
+        out[i] = claim(x, out[i] ? out[i] : op);
+    x->newest = begin(x, FSIM_YAML_MAPPING);
+    put(x, &x->newest, "op", scalar(x, op));
+    if (ins > 0)
+        put(x, &x->newest, "in", words(x, ins, in));
+    put(x, &x->newest, "out", outs == 1 ? scalar(x, out[0]) : words(x, outs, out));
+    if (x->layer)
+        put(x, &x->newest, "layer", scalar(x, x->layer));
+    if (x->from)
+        put(x, &x->newest, "from", scalar(x, x->from));
+    append(x, &x->operators, x->newest.yaml);
+}
+
+const char *fsim_draft_op(fsim_draft *x, const char *op, const char *wanted, int ins, const char *const *in)
+{
+    fsim_draft_op_outs(x, op, ins, in, 1, &wanted);
+    return wanted;
+}
+
+void fsim_draft_int(fsim_draft *x, const char *key, int64_t value) { put(x, &x->newest, key, integer(x, value)); }
+
+void fsim_draft_ints(fsim_draft *x, const char *key, int count, const int64_t *value)
+{
+    put(x, &x->newest, key, integers(x, count, value));
+}
+
+/* The shortest digits that read back as the same number; always as a fraction, so that 2.0 stays one. */
+void fsim_draft_number(fsim_draft *x, const char *key, double value)
+{
+    const char *text = fsim_printf(x->a, "%.15g", value);
+    if (strtod(text, NULL) != value)
+        text = fsim_printf(x->a, "%.17g", value);
+    if (!strpbrk(text, ".eEni"))
+        text = fsim_printf(x->a, "%s.0", text);
+    put(x, &x->newest, key, scalar(x, text));
+}
+
+void fsim_draft_flag(fsim_draft *x, const char *key, bool value)
+{
+    put(x, &x->newest, key, scalar(x, value ? "true" : "false"));
+}
+
+void fsim_draft_word(fsim_draft *x, const char *key, const char *value) { put(x, &x->newest, key, scalar(x, value)); }
+
+void fsim_draft_output(fsim_draft *x, const char *name) { append(x, &x->outputs, scalar(x, name)); }
+
+void fsim_draft_symbol(fsim_draft *x, const char *name, int64_t value) { put(x, &x->symbols, name, integer(x, value)); }
+
+void fsim_draft_expect(fsim_draft *x, const char *name, const fsim_shape *shape, fsim_dtype dtype)
+{
+    *FSIM_PUSH(x->a, x->expect, x->expects, x->expect_room) = (expected){name, *shape, dtype};
+}
+
+/* What is not known. */
+
+static void count_unknown(fsim_draft *x, const char *what)
+{
+    for (int i = 0; i < x->unknowns; i++)
+        if (strcmp(x->unknown[i].name, what) == 0) {
+            x->unknown[i].count++;
+            return;
+        }
+    *FSIM_PUSH(x->a, x->unknown, x->unknowns, x->unknown_room) = (counted){what, 1};
+}
+
+void fsim_draft_unknown(fsim_draft *x, const char *what, int ins, const char *const *in, int outs,
+                        fsim_draft_result *out)
+{
+    const char *from = x->from;
+    x->from = what;
+    for (int i = 0; i < outs; i++) { /* the first reads the inputs */
+        out[i].name = fsim_draft_op(x, "custom", out[i].name, i == 0 ? ins : 0, in);
+        fsim_draft_ints(x, "shape", out[i].shape.rank, out[i].shape.dim);
+        fsim_draft_word(x, "dtype", fsim_dtype_names[out[i].dtype]);
+    }
+    x->from = from;
+    count_unknown(x, what);
+}
+
+static bool read_dim(fsim_draft *x, int which, int64_t least, int64_t most, int64_t *value)
+{
+    const fsim_binding *b = &x->dims->at[which];
+    char *end;
+    const long long number = strtoll(b->value, &end, 10);
+    x->dims->used[which] = true;
+    if (*b->value && *end == 0 && number >= least && number <= most) {
+        *value = number;
+        return true;
+    }
+    *value = least;
+    if (!*b->value || *end)
+        fsim_failure(x->d, FSIM_BAD_INPUT, (fsim_loc){0}, "--dim %s=%s: wants a whole number", b->name, b->value);
+    else
+        fsim_failure(x->d, FSIM_BAD_INPUT, (fsim_loc){0}, "--dim %s=%s: the model takes %" PRId64 " %s", b->name,
+                     b->value, number < least ? least : most, number < least ? "and more" : "at most");
+    return true; /* the error is reported */
+}
+
+bool fsim_draft_dim(fsim_draft *x, const char *name, const char *place, int64_t least, int64_t most, int64_t *value)
+{
+    for (int i = 0; i < x->dims->count; i++)
+        if (strcmp(x->dims->at[i].name, name) == 0 || (place && strcmp(x->dims->at[i].name, place) == 0))
+            return read_dim(x, i, least, most, value);
+    *value = least > 1 ? least : 1;
+    for (int i = 0; i < x->missings; i++)
+        if (strcmp(x->missing[i].name, name) == 0)
+            return false;
+    *FSIM_PUSH(x->a, x->missing, x->missings, x->missing_room) = (missing_dim){name, place, least, most};
+    return false;
+}
+
+/* The finished tree. */
+
+static void say_missing(fsim_draft *x)
+{
+    const char *list = "", *example = "";
+    for (int i = 0; i < x->missings; i++) {
+        const missing_dim *m = &x->missing[i];
+        list = fsim_printf(x->a, "%s%s%s", list, i ? ", " : "", m->name);
+        example = fsim_printf(x->a, "%s --dim %s=%" PRId64, example, m->name, m->least > 8 ? m->least : 8);
+    }
+    if (x->missings == 0)
+        return;
+    fsim_error(x->d, x->file, "the model has dimensions without a value: %s; for example%s", list, example);
+    for (int i = 0; i < x->missings; i++)
+        if (x->missing[i].place)
+            fsim_note(x->d, "%s: %s", x->missing[i].name, x->missing[i].place);
+}
+
+static void say_unused_dims(fsim_draft *x)
+{
+    const fsim_yaml *s = x->symbols.yaml;
+    const char **names = fsim_new(x->a, const char *, s->count + x->missings + 1);
+    int count = 0;
+    for (int i = 0; i < s->count; i++)
+        names[count++] = s->key[i]->text;
+    for (int i = 0; i < x->missings; i++)
+        names[count++] = x->missing[i].name;
+    for (int i = 0; i < x->dims->count; i++)
+        if (!x->dims->used[i])
+            fsim_failure(x->d, FSIM_BAD_INPUT, (fsim_loc){0}, "--dim %s=%s: the model has no dimension '%s'%s",
+                         x->dims->at[i].name, x->dims->at[i].value, x->dims->at[i].name,
+                         fsim_did_you_mean(x->a, x->dims->at[i].name, names, count));
+}
+
+static void say_unknown(fsim_draft *x)
+{
+    for (int i = 0; i < x->unknowns; i++)
+        fsim_warning(x->d, x->file, "operator '%s' is not known%s: it costs a copy of its inputs", x->unknown[i].name,
+                     x->unknown[i].count > 1 ? fsim_printf(x->a, " (%d times)", x->unknown[i].count) : "");
+}
+
+/* Takes out operators whose results nobody reads. */
+static void drop_dead(fsim_draft *x)
+{
+    fsim_names read = {0};
+    fsim_yaml *ops = x->operators.yaml, *outputs = x->outputs.yaml;
+    int kept = ops->count;
+    for (int i = 0; i < outputs->count; i++)
+        fsim_names_set(x->a, &read, outputs->item[i]->text, 1);
+    for (int i = ops->count - 1; i >= 0; i--) {
+        const fsim_yaml *out = fsim_yaml_get(ops->item[i], "out"), *in = fsim_yaml_get(ops->item[i], "in");
+        bool live = outputs->count == 0 || fsim_yaml_get(ops->item[i], "effectful");
+        live = live || (out->kind == FSIM_YAML_SCALAR && fsim_names_get(&read, out->text) > 0);
+        for (int k = 0; k < out->count; k++)
+            live = live || fsim_names_get(&read, out->item[k]->text) > 0;
+        for (int k = 0; live && in && k < in->count; k++)
+            fsim_names_set(x->a, &read, in->item[k]->text, 1);
+        if (live)
+            ops->item[--kept] = ops->item[i];
+    }
+    ops->item += kept;
+    ops->count -= kept;
+}
+
+const fsim_yaml *fsim_draft_finish(fsim_draft *x, const char *name)
+{
+    const int errors = fsim_errors(x->d);
+    fsim_draft_at(x, NULL);
+    say_missing(x);
+    say_unused_dims(x);
+    if (fsim_errors(x->d) > errors)
+        return NULL;
+    say_unknown(x);
+    drop_dead(x);
+    growing root = begin(x, FSIM_YAML_MAPPING);
+    put(x, &root, "name", scalar(x, name));
+    if (x->symbols.yaml->count)
+        put(x, &root, "symbols", x->symbols.yaml);
+    put(x, &root, "tensors", x->tensors.yaml);
+    put(x, &root, "operators", x->operators.yaml);
+    if (x->outputs.yaml->count)
+        put(x, &root, "outputs", x->outputs.yaml);
+    return root.yaml;
+}
+
+int fsim_draft_check(const fsim_draft *x, const fsim_graph *g)
+{
+    fsim_names at = {0};
+    int differ = 0;
+    for (int t = 0; t < g->tensors; t++)
+        fsim_names_set(x->a, &at, g->tensor[t].name, t);
+    for (int i = 0; i < x->expects; i++) {
+        const expected *e = &x->expect[i];
+        const int t = fsim_names_get(&at, e->name);
+        if (t < 0)
+            continue;
+        const fsim_tensor *found = &g->tensor[t];
+        const bool same = found->dtype == e->dtype && found->shape.rank == e->shape.rank &&
+                          memcmp(found->shape.dim, e->shape.dim, (size_t)e->shape.rank * sizeof *e->shape.dim) == 0;
+        if (!same && differ++ == 0)
+            fsim_warning(x->d, x->file, "'%s' is %s %s in the file, and %s %s by its operator", e->name,
+                         fsim_dtype_names[e->dtype], fsim_shape_text(x->a, &e->shape), fsim_dtype_names[found->dtype],
+                         fsim_shape_text(x->a, &found->shape));
+    }
+    if (differ > 1)
+        fsim_note(x->d, "so it is with %d tensors", differ);
+    return differ;
+}

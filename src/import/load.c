@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/load.h"
+
+#include "base/file.h"
+#include "graph/find.h"
+#include "graph/scale.h"
+#include "import/format.h"
+
+static const fsim_loc nowhere = {NULL, 0, 0};
+
+/* What was read of a file; text of a tree in YAML is in the arena, or the caller's. */
+static bool read_text(fsim_arena *a, fsim_diag *d, const fsim_import_source *from, const fsim_workload_wanted *how,
+                      fsim_imported *out)
+{
+    if (!fsim_import_read(a, d, from, how, out))
+        return false;
+    if (how->scale > 1)
+        out->yaml = fsim_scale_shapes(a, out->yaml, how->scale);
+    return true;
+}
+
+static void unmap(void *file) { fsim_unmap(file); }
+
+/* Finds and reads a file; *path is where it was found. */
+static bool read_named(fsim_arena *a, fsim_diag *d, const char *name, const fsim_workload_wanted *how,
+                       const char **path, fsim_imported *out)
+{
+    const char *why = "";
+    *path = fsim_workload_find(a, name, how->shipped);
+    fsim_mapped *file = fsim_map_file(a, *path, &why);
+    if (file && file->map && fsim_format_of(file->text, file->bytes) == FSIM_FORMAT_YAML) {
+        fsim_unmap(file); /* a tree refers to its text, and messages show lines of it */
+        file->text = fsim_read_file(a, *path, &file->bytes, &why);
+    }
+    if (!file || !file->text) {
+        fsim_failure(d, FSIM_NO_INPUT, nowhere, "cannot read workload '%s': %s%s", name, why,
+                     fsim_workload_nearest(a, name, how->shipped));
+        return false;
+    }
+    fsim_resource mapping;
+    fsim_guard(&mapping, unmap, file);
+    const bool good = read_text(a, d, &(fsim_import_source){*path, file->text, file->bytes}, how, out);
+    fsim_release(&mapping);
+    fsim_unmap(file);
+    return good;
+}
+
+/* The graph of what was read. A model's symbols have their values already. */
+static fsim_graph *graph_of(fsim_arena *a, fsim_diag *d, const char *path, const fsim_imported *x,
+                            const fsim_workload_wanted *how)
+{
+    const fsim_bindings set = {how->set, x->draft ? 0 : how->sets};
+    fsim_graph *g = fsim_graph_of(a, d, path, x->yaml, &set);
+    if (g && x->draft && how->scale <= 1)
+        fsim_draft_check(x->draft, g);
+    return g;
+}
+
+fsim_graph *fsim_graph_load_text(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,
+                                 const fsim_workload_wanted *how)
+{
+    fsim_imported x;
+    return read_text(a, d, &(fsim_import_source){path, text, bytes}, how, &x) ? graph_of(a, d, path, &x, how) : NULL;
+}
+
+fsim_graph *fsim_graph_load(fsim_arena *a, fsim_diag *d, const char *name, const fsim_workload_wanted *how)
+{
+    fsim_imported x;
+    const char *path;
+    return read_named(a, d, name, how, &path, &x) ? graph_of(a, d, path, &x, how) : NULL;
+}
+
+const fsim_yaml *fsim_tree_load_text(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,
+                                     const fsim_workload_wanted *how)
+{
+    fsim_imported x;
+    return read_text(a, d, &(fsim_import_source){path, text, bytes}, how, &x) ? x.yaml : NULL;
+}
+
+const fsim_yaml *fsim_tree_load(fsim_arena *a, fsim_diag *d, const char *name, const fsim_workload_wanted *how)
+{
+    fsim_imported x;
+    const char *path;
+    return read_named(a, d, name, how, &path, &x) ? x.yaml : NULL;
+}
