@@ -235,6 +235,32 @@ bool fsim_reads_in_place(const fsim_frontier *f, int place)
     return n->reduced == 1;
 }
 
+bool fsim_reads_in_order(const fsim_access *x, const fsim_tensor *t)
+{
+    int64_t span = 1;
+    for (int i = x->map.modes; i-- > 0;) {
+        if (x->map.mode[i].extent == 1)
+            continue;
+        if (x->map.mode[i].stride != span)
+            return false;
+        span *= x->map.mode[i].extent;
+    }
+    return x->how == FSIM_READ_MAP && x->map.offset == 0 && span == t->elems;
+}
+
+/* Does the place read each argument in order, or one that is smaller than its result at each point? */
+static bool reads_in_order(const fsim_frontier *f, int place)
+{
+    const fsim_node *n = fsim_node_of(f, place);
+    for (int k = 0; k < n->args; k++) {
+        const fsim_access *x = &n->arg[k];
+        if (x->how != FSIM_READ_MAP ||
+            (!fsim_reads_in_order(x, &f->p->graph->tensor[x->tensor]) && (n->reduced > 1 || x->distinct >= n->points)))
+            return false;
+    }
+    return true;
+}
+
 /* Is the primitive at r the one at u, or does u depend on it? */
 static bool leads_to(const fsim_places *l, int r, int u)
 {
@@ -278,6 +304,23 @@ static void find_stale(fsim_frontier *f)
     }
 }
 
+/* How each place, with its producers cloned, reads its arguments. */
+static void find_ways(fsim_frontier *f)
+{
+    const fsim_places *l = &f->l;
+    f->in_place = fsim_new(f->a, bool, l->count + 1);
+    f->in_order = fsim_new(f->a, bool, l->count + 1);
+    for (int i = 0; i < l->count; i++) {
+        f->in_place[i] = fsim_reads_in_place(f, i);
+        f->in_order[i] = reads_in_order(f, i);
+        for (int k = l->pred_first[i]; k < l->pred_first[i + 1]; k++) {
+            const int from = l->pred[k];
+            f->in_place[i] = f->in_place[i] && (!l->clonable[from] || f->in_place[from]);
+            f->in_order[i] = f->in_order[i] && (!l->clonable[from] || f->in_order[from]);
+        }
+    }
+}
+
 static void find_layers(fsim_frontier *f)
 {
     fsim_run *run = fsim_new(f->a, fsim_run, 1);
@@ -300,12 +343,7 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
     f->by_size = fsim_new(a, int, count + 1);
     f->front_by_size = fsim_new(a, int, count + 1);
     find_floor(f);
-    f->in_place = fsim_new(a, bool, count + 1);
-    for (int i = 0; i < count; i++) {
-        f->in_place[i] = fsim_reads_in_place(f, i);
-        for (int k = f->l.pred_first[i]; k < f->l.pred_first[i + 1]; k++)
-            f->in_place[i] = f->in_place[i] && (!f->l.clonable[f->l.pred[k]] || f->in_place[f->l.pred[k]]);
-    }
+    find_ways(f);
     find_stale(f);
     find_layers(f);
     for (int i = 0; i < count; i++)

@@ -103,6 +103,7 @@ struct fsim_frontier {
     double *floor_own;             /* per place: work that every plan has for it */
     bool *in_place; /* per place: it, and the producers that would be cloned for it, read every argument at their own
                        points */
+    bool *in_order; /* the same, or they take each element once, in order: sums of rows do */
     bool *stale;    /* per place: once its result is stored, L2 never holds what it was computed from longer */
     bool *read_outside;  /* per tensor */
     double *floor_input; /* per tensor: work of reading a graph input for the first time */
@@ -220,9 +221,13 @@ void fsim_link_step(fsim_frontier *f, int from, const state *next, step by);
 bool fsim_repeat_steps(fsim_frontier *f, int from);
 /* Includes all plans that are cut off below the state in the bound. */
 void fsim_cut_off(fsim_frontier *f, const state *s);
+/* Is it a matrix product? */
+static inline bool fsim_is_product(const fsim_node *n) { return n->gemm.k && !n->gemm.convolution; }
 /* Adds the producers of place that were not stored, and the producers that those need, to copies. False where they
  * are too far back. */
 bool fsim_add_needed(expansion *x, int place, fsim_bits *copies);
+/* Does the access take each element of t once, in order? */
+bool fsim_reads_in_order(const fsim_access *x, const fsim_tensor *t);
 /* Adds the clones that a kernel may have for place to x->upstream. */
 void fsim_find_upstream(expansion *x, int place);
 /* Adds to x->choice every choice of clones that contains `copies` and nothing of barred, `copies` itself first. */

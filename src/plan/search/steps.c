@@ -6,152 +6,11 @@
 #include <math.h>
 
 enum {
-    MOST_STORES = 64,     /* choices of stored results for one kernel */
-    STEPS_IN_HASTE = 60,  /* steps of a state after the budget is used up */
-    ROOTS_IN_HASTE = 16,  /* places that have still to run whose sets are tried then */
-    MOST_FIRSTS = 4,      /* ready places for which is checked whether other kernels may be launched before theirs */
-    MOST_CLONE_SETS = 96, /* choices of clones for one kernel that can pay by relaxed costs */
-    MOST_OF_ALL = 2048    /* choices of clones when every one is considered */
+    MOST_STORES = 64,    /* choices of stored results for one kernel */
+    STEPS_IN_HASTE = 60, /* steps of a state after the budget is used up */
+    ROOTS_IN_HASTE = 16, /* places that have still to run whose sets are tried then */
+    MOST_FIRSTS = 4      /* ready places for which is checked whether other kernels may be launched before theirs */
 };
-
-/* Adds the producers of place that were not stored, and the producers that those need. False where they are too far
- * back. */
-bool fsim_add_needed(expansion *x, int place, fsim_bits *copies)
-{
-    const fsim_places *l = &x->f->l;
-    for (int k = l->pred_first[place]; k < l->pred_first[place + 1]; k++) {
-        const int from = l->pred[k], bit = fsim_bit_of(x, from);
-        if (!fsim_is_dropped(&x->at, from) || (bit >= 0 && fsim_bit(copies, bit)))
-            continue;
-        if (bit < 0)
-            return false;
-        fsim_bit_set(copies, bit);
-        if (!fsim_add_needed(x, from, copies))
-            return false;
-    }
-    return true;
-}
-
-void fsim_find_upstream(expansion *x, int place)
-{
-    const fsim_places *l = &x->f->l;
-    for (int k = l->pred_first[place]; k < l->pred_first[place + 1]; k++) {
-        const int from = l->pred[k], bit = fsim_bit_of(x, from);
-        if (bit < 0 || fsim_bit(&x->upstream, bit) || !l->clonable[from] || fsim_bit(&x->set->own, bit))
-            continue;
-        fsim_bit_set(&x->upstream, bit);
-        fsim_find_upstream(x, from);
-    }
-}
-
-/* Bytes that a clone of place would read instead of the result of place. dram: without tensors that may be in L2. */
-static double bytes_instead(const expansion *x, int place, bool dram, int depth)
-{
-    const fsim_places *l = &x->f->l;
-    const fsim_graph *g = x->f->p->graph;
-    const fsim_node *n = fsim_node_of(x->f, place);
-    double sum = 0;
-    for (int k = 0; k < n->args; k++) {
-        const int t = n->arg[k].tensor, from = g->tensor[t].producer < 0 ? -1 : l->place[g->tensor[t].producer];
-        bool shared = depth == 0;
-        for (int r = 0; r < g->tensor[t].readers && !shared;
-             r++) { /* the kernel reads it anyway, or another clone does */
-            const int other = l->place[g->tensor[t].reader[r]], bit = other < 0 ? -1 : fsim_bit_of(x, other);
-            shared = other != place && bit >= 0 && bit < FSIM_BITS &&
-                     (fsim_bit(&x->set->own, bit) || fsim_bit(&x->upstream, bit));
-        }
-        if (shared)
-            continue;
-        double least =
-            dram && fsim_may_reside(x->f->p, t) ? 0 : (double)n->arg[k].distinct * fsim_dtype_bytes(g->tensor[t].dtype);
-        if (from >= 0 && fsim_bit_of(x, from) >= 0 && l->clonable[from] && least > 0)
-            least = fmin(least, bytes_instead(x, from, dram, depth - 1));
-        sum += least;
-    }
-    return sum;
-}
-
-/* Does the set read place both as an operand of its contraction or window, which is loaded in tiles, and in another
- * way? */
-static bool read_two_ways(const expansion *x, int place)
-{
-    const fsim_places *l = &x->f->l;
-    bool operand = false, besides = false;
-    for (int k = l->succ_first[place]; k < l->succ_first[place + 1]; k++) {
-        const int bit = fsim_bit_of(x, l->succ[k]);
-        const fsim_class class = fsim_ops[fsim_node_of(x->f, l->succ[k])->op].class;
-        if (bit < 0 || bit >= FSIM_BITS || !(fsim_bit(&x->set->own, bit) || fsim_bit(&x->upstream, bit)))
-            continue;
-        *(class == FSIM_CONTRACTION || class == FSIM_WINDOW ? &operand : &besides) = true;
-    }
-    return operand && besides;
-}
-
-static bool is_product(const fsim_node *n) { return n->gemm.k && !n->gemm.convolution; }
-
-/* Is the set with these clones a matrix product that the vendor's library computes in one call, slower than a kernel of
- * ours might? With one clone more it is a kernel of ours. */
-static bool poor_call(const expansion *x, const fsim_bits *copies)
-{
-    bool multiplies = false;
-    FSIM_EACH_BIT(i, x->set->own)
-    multiplies = multiplies || is_product(fsim_node_of(x->f, x->root - FSIM_BACK + i));
-    FSIM_EACH_BIT(i, *copies)
-    multiplies = multiplies && fsim_ops[fsim_node_of(x->f, x->root - FSIM_BACK + i)->op].class == FSIM_PERMUTE;
-    fsim_bits stored = {{0}};
-    fsim_bit_set(&stored, fsim_bits_last(&x->set->own));
-    fsim_variant *v = multiplies ? fsim_variant_of(&x->f->l, x->family, x->set, copies, &stored) : NULL;
-    return v && fsim_is_poor_call(&x->f->l, v);
-}
-
-/* Can a clone of place pay although its result is in memory? */
-static bool worth_a_copy(const expansion *x, int place)
-{
-    const fsim_node *n = fsim_node_of(x->f, place);
-    const fsim_tensor *t = &x->f->p->graph->tensor[n->result[0]];
-    return x->f->every_clone || !x->set->connected || !x->f->in_place[place] || read_two_ways(x, place) ||
-           (x->f->with_l2 && !x->f->stale[place]) || bytes_instead(x, place, false, 12) < (double)t->bytes ||
-           (!fsim_may_reside(x->f->p, n->result[0]) && bytes_instead(x, place, true, 12) < (double)t->bytes);
-}
-
-void fsim_choose_copies(expansion *x, fsim_bits copies, fsim_bits barred)
-{
-    const fsim_places *l = &x->f->l;
-    const int base = x->root - FSIM_BACK;
-    const fsim_bits all = fsim_bits_or(x->set->own, copies);
-    FSIM_EACH_BIT(i, copies)
-    if (!fsim_add_needed(x, base + i, &copies))
-        return;
-    if (fsim_bits_meet(&copies, &barred))
-        return;
-    if (x->choices == (x->f->every_clone ? MOST_OF_ALL : MOST_CLONE_SETS)) {
-        x->cut = true;
-        return;
-    }
-    *FSIM_PUSH(x->f->a, x->choice, x->choices, x->room) = copies;
-    if (!fsim_proceed(x->f, &x->f->budget, 2 + fsim_bits_count(&all)) && x->f->forward) {
-        x->cut = true; /* the budget is used up: no clones beyond those that are needed */
-        return;
-    }
-    fsim_bits open = {{0}};
-    FSIM_EACH_BIT(i, all)
-    for (int k = l->pred_first[base + i]; k < l->pred_first[base + i + 1]; k++) {
-        const int from = l->pred[k], bit = fsim_bit_of(x, from);
-        if (bit >= 0 && l->clonable[from] && !fsim_bit(&all, bit) && !fsim_bit(&barred, bit) &&
-            !fsim_is_dropped(&x->at, from))
-            fsim_bit_set(&open, bit);
-    }
-    const bool any = !x->f->every_clone && !fsim_bits_empty(&open) && poor_call(x, &copies);
-    FSIM_EACH_BIT(u, open)
-    {
-        if (any || worth_a_copy(x, base + u)) {
-            fsim_bits more = copies;
-            fsim_bit_set(&more, u);
-            fsim_choose_copies(x, more, barred);
-        }
-        fsim_bit_set(&barred, u);
-    }
-}
 
 /* Was this kernel ready when a kernel with a higher last primitive was launched? Then launching it now is not in
  * launch order. */
@@ -365,7 +224,7 @@ static bool better_stored_later(const expansion *x, int z, const fsim_bits *drop
         g->tensor[fsim_node_of(f, z)->result[0]].bytes < g->tensor[fsim_node_of(f, y)->result[0]].bytes)
         return false;
     for (int k = l->succ_first[y]; k < l->succ_first[y + 1]; k++)
-        if (is_product(fsim_node_of(f, l->succ[k])))
+        if (fsim_is_product(fsim_node_of(f, l->succ[k])))
             return false;
     for (int k = 0; k < fsim_node_of(f, y)->args; k++) {
         const fsim_tensor *t = &g->tensor[fsim_node_of(f, y)->arg[k].tensor];
