@@ -8,6 +8,10 @@ have() {
     libyaml-dev) pkg-config --exists yaml-0.1 ;;
     libcjson-dev) pkg-config --exists libcjson ;;
     libcmocka-dev) pkg-config --exists cmocka ;;
+    libprotobuf-c-dev) pkg-config --exists libprotobuf-c ;;
+    protobuf-c-compiler) command -v protoc-c ;;
+    libonnx-dev) test -f /usr/include/onnx/onnx.proto ;;
+    libonnx-testdata) test -d /usr/share/libonnx-testdata/data ;;
     gnuplot-nox) command -v gnuplot ;;
     libnlopt0) { ldconfig -p || /sbin/ldconfig -p; } | grep libnlopt.so.0 ;;
     python3-jsonschema) python3 -c 'import jsonschema' || /usr/bin/python3 -c 'import jsonschema' ;;
