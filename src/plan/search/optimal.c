@@ -32,6 +32,7 @@
 
 enum {
     WHOLE_MOST = 12,  /* largest piece that is searched with every possible copy */
+    WHOLE_SHARES = 3, /* this part of the budget is kept back for the whole graph when equal layers are searched once */
     VISITED_MOST = 32 /* largest graph whose partitions are visited one by one */
 };
 
@@ -343,7 +344,10 @@ static bool is_one_kernel(solver *s)
 static bool by_layers(solver *s, fsim_arena *keep, fsim_plan *best)
 {
     fsim_layered y;
-    const bool found = !s->p->each_layer && fsim_search_layers(s->p, &s->budget, s->a, &y);
+    fsim_spent spent;
+    const fsim_budget own = fsim_budget_but_share(&s->budget, s->p, WHOLE_SHARES, &spent);
+    const bool found = !s->p->each_layer && fsim_search_layers(s->p, &own, s->a, &y);
+    s->budget.spent->over = s->budget.spent->over || spent.over;
     s->considered += found ? y.groups : 0;
     s->states += found ? y.states : 0;
     if (found) {
