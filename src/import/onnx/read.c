@@ -17,6 +17,7 @@ enum {
     GRAPHS = 64,            /* graphs inside graphs */
     DEPTH = 3 * GRAPHS + 8, /* each by a node and an attribute; a tensor or a type in the innermost */
     NUMBERS = 32,           /* fields have smaller numbers */
+    SHOWN = 4,              /* messages at either end of a long way, in what the user is told */
     SPARE = 8 << 20,
     EACH = 12 /* bytes of memory: so many, and so many for each byte of the file */
 };
@@ -448,15 +449,17 @@ static bool decode(reader *r, message_id id, void *to, body in)
     return !r->wire.why && (!finish[id] || finish[id](r, &t));
 }
 
-/* "graph.node[17].attribute[2]" */
+/* "graph.node[17].attribute[2]"; of a long way, both ends. */
 static const char *where_text(const reader *r)
 {
-    const char *text = "the model";
+    const char *text = r->depth ? "" : "the model";
     for (int i = 0; i < r->depth; i++) {
-        const char *name = r->where[i].index < 0
-                               ? r->where[i].name
-                               : fsim_printf(r->wire.a, "%s[%lld]", r->where[i].name, (long long)r->where[i].index);
-        text = i == 0 ? name : fsim_printf(r->wire.a, "%s.%s", text, name);
+        if (i == SHOWN && r->depth > 2 * SHOWN) {
+            text = fsim_printf(r->wire.a, "%s. ... ", text);
+            i = r->depth - SHOWN;
+        }
+        const char *index = r->where[i].index < 0 ? "" : fsim_printf(r->wire.a, "[%lld]", (long long)r->where[i].index);
+        text = fsim_printf(r->wire.a, "%s%s%s%s", text, i ? "." : "", r->where[i].name, index);
     }
     return text;
 }
