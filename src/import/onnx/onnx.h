@@ -37,23 +37,30 @@ struct fsim_operand {
     bool parameter;        /* constant: it is counted among the model's parameters */
     int items;             /* a sequence of so many values; -1: a tensor */
     fsim_operand **item;
+    bool input;                      /* an input of the model */
+    bool file;                       /* constant: as it stands in the file */
+    bool still;                      /* it does not depend on the model's inputs, at most on their shapes */
+    int depth;                       /* of recipes that it takes to write it */
+    struct fsim_onnx_recipe *recipe; /* the operator that makes it, not written yet; NULL: none */
 };
-
-typedef struct fsim_onnx_import fsim_onnx_import; /* import.h */
 
 /* A node that is being translated. */
 typedef struct {
     fsim_arena *a;
     fsim_diag *d;
-    fsim_draft *x; /* for attributes use fsim_onnx_put_*, below */
-    fsim_onnx_import *m;
+    fsim_draft *x;              /* for attributes use fsim_onnx_put_*, below */
+    struct fsim_onnx_import *m; /* import.h */
     const fsim_onnx_node *node;
-    const char *op, *domain; /* domain "": the standard one */
-    int64_t opset;           /* version of the node's domain */
-    int ins, outs;           /* as the node lists them, left-out ones among them */
-    fsim_operand **in;       /* NULL where left out */
-    fsim_operand **out;      /* filled by the row; NULL until then */
-    bool folded;             /* the newest operator was not written: its inputs are constants */
+    const char *op, *domain;         /* domain "": the standard one */
+    int64_t opset;                   /* version of the node's domain */
+    int ins, outs;                   /* as the node lists them, left-out ones among them */
+    fsim_operand **in;               /* NULL where left out */
+    fsim_operand **out;              /* filled by the row; NULL until then */
+    const char *unsupported;         /* set by fsim_onnx_unsupported */
+    bool keep;                       /* set by a row: operators are written although their inputs are constants */
+    struct fsim_onnx_recipe *recipe; /* of the newest operator, where it was put off */
+    const fsim_operand *knows;       /* what the next output holds (fsim_knowing); NULL: not known */
+    bool folded;                     /* the newest operator was not written: its inputs are constants */
 } fsim_onnx_call;
 
 /* A row's function. False after an error, or after fsim_onnx_unsupported. */
@@ -83,15 +90,25 @@ const char *fsim_onnx_name(fsim_onnx_call *c, fsim_operand *v);
 
 /* Attributes, with the value that they have where the node has none. An attribute of another type is an error that is
  * reported, and `absent` is returned. */
+
+/* Has the node this attribute? */
 bool fsim_onnx_has(const fsim_onnx_call *c, const char *name);
+/* An integer. */
 int64_t fsim_onnx_int(fsim_onnx_call *c, const char *name, int64_t absent);
+/* A number. */
 double fsim_onnx_float(fsim_onnx_call *c, const char *name, double absent);
+/* A string. */
 const char *fsim_onnx_string(fsim_onnx_call *c, const char *name, const char *absent);
-/* NULL where it is absent. In the arena. */
+/* A list of integers; NULL where it is absent. In the arena. */
 const int64_t *fsim_onnx_ints(fsim_onnx_call *c, const char *name, int *count);
+/* The same of numbers. */
 const double *fsim_onnx_floats(fsim_onnx_call *c, const char *name, int *count);
+/* The same of strings. */
 const char *const *fsim_onnx_strings(fsim_onnx_call *c, const char *name, int *count);
+/* A constant; NULL where it is absent. */
 fsim_operand *fsim_onnx_tensor_of(fsim_onnx_call *c, const char *name);
+/* A graph; NULL where it is absent. */
+const fsim_onnx_graph *fsim_onnx_graph_of(fsim_onnx_call *c, const char *name);
 /* The dtype of an attribute that holds a TensorProto.DataType ("to", "dtype"); `absent` where there is none. */
 fsim_dtype fsim_onnx_dtype(fsim_onnx_call *c, const char *name, fsim_dtype absent);
 /* Integers that are an attribute in old versions and an input in new ones (axes of Squeeze, pads of Pad): from input i
@@ -105,6 +122,7 @@ bool fsim_onnx_list(fsim_onnx_call *c, int i, const char *name, const int64_t **
 bool fsim_onnx_axis(fsim_onnx_call *c, int64_t axis, int rank, int *out);
 /* The shape that two or more operands broadcast to, as numpy has it. */
 bool fsim_onnx_broadcast(fsim_onnx_call *c, const fsim_shape *x, const fsim_shape *y, fsim_shape *out);
+/* The shape with these dimensions. */
 fsim_shape fsim_onnx_shape(int rank, const int64_t *dim);
 /* Checks that every dimension is in range and that the product is; an error and false where not. */
 bool fsim_onnx_check_shape(fsim_onnx_call *c, const fsim_shape *s);
@@ -113,28 +131,43 @@ bool fsim_onnx_check_shape(fsim_onnx_call *c, const fsim_shape *s);
 
 /* Does the node name output k, and is it not set yet? */
 bool fsim_onnx_wants(const fsim_onnx_call *c, int k);
-/* Output k is the result of an operator of the workload, `op` in PyTorch's name, with inputs in[0, ins) (values; none
- * may be NULL), and of this type. Its attributes follow by fsim_onnx_put_*. Returns the new value; NULL after an error
- * (a shape that is impossible). */
+/* The inputs of an operator that is written; none may be NULL. */
+typedef struct {
+    int count;
+    fsim_operand *const *at;
+} fsim_onnx_args;
+#define FSIM_LIST(n, list) (&(fsim_onnx_args){(n), (list)})
+#define FSIM_ARGS(...)                                                                                                 \
+    FSIM_LIST((int)(sizeof((fsim_operand *[]){__VA_ARGS__}) / sizeof(fsim_operand *)),                                 \
+              ((fsim_operand *[]){__VA_ARGS__}))
+#define FSIM_NO_ARGS FSIM_LIST(0, NULL)
+
+/* Output k is the result of an operator of the workload, `op` in PyTorch's name, and of this type. Its attributes
+ * follow by fsim_onnx_put_*. Returns the new value; NULL after an error (a shape that is impossible). */
 fsim_operand *fsim_onnx_make(fsim_onnx_call *c, int k, const char *op, const fsim_shape *shape, fsim_dtype dtype,
-                             int ins, fsim_operand *const *in);
+                             const fsim_onnx_args *in);
 /* A step on the way, not an output of the node; `what` ends its name ("scores"). */
 fsim_operand *fsim_onnx_step(fsim_onnx_call *c, const char *what, const char *op, const fsim_shape *shape,
-                             fsim_dtype dtype, int ins, fsim_operand *const *in);
-/* An operator with several results, outputs first to first + outs - 1 of the node, all of the types in type[0, outs)
- * (names in them are not read); those that the node does not name are made and not used. */
-bool fsim_onnx_make_all(fsim_onnx_call *c, const char *op, int outs, const fsim_draft_result *type, int ins,
-                        fsim_operand *const *in);
+                             fsim_dtype dtype, const fsim_onnx_args *in);
+/* An operator with several results, outputs 0 to outs - 1 of the node, of the types in type[0, outs) (names in them
+ * are not read); those that the node does not name are written and not used. */
+bool fsim_onnx_make_all(fsim_onnx_call *c, const char *op, int outs, const fsim_draft_result *type,
+                        const fsim_onnx_args *in);
 /* Attributes of the newest operator (graph/attribute.def): nothing where that was folded. */
 void fsim_onnx_put_int(fsim_onnx_call *c, const char *key, int64_t value);
+/* A list. */
 void fsim_onnx_put_ints(fsim_onnx_call *c, const char *key, int count, const int64_t *value);
+/* A number with a fraction. */
 void fsim_onnx_put_number(fsim_onnx_call *c, const char *key, double value);
+/* true or false. */
 void fsim_onnx_put_flag(fsim_onnx_call *c, const char *key, bool value);
+/* A word, a dtype or an equation. */
 void fsim_onnx_put_word(fsim_onnx_call *c, const char *key, const char *value);
 /* Output k is another value: nothing runs. */
 bool fsim_onnx_same(fsim_onnx_call *c, int k, fsim_operand *v);
 /* Output k is known numbers, as many as shape has elements; value stays referenced. */
 bool fsim_onnx_set_ints(fsim_onnx_call *c, int k, const fsim_shape *shape, fsim_dtype dtype, const int64_t *value);
+/* The same of numbers with a fraction. */
 bool fsim_onnx_set_floats(fsim_onnx_call *c, int k, const fsim_shape *shape, fsim_dtype dtype, const double *value);
 /* A value of known numbers that is no output: a constant that a step reads. */
 fsim_operand *fsim_onnx_new_ints(fsim_onnx_call *c, const fsim_shape *shape, fsim_dtype dtype, const int64_t *value);

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model.c: an ONNX model as a workload. */
+#include "import/onnx/import.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { MAX_NODES = 1 << 20 }; /* that are translated, each as often as loops and functions repeat it */
+
+/* Inputs that are weights. */
+
+/* Operands that are weights in any model: of these operators, inputs first to last. */
+typedef struct {
+    const char *op;
+    int first, last;
+} weight_operand;
+static const weight_operand weight_operands[] = {
+    {"Conv", 1, 2},
+    {"ConvTranspose", 1, 2},
+    {"Gemm", 1, 2},
+    {"MatMul", 1, 1},
+    {"BatchNormalization", 1, 4},
+    {"InstanceNormalization", 1, 2},
+    {"LayerNormalization", 1, 2},
+    {"RMSNormalization", 1, 1},
+    {"GroupNormalization", 1, 2},
+    {"Gather", 0, 0},
+    {"LSTM", 1, 3},
+    {"GRU", 1, 3},
+    {"RNN", 1, 3},
+    {"PRelu", 1, 1},
+};
+
+static bool is_weight_operand(const char *op, int at)
+{
+    for (size_t i = 0; i < sizeof weight_operands / sizeof *weight_operands; i++)
+        if (strcmp(op, weight_operands[i].op) == 0)
+            return at >= weight_operands[i].first && at <= weight_operands[i].last;
+    return false;
+}
+
+/* Is it a tensor of floats, or of quantised values, with numbers for dimensions? */
+static bool may_be_weight(const fsim_onnx_value *v)
+{
+    const fsim_onnx_type *t = v->type;
+    if (!t || t->kind != FSIM_ONNX_TENSOR || !t->known || t->dims == 0)
+        return false;
+    const fsim_dtype dtype = fsim_onnx_element_dtype(t->element);
+    if (!fsim_dtype_floating(dtype) && dtype != FSIM_I8 && dtype != FSIM_U8)
+        return false;
+    for (int i = 0; i < t->dims; i++)
+        if (t->dim[i].kind != FSIM_ONNX_DIM_NUMBER)
+            return false;
+    return true;
+}
+
+/* Exporters that leave the weights out of a file list them as inputs, behind the real ones: from the first input on
+ * that is read where only weights are, every input with numbers for dimensions is one. Never the first of all. */
+static int first_weight(fsim_onnx_import *m, const fsim_onnx_graph *g)
+{
+    fsim_names at = {0};
+    int first = g->ins;
+    for (int i = 1; i < g->ins; i++)
+        if (may_be_weight(&g->in[i]))
+            fsim_names_set(m->a, &at, g->in[i].name, i);
+    for (int i = 0; i < g->nodes; i++) {
+        const fsim_onnx_node *n = &g->node[i];
+        for (int k = 0; k < n->ins; k++) {
+            const int which = is_weight_operand(n->op, k) ? fsim_names_get(&at, n->in[k]) : -1;
+            const bool table = strcmp(n->op, "MatMul") != 0 && strcmp(n->op, "Gather") != 0;
+            if (which >= 0 && which < first && (table || g->in[which].type->dims == 2))
+                first = which;
+        }
+    }
+    return first;
+}
+
+/* Inputs. */
+
+static bool is_usable(fsim_onnx_import *m, const fsim_onnx_value *in)
+{
+    const fsim_onnx_type *t = in->type;
+    if (!*in->name)
+        fsim_error(m->d, fsim_draft_place(m->x), "an input has no name");
+    else if (!t || t->kind != FSIM_ONNX_TENSOR)
+        fsim_error(m->d, fsim_draft_place(m->x), "input '%s' is no tensor", in->name);
+    else if (!t->known)
+        fsim_error(m->d, fsim_draft_place(m->x), "the file has no shape for input '%s'", in->name);
+    else if (t->dims > FSIM_MAX_RANK)
+        fsim_error(m->d, fsim_draft_place(m->x), "input '%s' has %d dimensions; at most %d are supported", in->name,
+                   t->dims, FSIM_MAX_RANK);
+    else
+        return true;
+    return false;
+}
+
+static bool add_input(fsim_onnx_import *m, const fsim_onnx_value *in, const fsim_shape *shape, bool weight)
+{
+    const fsim_dtype dtype = fsim_onnx_element_dtype(in->type->element);
+    fsim_operand *v = fsim_onnx_operand_new(m, in->name, shape, dtype);
+    v->constant = v->still = v->file = v->parameter = weight;
+    v->input = !weight;
+    if (weight)
+        m->parameters += fsim_elems(shape);
+    if (fsim_elems(shape) == 0)
+        v->ints = fsim_new(m->a, int64_t, 1);
+    return fsim_onnx_scope_set(m, m->main, in->name, v);
+}
+
+static bool add_inputs(fsim_onnx_import *m, const fsim_onnx_graph *g)
+{
+    const int weights = first_weight(m, g);
+    const fsim_onnx_value **in = fsim_new(m->a, const fsim_onnx_value *, g->ins + 1);
+    fsim_shape *shape = fsim_new(m->a, fsim_shape, g->ins + 1);
+    int ins = 0;
+    for (int i = 0; i < g->ins; i++) {
+        if (fsim_names_get(&m->main->initial, g->in[i].name) >= 0)
+            continue; /* a weight that is listed as an input, too */
+        if (!is_usable(m, &g->in[i]))
+            return false;
+        in[ins++] = &g->in[i];
+    }
+    if (!fsim_onnx_bind(m, in, ins, shape))
+        return false;
+    for (int i = 0; i < ins; i++)
+        if (!add_input(m, in[i], &shape[i], in[i] - g->in >= weights && may_be_weight(in[i])))
+            return false;
+    return true;
+}
+
+/* Parameters: initializers that are floats, or quantised weights. */
+static void count_parameters(fsim_onnx_import *m, const fsim_onnx_graph *g)
+{
+    for (int i = 0; i < g->nodes; i++)
+        if (strcmp(g->node[i].op, "DequantizeLinear") == 0 && g->node[i].ins > 0)
+            fsim_names_set(m->a, &m->quantised, g->node[i].in[0], 1);
+    for (int i = 0; i < g->initializers; i++)
+        if (fsim_dtype_floating(fsim_onnx_element_dtype(g->initializer[i].type)) ||
+            fsim_names_get(&m->quantised, g->initializer[i].name) >= 0)
+            m->parameters += g->initializer[i].elems;
+}
+
+/* Outputs, and what the file states. */
+
+static void add_outputs(fsim_onnx_import *m, const fsim_onnx_graph *g)
+{
+    fsim_names there = {0};
+    for (int i = 0; i < g->outs; i++) {
+        fsim_operand *v = fsim_onnx_scope_get(m, m->main, g->out[i].name);
+        if (!v) {
+            fsim_error(m->d, fsim_draft_place(m->x), "nothing makes the output '%s'", g->out[i].name);
+            continue;
+        }
+        if (v->constant || v->input || fsim_onnx_elems(v) == 0)
+            continue; /* nothing runs */
+        const char *name = fsim_onnx_written(m, v);
+        if (fsim_names_set(m->a, &there, name, 1) < 0)
+            fsim_draft_output(m->x, name);
+    }
+    for (int i = 0; there.count == 0 && i < g->outs; i++) { /* the model does nothing else: it copies */
+        fsim_operand *v = fsim_onnx_scope_get(m, m->main, g->out[i].name);
+        if (!v || fsim_onnx_elems(v) == 0)
+            continue;
+        const char *name = fsim_onnx_written(m, v);
+        fsim_draft_output(m->x, fsim_draft_op(m->x, "copy", g->out[i].name, 1, &name));
+    }
+}
+
+static const fsim_onnx_value *stated_value(const fsim_onnx_graph *g, int i)
+{
+    return i < g->values ? &g->value[i] : &g->out[i - g->values];
+}
+
+static void note_stated(fsim_onnx_import *m, const fsim_onnx_graph *g)
+{
+    for (int i = 0; i < g->values + g->outs; i++)
+        fsim_names_set(m->a, &m->stated, stated_value(g, i)->name, i);
+}
+
+static void expect_stated(fsim_onnx_import *m, const fsim_onnx_graph *g)
+{
+    for (int i = 0; i < g->values + g->outs; i++) {
+        const fsim_onnx_value *said = stated_value(g, i);
+        const int at = fsim_names_get(&m->main->at, said->name);
+        const fsim_operand *v = at < 0 ? NULL : m->main->operand[at];
+        fsim_shape shape;
+        if (v && v->tensor && fsim_onnx_stated(m, said->type, &shape))
+            fsim_draft_expect(m->x, v->tensor, &shape, fsim_onnx_element_dtype(said->type->element));
+    }
+}
+
+/* The model. */
+
+static bool check_versions(fsim_onnx_import *m)
+{
+    const fsim_onnx_model *p = m->proto;
+    for (int i = 0; i < p->opsets; i++) {
+        const char *domain = p->opset[i].domain;
+        if (*domain && strcmp(domain, "ai.onnx") != 0)
+            continue;
+        const int64_t version = p->opset[i].version;
+        if (version >= FSIM_ONNX_LEAST_OPSET && version <= FSIM_ONNX_MOST_OPSET)
+            return true;
+        fsim_error(m->d, fsim_draft_place(m->x), "operators of opset %" PRId64 "; supported are opsets %d to %d",
+                   version, FSIM_ONNX_LEAST_OPSET, FSIM_ONNX_MOST_OPSET);
+        return false;
+    }
+    return true;
+}
+
+static bool translate_graph(fsim_onnx_import *m)
+{
+    const fsim_onnx_graph *g = m->proto->graph;
+    const char **out = fsim_new(m->a, const char *, g->outs + 1);
+    for (int i = 0; i < g->outs; i++)
+        out[i] = g->out[i].name;
+    if (!check_versions(m) || !fsim_onnx_tables(m) || !fsim_onnx_scope_graph(m, m->main, g))
+        return false;
+    note_stated(m, g);
+    count_parameters(m, g);
+    if (!add_inputs(m, g))
+        return false;
+    if (m->dims_missing)
+        return true; /* fsim_draft_finish says which */
+    if (!fsim_onnx_run(m, m->main, g->node, g->nodes, g->outs, out))
+        return false;
+    fsim_draft_at(m->x, NULL);
+    add_outputs(m, g);
+    expect_stated(m, g);
+    return true;
+}
+
+fsim_onnx_import *fsim_onnx_open(fsim_arena *a, fsim_diag *d, const fsim_import_source *from, fsim_dims *dims,
+                                 bool everything)
+{
+    fsim_onnx_import *m = fsim_new(a, fsim_onnx_import, 1);
+    const int errors = fsim_errors(d);
+    *m = (fsim_onnx_import){.a = a, .d = d, .path = from->path, .budget = MAX_NODES, .everything = everything};
+    m->x = fsim_draft_new(a, d, from->path, dims);
+    m->proto = fsim_onnx_read(a, d, from);
+    if (!m->proto)
+        return NULL;
+    m->main = m->scope = fsim_onnx_scope_new(m, NULL);
+    m->main->opset = m->proto->opset;
+    m->main->opsets = m->proto->opsets;
+    return translate_graph(m) && fsim_errors(d) == errors ? m : NULL;
+}
+
+const fsim_operand *fsim_onnx_lookup(const fsim_onnx_import *m, const char *name)
+{
+    const int at = fsim_names_get(&m->main->at, name);
+    return at < 0 ? NULL : m->main->operand[at];
+}
+
+/* "bert_base" of "models/bert_base.onnx". */
+static const char *name_of(fsim_arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path, *dot = strrchr(from, '.');
+    const size_t length = dot && dot > from ? (size_t)(dot - from) : strlen(from);
+    return length ? fsim_strndup(a, from, length) : "model";
+}
+
+bool fsim_read_onnx(fsim_arena *a, fsim_diag *d, const fsim_import_source *from, const fsim_workload_wanted *how,
+                    fsim_imported *out)
+{
+    fsim_dims *dims = fsim_new(a, fsim_dims, 1);
+    *dims = (fsim_dims){how->set, how->sets, fsim_new(a, bool, how->sets + 1)};
+    const fsim_onnx_import *m = fsim_onnx_open(a, d, from, dims, false);
+    if (!m)
+        return false;
+    out->draft = m->x;
+    out->yaml = fsim_draft_finish(m->x, name_of(a, from->path));
+    return out->yaml != NULL;
+}
