@@ -12,7 +12,9 @@
  * the start ends with the same labels, costlier by the sum of both constants for each layer. */
 #include "plan/search/layers.h"
 
+#include "plan/search/cluster.h"
 #include "plan/search/labels.h"
+#include "plan/search/merge.h"
 #include "plan/search/shorten.h"
 
 enum {
@@ -141,17 +143,26 @@ static void bound_by_relaxed(layered *y, fsim_frontier *f, int removed)
     }
 }
 
-/* The least cost of a plan of the short graph, proven; 0 where it was not found. */
-static fsim_sum solve_short(fsim_problem *q, fsim_frontier *f, const fsim_budget *budget, fsim_arena *a)
+/* What the best plan costs that is found without a search with L2: the one of least relaxed cost, or merges. */
+static fsim_sum soon_found(fsim_problem *q, fsim_frontier *f, fsim_arena *a)
 {
     fsim_partition part = {0, fsim_new(a, fsim_part, q->graph->nodes * 2 + 2)};
-    fsim_plan plan;
+    fsim_plan plan, merged;
     fsim_refusal why;
+    if (!fsim_frontier_plan(f, &part, a) || !fsim_price(q, &part, a, &plan, &why))
+        return FSIM_NEVER;
+    const fsim_partition singles = fsim_singles(q, a);
+    if (plan.objective == fsim_frontier_bound(f) || !fsim_merge_greedily(q, &singles, a, &merged))
+        return plan.objective;
+    return merged.objective < plan.objective ? merged.objective : plan.objective;
+}
+
+/* The least cost of a plan of the short graph, proven; 0 where it was not found. known: what a plan costs. */
+static fsim_sum solve_short(fsim_problem *q, fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_arena *a)
+{
+    fsim_partition part = {0, fsim_new(a, fsim_part, q->graph->nodes * 2 + 2)};
     fsim_sum bound = 0;
-    if (!fsim_frontier_complete(f) || !fsim_frontier_plan(f, &part, a) || !fsim_price(q, &part, a, &plan, &why))
-        return 0;
-    part.parts = 0;
-    fsim_frontier_with_l2(f, plan.objective + 1, budget, &part, &bound, a);
+    fsim_frontier_with_l2(f, known + 1, budget, &part, &bound, a);
     return part.parts > 0 && f->run ? bound : 0;
 }
 
@@ -173,14 +184,18 @@ static bool search_without(layered *y, int layers)
     budget.most_steps -= budget.most_steps == INT64_MAX ? 0 : fsim_work(y->p);
     fsim_frontier *f =
         fsim_frontier_of(&q, all_of(g->nodes, y->scratch), g->nodes, FSIM_UNLESS_WIDE, &budget, y->scratch);
-    const fsim_sum cost = fsim_frontier_gave_up(f) ? 0 : solve_short(&q, f, &budget, y->scratch);
-    if (f->run && f->borders == 0 && fsim_frontier_complete(f))
+    const bool complete = !fsim_frontier_gave_up(f) && fsim_frontier_complete(f);
+    const fsim_sum known = complete ? soon_found(&q, f, y->scratch) : FSIM_NEVER;
+    const bool tight = known == fsim_frontier_bound(f); /* and so it is likely to be with all layers */
+    const fsim_sum cost = known == FSIM_NEVER || tight ? 0 : solve_short(&q, f, known, &budget, y->scratch);
+    if (f->run && f->borders == 0 && complete)
         fsim_choose_borders(f); /* the search with L2 did not need them */
     const bool same_run = f->borders > 0 && f->run && f->run->period == y->run.period;
     bool found = same_run && cost > 0 && repeats_from_start(y, f, cost, layers * y->run.period);
-    if (same_run && !found && fsim_frontier_complete(f)) {
+    if (same_run && !found && complete) {
         bound_by_relaxed(y, f, layers * y->run.period);
-        found = cost == fsim_frontier_bound(f) && y->out->part.parts > 0; /* nothing is lost by the hits assumed */
+        found = tight || (cost == fsim_frontier_bound(f) && y->out->part.parts > 0); /* nothing is lost by the hits
+                                                                                         assumed */
     }
     y->out->groups += fsim_frontier_groups(f);
     y->out->states += fsim_frontier_states(f);

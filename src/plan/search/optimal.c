@@ -32,7 +32,7 @@
 
 enum {
     WHOLE_MOST = 12,  /* largest piece that is searched with every possible copy */
-    WHOLE_SHARES = 3, /* this part of the budget is kept back for the whole graph when equal layers are searched once */
+    WHOLE_SHARES = 8, /* this part of the budget is kept back for the whole graph when equal layers are searched once */
     VISITED_MOST = 32 /* largest graph whose partitions are visited one by one */
 };
 
