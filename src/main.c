@@ -205,6 +205,8 @@ static const fsim_arg options[] = {
      "GPUs: names of 'fusesim hw list', or files"},
     {"--set", "NAME=VALUE", FSIM_ARG_ITEM, AT(set), NULL, MODEL | WORKLOADS,
      "a symbol of the workload: B=8, dtype=bf16"},
+    {"--dim", "NAME=VALUE", FSIM_ARG_ITEM, AT(dim), NULL, MODEL | WORKLOADS,
+     "a dimension of a model: batch=8, x:0=8"},
     {"--hw-set", "KEY=VALUE", FSIM_ARG_ITEM, AT(hw_set), NULL, MODEL | CALIBRATE | HW,
      "what if: dram_bandwidth=2x, sms=64"},
     {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, PLAN | CODEGEN, "the plan to show (optimal)"},
@@ -275,8 +277,7 @@ static const fsim_arg options[] = {
 };
 
 /* Options of planned releases. */
-static const char *const later_options[] = {"--dim",       "--fail-on", "--jvp",  "--output",
-                                            "--precision", "--report",  "--train"};
+static const char *const later_options[] = {"--fail-on", "--jvp", "--output", "--precision", "--report", "--train"};
 static const char *const later_commands[] = {"sweep", "diff"};
 
 /* The options that the short help lists. */
@@ -456,14 +457,22 @@ static void check_options(fsim_context *c, const fsim_command *to, const bool *u
     }
 }
 
+static void check_bindings(fsim_context *c, const char *option, const fsim_words *words)
+{
+    for (int i = 0; i < words->count; i++) {
+        const char *text = words->at[i], *equals = strchr(text, '=');
+        if (!equals || equals == text || !equals[1])
+            fsim_error(c->diag, fsim_command_line, "%s '%s': wanted NAME=VALUE, e.g. %s B=64", option, text, option);
+    }
+}
+
 /* Checks of the command line that need no file. */
 static void check_command_line(fsim_context *c, const fsim_command *to)
 {
-    for (int i = 0; i < c->set.set.count; i++) {
-        const char *text = c->set.set.at[i], *equals = strchr(text, '=');
-        if (!equals || equals == text || !equals[1])
-            fsim_error(c->diag, fsim_command_line, "--set '%s': wanted NAME=VALUE, e.g. --set B=64", text);
-    }
+    check_bindings(c, "--set", &c->set.set);
+    check_bindings(c, "--dim", &c->set.dim);
+    for (int i = 0; i < c->set.dim.count; i++) /* the last of --set, for all who ask what is set */
+        *FSIM_PUSH(c->arena, c->set.set.at, c->set.set.count, c->set.set.room) = c->set.dim.at[i];
     check_outputs(c);
     check_plan_options(c);
     if (!to->needs_inputs)

@@ -36,7 +36,8 @@ const fsim_graph *fsim_parsed_at(void *context, int64_t value, fsim_arena *a)
         set[i] = w->set[i];
     set[w->sets] = (fsim_binding){w->symbol, fsim_printf(a, "%" PRId64, value)};
     const fsim_workload_wanted how = {.set = set, .sets = w->sets + 1, .scale = w->scale};
-    return fsim_graph_load_text(a, fsim_diag_new(a), w->path, w->text, w->bytes, &how);
+    return w->text ? fsim_graph_load_text(a, fsim_diag_new(a), w->path, w->text, w->bytes, &how)
+                   : fsim_graph_load(a, fsim_diag_new(a), w->path, &how);
 }
 
 static int64_t value_of(const search *s, int64_t place) { return s->range->first + place * s->range->step; }

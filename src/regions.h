@@ -11,9 +11,9 @@
 /* The workload for this value of the symbol, in a; NULL where there is none. */
 typedef const fsim_graph *fsim_workload_at(void *context, int64_t value, fsim_arena *a);
 
-/* A workload as text, the context of fsim_parsed_at. */
+/* A workload, the context of fsim_parsed_at. */
 typedef struct {
-    const char *path, *text;
+    const char *path, *text; /* text NULL: the file is read for each value */
     size_t bytes;
     const fsim_binding *set; /* values of the other symbols */
     int sets;

@@ -12,6 +12,7 @@
 #include "command/format.h"
 #include "evidence/evaluate.h"
 #include "hw/load.h"
+#include "import/wanted.h"
 #include "input/args.h"
 #include "predict.h"
 #include "report/gate.h"
@@ -23,7 +24,9 @@
 
 /* The values of the options; the table in main.c connects each option with a field. */
 typedef struct {
-    fsim_words hw, hw_set, set, dump, roots, match, measurements, by, gates, fit, classes, strategies, archs;
+    fsim_words hw, hw_set, dump, roots, match, measurements, by, gates, fit, classes, strategies, archs;
+    fsim_words set;                        /* --set, then --dim, which means the same */
+    fsim_words dim;                        /* of these, as typed */
     const char *format[FSIM_FILE_FORMATS]; /* --json FILE and so on; NULL: not used */
     const char *plan, *output, *like, *above, *measured, *over;
     int strategy, objective, launch, l2, numerics, recompute, target, color,
@@ -91,8 +94,10 @@ typedef struct {
 
 /* A whole file as text, followed by a NUL. what: "plan", for the message. NULL after an error. */
 const char *fsim_read_text(fsim_context *c, const char *what, const char *path, size_t *bytes);
-/* The values of --set, c->set.set.count of them. */
+/* The values of --set and --dim, c->set.set.count of them. */
 fsim_binding *fsim_command_bindings(const fsim_context *c);
+/* How the command line wants its workload to be read. */
+fsim_workload_wanted fsim_wanted_workload(const fsim_context *c);
 /* "B=8;dtype=f16", as in measurement files. */
 const char *fsim_set_text(const fsim_context *c);
 /* The strategies of --strategies, each once, in at[FSIM_STRATEGY_COUNT]. Without the option: eager, unfused, greedy,

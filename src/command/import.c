@@ -2,6 +2,7 @@
 /* import: rows of measurements from files of other profilers. */
 #include "command/command.h"
 #include "evidence/profile_rows.h"
+#include "graph/find.h"
 #include "plan/price/price.h"
 #include "plan/rivals/rivals.h"
 
@@ -17,11 +18,7 @@ typedef struct {
 /* The name of the workload in rows: the path without .yaml; for standard input, the workload's own name. */
 static const char *row_workload(const fsim_context *c, const fsim_graph *g)
 {
-    const char *name = !c->args.count                  ? ""
-                       : fsim_is_stdout(c->args.at[0]) ? g->name
-                                                       : c->args.at[0],
-               *dot = strrchr(name, '.');
-    return fsim_strndup(c->arena, name, dot && strcmp(dot, ".yaml") == 0 ? (size_t)(dot - name) : strlen(name));
+    return !c->args.count ? "" : fsim_is_stdout(c->args.at[0]) ? g->name : fsim_workload_stem(c->arena, c->args.at[0]);
 }
 
 static const char *row_set(const fsim_context *c)

@@ -56,11 +56,18 @@ fsim_binding *fsim_command_bindings(const fsim_context *c)
     return set;
 }
 
+fsim_workload_wanted fsim_wanted_workload(const fsim_context *c)
+{
+    return (fsim_workload_wanted){.shipped = c->workload_folder,
+                                  .set = fsim_command_bindings(c),
+                                  .sets = c->set.set.count,
+                                  .scale = c->set.scale};
+}
+
 /* NULL after an error. */
 static fsim_graph *read_workload(fsim_context *c)
 {
-    const fsim_workload_wanted how = {c->workload_folder, fsim_command_bindings(c), c->set.set.count, c->set.scale,
-                                      NULL};
+    const fsim_workload_wanted how = fsim_wanted_workload(c);
     return fsim_graph_load(c->arena, c->diag, c->args.at[0], &how);
 }
 

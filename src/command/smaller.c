@@ -28,7 +28,9 @@ static fsim_graph *read_with(const fsim_context *c, const char *symbol, int64_t 
         if (strcmp(typed[i].name, symbol) != 0)
             set[count++] = typed[i];
     set[count++] = (fsim_binding){symbol, fsim_printf(c->arena, "%lld", (long long)value)};
-    const fsim_workload_wanted how = {c->workload_folder, set, count, c->set.scale, NULL};
+    fsim_workload_wanted how = fsim_wanted_workload(c);
+    how.set = set;
+    how.sets = count;
     return fsim_graph_load(c->arena, fsim_diag_new(c->arena), c->args.at[0], &how);
 }
 

@@ -2,6 +2,7 @@
 /* validate --device: generates, runs and measures plans, and compares with the predictions. */
 #include "command/command.h"
 #include "graph/scale.h"
+#include "import/load.h"
 #include "report/trial.h"
 #include "validate/device/backends.h"
 #include "validate/trial/run.h"
@@ -92,13 +93,13 @@ static const char *no_counters(const fsim_device *d)
     return d->backend->no_counters ? d->backend->no_counters(d) : NULL;
 }
 
-/* The workload's YAML document, which checks on shorter shapes read again. */
-static const fsim_yaml *document(fsim_context *c, const fsim_graph *g)
+/* The workload's tree, which checks on shorter shapes read again. */
+static fsim_tree document(fsim_context *c, const fsim_graph *g)
 {
-    size_t bytes = 0;
-    const char *why = "", *text = strcmp(g->path, "-") == 0 ? NULL : fsim_read_file(c->arena, g->path, &bytes, &why);
-    fsim_diag *quiet = fsim_diag_new(c->arena);
-    return text ? fsim_yaml_parse(c->arena, quiet, g->path, text, bytes) : NULL;
+    if (fsim_is_stdout(g->path))
+        return (fsim_tree){0};
+    const fsim_workload_wanted how = fsim_wanted_workload(c);
+    return fsim_tree_load(c->arena, fsim_diag_new(c->arena), g->path, &how);
 }
 
 /* The path below the last folder called by the workload's name, without .yaml. Rows are read with copies of the
@@ -284,8 +285,8 @@ static void try_workload(fsim_context *c, fsim_device *d, const subject *s, fsim
                                 .samples = (int)c->set.samples,
                                 .kernels = true,
                                 .warm = s->in->how.warm};
-    const fsim_trial_source source = {document(c, s->in->graph), fsim_command_bindings(c), c->set.set.count,
-                                      interpret_s};
+    const fsim_tree tree = document(c, s->in->graph);
+    const fsim_trial_source source = {tree.yaml, tree.set.at, tree.set.count, interpret_s};
     *t = fsim_trial_of(s->in->graph, s->hw, &s->in->how, s->o->strategy, s->o->strategies, c->arena);
     t->set = fsim_set_text(c);
     if (!c->set.no_check && !fsim_trial_check(t, d, &source, fault)) {

@@ -41,7 +41,7 @@ int fsim_run_workloads(fsim_context *c)
         return fsim_usage_status(c);
     }
     if (list.count == 0) {
-        const fsim_workload_wanted how = {c->workload_folder, fsim_command_bindings(c), c->set.set.count, 0, NULL};
+        const fsim_workload_wanted how = fsim_wanted_workload(c);
         list = (fsim_workload_list){fsim_new(c->arena, fsim_named_workload, 1), 1, true};
         list.at[0] = (fsim_named_workload){name, fsim_graph_load(c->arena, c->diag, name, &how)};
         const int status = fsim_conclude(c, FSIM_EXIT_OK);

@@ -8,7 +8,7 @@
 #include "base/names.h"
 #include "cost/constants.h"
 #include "graph/find.h"
-#include "input/yaml.h"
+#include "import/load.h"
 #include "plan/price/interval.h"
 #include "plan/price/price.h"
 #include "plan/price/timeline.h"
@@ -77,9 +77,9 @@ fsim_work_class fsim_work_class_of(const fsim_graph *g)
 }
 
 typedef struct {
-    const char *path, *text;
-    size_t bytes;
-    const fsim_yaml *document; /* NULL: it is no valid YAML */
+    const char *path;
+    bool model;                /* it is read again for each set of dimensions */
+    const fsim_yaml *document; /* of others; NULL: it is no valid YAML */
 } workload;
 
 /* Rows are predicted graph by graph: rows order[first[j], first[j + 1]) have the workload and bindings of graph j. */
@@ -96,13 +96,12 @@ struct fsim_bench {
 /* Path of the workload's file: under each root, else where workloads are found by name. */
 static const char *path_of(fsim_arena *a, const fsim_folders *where, const char *name)
 {
-    for (int i = 0; i < where->roots; i++) {
-        const char *path = fsim_printf(a, "%s/%s.yaml", where->root[i], name);
-        if (access(path, R_OK) == 0)
-            return path;
-    }
-    const char *here = fsim_printf(a, "%s.yaml", name); /* as `import` may have received it */
-    return access(here, R_OK) == 0 ? here : fsim_workload_find(a, name, where->workloads);
+    const char *path = NULL;
+    for (int i = 0; i < where->roots && !path; i++)
+        path = fsim_workload_in(a, where->root[i], name);
+    if (!path)
+        path = fsim_workload_in(a, ".", name); /* as `import` may have received it */
+    return path ? path : fsim_workload_find(a, name, where->workloads);
 }
 
 /* A GPU or a workload that rows refer to. */
@@ -112,22 +111,19 @@ typedef struct {
     int rows;
 } named;
 
-/* Loads the workload of `row`. Where there is no such file, w->text is NULL and *absent is set. */
+/* Loads the workload of `row`. Where there is no such file, *absent is set. */
 static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row,
                                const char **absent)
 {
     workload *w = fsim_new(a, workload, 1);
-    const char *why = "";
     w->path = path_of(a, where, row->workload);
-    w->text = fsim_read_file(a, w->path, &w->bytes, &why);
-    if (w->text) {
-        fsim_diag_source(d, w->path, w->text, w->bytes);
-        w->document = fsim_yaml_parse(a, d, w->path, w->text, w->bytes);
-    } else if (access(w->path, F_OK) != 0) {
+    if (access(w->path, F_OK) != 0) {
         *absent = fsim_printf(a, "no such file%s", where->roots ? "" : "; --workload-root DIR names their folder");
-    } else {
-        fsim_failure(d, FSIM_NO_INPUT, row->at, "cannot read workload '%s': %s", row->workload, why);
+        return w;
     }
+    w->model = fsim_is_model(a, w->path);
+    if (!w->model)
+        w->document = fsim_tree_load(a, d, w->path, &(fsim_workload_wanted){0}).yaml;
     return w;
 }
 
@@ -293,7 +289,8 @@ static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsi
     const workload *w = b->of[i];
     fsim_binding *set = NULL;
     const int sets = bindings(a, b->rows->at[i].set, &set);
-    const fsim_graph *g = fsim_graph_of(a, d, w->path, w->document, &(fsim_bindings){set, sets});
+    const fsim_graph *g = w->model ? fsim_graph_load(a, d, w->path, &(fsim_workload_wanted){.set = set, .sets = sets})
+                                   : fsim_graph_of(a, d, w->path, w->document, &(fsim_bindings){set, sets});
     return g && g->nodes > 0 ? g : NULL;
 }
 
@@ -529,7 +526,8 @@ static void evaluate_graph(work *w, int j, const workspace *mine)
     const fsim_bench *b = w->b;
     const int *row = &b->order[b->first[j]], rows = b->first[j + 1] - b->first[j];
     const fsim_mark empty = fsim_save(mine->graph);
-    const bool here = b->missing[row[0]] != fsim_exclusions[FSIM_EXCLUDED_WORKLOAD] && b->of[row[0]]->text;
+    const bool here = b->missing[row[0]] != fsim_exclusions[FSIM_EXCLUDED_WORKLOAD] &&
+                      (b->of[row[0]]->model || b->of[row[0]]->document);
     const fsim_graph *g = here ? fsim_bench_graph(b, row[0], mine->graph) : NULL;
     double read = 0, written = 0;
     if (g)

@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const fsim_loc command_line = {NULL, 0, 0};
-static const char local_dir[] = "workloads", ending[] = ".yaml";
+static const char local_dir[] = "workloads";
+/* Endings of workloads' files: the first is left out of names. */
+static const char *const endings[] = {".yaml", ".onnx", ".pt2"};
 enum {
-    ENDING = sizeof ending - 1,
+    ENDINGS = sizeof endings / sizeof *endings,
     MOST_OFFERED = 6 /* names that contain what was typed */
 };
 
@@ -17,10 +20,23 @@ typedef struct {
     int count, room;
 } names;
 
+static bool ends_with(const char *text, const char *ending)
+{
+    const size_t length = strlen(text), end = strlen(ending);
+    return length >= end && strcmp(text + length - end, ending) == 0;
+}
+
 static bool has_ending(const char *text)
 {
-    const size_t length = strlen(text);
-    return length >= ENDING && strcmp(text + length - ENDING, ending) == 0;
+    bool has = false;
+    for (int i = 0; i < ENDINGS; i++)
+        has = has || ends_with(text, endings[i]);
+    return has;
+}
+
+const char *fsim_workload_stem(fsim_arena *a, const char *name)
+{
+    return ends_with(name, endings[0]) ? fsim_strndup(a, name, strlen(name) - strlen(endings[0])) : name;
 }
 
 static bool is_file(const char *path)
@@ -29,15 +45,26 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
+const char *fsim_workload_in(fsim_arena *a, const char *folder, const char *name)
+{
+    const char *prefix = strcmp(folder, ".") == 0 ? "" : fsim_printf(a, "%s/", folder);
+    for (int i = 0; i < ENDINGS; i++) {
+        const char *path = fsim_printf(a, "%s%s%s", prefix, name, endings[i]);
+        if (access(path, F_OK) == 0)
+            return path;
+    }
+    const char *path = fsim_printf(a, "%s%s", prefix, name);
+    return has_ending(name) && is_file(path) ? path : NULL;
+}
+
 const char *fsim_workload_find(fsim_arena *a, const char *name, const char *shipped_dir)
 {
     if (strcmp(name, "-") == 0 || is_file(name))
         return name;
-    const char *here = fsim_printf(a, "%s/%s%s", local_dir, name, ending);
-    if (is_file(here))
-        return here;
-    const char *shipped = fsim_printf(a, "%s/%s%s", shipped_dir, name, ending);
-    return is_file(shipped) ? shipped : name;
+    const char *here = fsim_workload_in(a, local_dir, name), *shipped = NULL;
+    if (!here && shipped_dir)
+        shipped = fsim_workload_in(a, shipped_dir, name);
+    return here ? here : shipped ? shipped : name;
 }
 
 static void close_folder(void *dir) { closedir(dir); }
@@ -54,7 +81,7 @@ static void list(fsim_arena *a, const char *folder, const char *prefix, names *t
         const char *path = fsim_printf(a, "%s/%s", folder, e->d_name);
         const char *name = fsim_printf(a, "%s%s", prefix, e->d_name);
         if (has_ending(name) && is_file(path))
-            *FSIM_PUSH(a, to->at, to->count, to->room) = fsim_strndup(a, name, strlen(name) - ENDING);
+            *FSIM_PUSH(a, to->at, to->count, to->room) = fsim_workload_stem(a, name);
         else if (e->d_name[0] != '.' && !*prefix && !is_file(path))
             list(a, path, fsim_printf(a, "%s/", name), to);
     }
@@ -92,7 +119,7 @@ const char *fsim_workload_nearest(fsim_arena *a, const char *name, const char *s
     list(a, shipped_dir, "", &all);
     if (all.count)
         qsort(all.at, (size_t)all.count, sizeof *all.at, by_text);
-    const char *typed = has_ending(name) ? fsim_strndup(a, name, strlen(name) - ENDING) : name;
+    const char *typed = fsim_workload_stem(a, name);
     const char *nearest = fsim_did_you_mean(a, typed, all.at, all.count), *like = "";
     int count = 0;
     for (int i = 0; i < all.count && *typed; i++) /* "bert": bert_layer, models/bert_large */

@@ -5,9 +5,12 @@
 #include "base/unit.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MOST_OFFERED = 8 /* dimensions that a message names */ };
 
 /* A list or a mapping that grows. */
 typedef struct {
@@ -36,6 +39,7 @@ struct fsim_draft {
     fsim_arena *a;
     fsim_diag *d;
     fsim_dims *dims;
+    int errors; /* before the draft began */
     fsim_loc file, at;
     const char *layer, *from;
     fsim_names taken; /* names that tensors have */
@@ -133,7 +137,7 @@ static const char *claim(fsim_draft *x, const char *wanted)
 fsim_draft *fsim_draft_new(fsim_arena *a, fsim_diag *d, const char *path, fsim_dims *dims)
 {
     fsim_draft *x = fsim_new(a, fsim_draft, 1);
-    *x = (fsim_draft){.a = a, .d = d, .dims = dims, .file = {path, 0, 0}, .at = {path, 0, 0}};
+    *x = (fsim_draft){.a = a, .d = d, .dims = dims, .errors = fsim_errors(d), .file = {path, 0, 0}, .at = {path, 0, 0}};
     x->tensors = begin(x, FSIM_YAML_MAPPING);
     x->symbols = begin(x, FSIM_YAML_MAPPING);
     x->operators = begin(x, FSIM_YAML_SEQUENCE);
@@ -218,7 +222,11 @@ void fsim_draft_word(fsim_draft *x, const char *key, const char *value) { put(x,
 
 void fsim_draft_output(fsim_draft *x, const char *name) { append(x, &x->outputs, scalar(x, name)); }
 
-void fsim_draft_symbol(fsim_draft *x, const char *name, int64_t value) { put(x, &x->symbols, name, integer(x, value)); }
+void fsim_draft_symbol(fsim_draft *x, const char *name, int64_t value)
+{
+    if (!fsim_yaml_get(x->symbols.yaml, name))
+        put(x, &x->symbols, name, integer(x, value));
+}
 
 void fsim_draft_expect(fsim_draft *x, const char *name, const fsim_shape *shape, fsim_dtype dtype)
 {
@@ -255,9 +263,9 @@ static bool read_dim(fsim_draft *x, int which, int64_t least, int64_t most, int6
 {
     const fsim_binding *b = &x->dims->at[which];
     char *end;
+    errno = 0;
     const long long number = strtoll(b->value, &end, 10);
-    x->dims->used[which] = true;
-    if (*b->value && *end == 0 && number >= least && number <= most) {
+    if (*b->value && *end == 0 && errno == 0 && number >= least && number <= most) {
         *value = number;
         return true;
     }
@@ -272,9 +280,14 @@ static bool read_dim(fsim_draft *x, int which, int64_t least, int64_t most, int6
 
 bool fsim_draft_dim(fsim_draft *x, const char *name, const char *place, int64_t least, int64_t most, int64_t *value)
 {
+    int last = -1; /* of several values the last one counts */
     for (int i = 0; i < x->dims->count; i++)
-        if (strcmp(x->dims->at[i].name, name) == 0 || (place && strcmp(x->dims->at[i].name, place) == 0))
-            return read_dim(x, i, least, most, value);
+        if (strcmp(x->dims->at[i].name, name) == 0 || (place && strcmp(x->dims->at[i].name, place) == 0)) {
+            x->dims->used[i] = true;
+            last = i;
+        }
+    if (last >= 0)
+        return read_dim(x, last, least, most, value);
     *value = least > 1 ? least : 1;
     for (int i = 0; i < x->missings; i++)
         if (strcmp(x->missing[i].name, name) == 0)
@@ -285,36 +298,75 @@ bool fsim_draft_dim(fsim_draft *x, const char *name, const char *place, int64_t 
 
 /* The finished tree. */
 
+/* "x:0" as a reader says it: "axis 0 of 'x'". */
+static const char *place_text(const fsim_draft *x, const char *place)
+{
+    const char *colon = place ? strrchr(place, ':') : NULL;
+    if (!colon)
+        return place ? place : "";
+    return fsim_printf(x->a, "axis %s of '%s'", colon + 1, fsim_strndup(x->a, place, (size_t)(colon - place)));
+}
+
+/* "1 and more", "2 to 512". */
+static const char *range_text(const fsim_draft *x, const missing_dim *m)
+{
+    const int64_t least = m->least > 1 ? m->least : 1;
+    return m->most == INT64_MAX ? fsim_printf(x->a, "%" PRId64 " and more", least)
+                                : fsim_printf(x->a, "%" PRId64 " to %" PRId64, least, m->most);
+}
+
+/* A value that is likely, for the example: a small batch, a longer sequence. */
+static int64_t example_of(const missing_dim *m)
+{
+    static const char *const long_ones[] = {"seq", "len", "token", "past", "total", "time", "frame"};
+    int64_t value = 8;
+    for (size_t i = 0; i < sizeof long_ones / sizeof *long_ones; i++)
+        value = strcasestr(m->name, long_ones[i]) ? 128 : value;
+    return value < m->least ? m->least : value > m->most ? m->most : value;
+}
+
+/* A table of the dimensions without a value, and options that give each one. */
 static void say_missing(fsim_draft *x)
 {
-    const char *list = "", *example = "";
+    const char *example = "";
+    size_t names = 0, places = 0;
     for (int i = 0; i < x->missings; i++) {
         const missing_dim *m = &x->missing[i];
-        list = fsim_printf(x->a, "%s%s%s", list, i ? ", " : "", m->name);
-        example = fsim_printf(x->a, "%s --dim %s=%" PRId64, example, m->name, m->least > 8 ? m->least : 8);
+        const size_t name = strlen(m->name), place = strlen(place_text(x, m->place));
+        example = fsim_printf(x->a, "%s --dim %s=%" PRId64, example, m->name, example_of(m));
+        names = name > names ? name : names;
+        places = place > places ? place : places;
     }
     if (x->missings == 0)
         return;
-    fsim_error(x->d, x->file, "the model has dimensions without a value: %s; for example%s", list, example);
+    fsim_error(x->d, x->file, "%d dimension%s without a value: add%s", x->missings, x->missings > 1 ? "s are" : " is",
+               example);
     for (int i = 0; i < x->missings; i++)
-        if (x->missing[i].place)
-            fsim_note(x->d, "%s: %s", x->missing[i].name, x->missing[i].place);
+        fsim_note(x->d, "%-*s  %-*s%s%s", (int)names, x->missing[i].name, (int)places,
+                  place_text(x, x->missing[i].place), places ? "  " : "", range_text(x, &x->missing[i]));
 }
 
 static void say_unused_dims(fsim_draft *x)
 {
     const fsim_yaml *s = x->symbols.yaml;
-    const char **names = fsim_new(x->a, const char *, s->count + x->missings + 1);
+    const char **names = fsim_new(x->a, const char *, s->count + x->missings + 1), *known = "";
     int count = 0;
     for (int i = 0; i < s->count; i++)
         names[count++] = s->key[i]->text;
     for (int i = 0; i < x->missings; i++)
         names[count++] = x->missing[i].name;
-    for (int i = 0; i < x->dims->count; i++)
+    for (int i = 0; i < count && i < MOST_OFFERED; i++)
+        known = fsim_printf(x->a, "%s%s%s", known, i ? ", " : "; it has ", names[i]);
+    for (int i = 0; i < x->dims->count; i++) {
+        const fsim_binding *b = &x->dims->at[i];
+        const char *nearest = fsim_did_you_mean(x->a, b->name, names, count);
         if (!x->dims->used[i])
-            fsim_failure(x->d, FSIM_BAD_INPUT, (fsim_loc){0}, "--dim %s=%s: the model has no dimension '%s'%s",
-                         x->dims->at[i].name, x->dims->at[i].value, x->dims->at[i].name,
-                         fsim_did_you_mean(x->a, x->dims->at[i].name, names, count));
+            fsim_failure(x->d, FSIM_BAD_INPUT, (fsim_loc){0}, "--dim %s=%s: the model has no dimension '%s'%s", b->name,
+                         b->value, b->name,
+                         *nearest    ? nearest
+                         : count > 0 ? known
+                                     : ": all its shapes are numbers");
+    }
 }
 
 static void say_unknown(fsim_draft *x)
@@ -349,11 +401,10 @@ static void drop_dead(fsim_draft *x)
 
 const fsim_yaml *fsim_draft_finish(fsim_draft *x, const char *name)
 {
-    const int errors = fsim_errors(x->d);
     fsim_draft_at(x, NULL);
     say_missing(x);
     say_unused_dims(x);
-    if (fsim_errors(x->d) > errors)
+    if (fsim_errors(x->d) > x->errors)
         return NULL;
     say_unknown(x);
     drop_dead(x);

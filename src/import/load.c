@@ -21,6 +21,15 @@ static bool read_text(fsim_arena *a, fsim_diag *d, const fsim_import_source *fro
 
 static void unmap(void *file) { fsim_unmap(file); }
 
+bool fsim_is_model(fsim_arena *a, const char *path)
+{
+    const char *why = "";
+    fsim_mapped *file = fsim_map_file(a, path, &why);
+    const bool model = file && fsim_format_of(file->text, file->bytes) != FSIM_FORMAT_YAML;
+    fsim_unmap(file);
+    return model;
+}
+
 /* Finds and reads a file; *path is where it was found. */
 static bool read_named(fsim_arena *a, fsim_diag *d, const char *name, const fsim_workload_wanted *how,
                        const char **path, fsim_imported *out)
@@ -45,13 +54,18 @@ static bool read_named(fsim_arena *a, fsim_diag *d, const char *name, const fsim
     return good;
 }
 
-/* The graph of what was read. A model's symbols have their values already. */
+static fsim_tree tree_of(const char *path, const fsim_imported *x, const fsim_workload_wanted *how)
+{
+    return (fsim_tree){path, x->format, x->yaml, x->draft != NULL, {how->set, x->draft ? 0 : how->sets}};
+}
+
+/* The graph of what was read. */
 static fsim_graph *graph_of(fsim_arena *a, fsim_diag *d, const char *path, const fsim_imported *x,
                             const fsim_workload_wanted *how)
 {
-    const fsim_bindings set = {how->set, x->draft ? 0 : how->sets};
-    fsim_graph *g = fsim_graph_of(a, d, path, x->yaml, &set);
-    if (g && x->draft && how->scale <= 1)
+    const fsim_tree tree = tree_of(path, x, how);
+    fsim_graph *g = fsim_graph_of(a, d, path, tree.yaml, &tree.set);
+    if (g && x->draft && how->scale <= 1 && !how->precision)
         fsim_draft_check(x->draft, g);
     return g;
 }
@@ -70,16 +84,18 @@ fsim_graph *fsim_graph_load(fsim_arena *a, fsim_diag *d, const char *name, const
     return read_named(a, d, name, how, &path, &x) ? graph_of(a, d, path, &x, how) : NULL;
 }
 
-const fsim_yaml *fsim_tree_load_text(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,
-                                     const fsim_workload_wanted *how)
+fsim_tree fsim_tree_load_text(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes,
+                              const fsim_workload_wanted *how)
 {
-    fsim_imported x;
-    return read_text(a, d, &(fsim_import_source){path, text, bytes}, how, &x) ? x.yaml : NULL;
+    fsim_imported x = {0};
+    const bool good = read_text(a, d, &(fsim_import_source){path, text, bytes}, how, &x);
+    return good ? tree_of(path, &x, how) : (fsim_tree){.path = path, .format = x.format};
 }
 
-const fsim_yaml *fsim_tree_load(fsim_arena *a, fsim_diag *d, const char *name, const fsim_workload_wanted *how)
+fsim_tree fsim_tree_load(fsim_arena *a, fsim_diag *d, const char *name, const fsim_workload_wanted *how)
 {
-    fsim_imported x;
+    fsim_imported x = {0};
     const char *path;
-    return read_named(a, d, name, how, &path, &x) ? x.yaml : NULL;
+    const bool good = read_named(a, d, name, how, &path, &x);
+    return good ? tree_of(path, &x, how) : (fsim_tree){.path = path, .format = x.format};
 }

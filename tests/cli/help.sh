@@ -54,7 +54,7 @@ while read -r command; do
         -o | --json | --markdown | --trace | --dot | --junit | --measurements | --plan | --measured) value=x.out ;;
         --chart) value=x.svg ;;
         --over) value=S=1:2 ;;
-        --set | --hw-set) value=B=1 ;;
+        --set | --dim | --hw-set) value=B=1 ;;
         --memory-limit | --search-memory) value=1GiB ;;
         --strategy) value=eager ;;
         --objective) value=time ;;
