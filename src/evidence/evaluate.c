@@ -121,9 +121,15 @@ static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *
         *absent = fsim_printf(a, "no such file%s", where->roots ? "" : "; --workload-root DIR names their folder");
         return w;
     }
+    size_t bytes = 0;
+    const char *why = "", *text = NULL;
     w->model = fsim_is_model(a, w->path);
     if (!w->model)
-        w->document = fsim_tree_load(a, d, w->path, &(fsim_workload_wanted){0}).yaml;
+        text = fsim_read_file(a, w->path, &bytes, &why);
+    if (text)
+        w->document = fsim_tree_load_text(a, d, w->path, text, bytes, &(fsim_workload_wanted){0}).yaml;
+    else if (!w->model)
+        fsim_failure(d, FSIM_NO_INPUT, row->at, "cannot read workload '%s': %s", row->workload, why);
     return w;
 }
 

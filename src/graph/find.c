@@ -72,7 +72,7 @@ static void close_folder(void *dir) { closedir(dir); }
 /* Names of the workloads under folder: "mlp", "ops/add". */
 static void list(fsim_arena *a, const char *folder, const char *prefix, names *to)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = folder ? opendir(folder) : NULL;
     fsim_resource open;
     if (!dir)
         return;

@@ -24,12 +24,12 @@ has() { grep -Eq -- "$2" "$1" || complain "no '$2' in $1"; }
 rm -f failures
 
 # --dim and --set mean the same, and the last one counts.
-fusesim 0 mlp --hw t4 --set M=64 --markdown -
-mv out set.md
-fusesim 0 mlp --hw t4 --dim M=64 --markdown -
-cmp -s out set.md || complain '--dim M=64 is not --set M=64'
-fusesim 0 mlp --hw t4 --set M=32 --dim M=64 --markdown -
-cmp -s out set.md || complain '--dim M=64 does not replace --set M=32'
+fusesim 0 mlp --hw t4 --set M=64 --quiet
+mv out set
+fusesim 0 mlp --hw t4 --dim M=64 --quiet
+cmp -s out set || complain '--dim M=64 is not --set M=64'
+fusesim 0 mlp --hw t4 --set M=32 --dim M=64 --quiet
+cmp -s out set || complain '--dim M=64 does not replace --set M=32'
 fusesim 2 mlp --hw t4 --dim M
 has err "--dim 'M': wanted NAME=VALUE"
 fusesim 0 workloads mlp --dim M=64
