@@ -24,6 +24,12 @@ bool fsim_onnx_unsupported(fsim_onnx_call *c, const char *why)
     return false;
 }
 
+bool fsim_onnx_depends(fsim_onnx_call *c, int i)
+{
+    c->data = true;
+    return fsim_onnx_unsupported(c, fsim_printf(c->a, "its input '%s'", i < c->ins ? c->node->in[i] : "?"));
+}
+
 /* Inputs. */
 
 fsim_operand *fsim_onnx_in(const fsim_onnx_call *c, int i) { return i < c->ins ? c->in[i] : NULL; }
@@ -135,7 +141,7 @@ fsim_dtype fsim_onnx_dtype(fsim_onnx_call *c, const char *name, fsim_dtype absen
     if (!fsim_onnx_has(c, name))
         return absent;
     const int64_t type = fsim_onnx_int(c, name, 0);
-    return type >= 0 && type <= INT32_MAX ? fsim_onnx_element_dtype((int)type) : FSIM_DTYPE_NONE;
+    return type >= 0 && type <= INT32_MAX ? fsim_onnx_stored_dtype((int)type) : FSIM_DTYPE_NONE;
 }
 
 bool fsim_onnx_list(fsim_onnx_call *c, int i, const char *name, const int64_t **list, int *count)
@@ -150,7 +156,7 @@ bool fsim_onnx_list(fsim_onnx_call *c, int i, const char *name, const int64_t **
     *list = fsim_onnx_ints_of(v, count);
     if (*list)
         return true;
-    return fsim_onnx_refuse(c, "its input '%s' (%s) is not known before the model runs", v->name ? v->name : "", name);
+    return fsim_onnx_depends(c, i);
 }
 
 /* Shapes. */

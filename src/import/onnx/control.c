@@ -151,6 +151,16 @@ static bool goes_on(const loop *l, int64_t pass, const fsim_operand *condition)
     return l->trips >= 0 ? pass < l->trips : known || pass == 0;
 }
 
+/* How often the loop runs by the shape that the file states for what it collects; -1: it does not say. */
+static int64_t stated_trips(const fsim_onnx_call *c, const loop *l)
+{
+    fsim_shape shape;
+    for (int k = l->carries; k < c->outs; k++)
+        if (fsim_onnx_stated(c->m, fsim_onnx_stated_type(c, k), &shape) && shape.rank > 0)
+            return shape.dim[0];
+    return -1;
+}
+
 static bool prepare_loop(fsim_onnx_call *c, loop *l)
 {
     const fsim_operand *trips = fsim_onnx_in(c, 0);
@@ -163,8 +173,11 @@ static bool prepare_loop(fsim_onnx_call *c, loop *l)
     if (l->body->ins != 2 + l->carries || l->collects < 0 || c->outs > l->body->outs - 1)
         return fsim_onnx_refuse(c, "its body has %d inputs and %d results for %d values that are carried", l->body->ins,
                                 l->body->outs, l->carries);
-    if (trips && !fsim_onnx_number_of(trips, &n))
-        fsim_warning(c->d, fsim_draft_place(c->x), "how often a Loop runs is data: counted is one pass");
+    if (trips && !fsim_onnx_number_of(trips, &n)) {
+        n = (double)stated_trips(c, l);
+        if (n < 0)
+            fsim_warning(c->d, fsim_draft_place(c->x), "how often a Loop runs is data: counted is one pass");
+    }
     l->trips = trips && n < 0 ? 1 : (int64_t)n;
     if (l->trips > MAX_TRIPS)
         return fsim_onnx_refuse(c, "it runs %" PRId64 " times; at most %d passes are unrolled", l->trips, MAX_TRIPS);

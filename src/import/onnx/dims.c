@@ -223,13 +223,19 @@ bool fsim_onnx_bind(fsim_onnx_import *m, const fsim_onnx_value *const *in, int i
     return true;
 }
 
+const fsim_onnx_type *fsim_onnx_stated_type(const fsim_onnx_call *c, int k)
+{
+    const fsim_onnx_import *m = c->m;
+    const fsim_onnx_graph *g = m->proto->graph;
+    const int at = m->scope == m->main && k < c->outs ? fsim_names_get(&m->stated, c->node->out[k]) : -1;
+    return at < 0 ? NULL : at < g->values ? g->value[at].type : g->out[at - g->values].type;
+}
+
 int64_t fsim_onnx_ask(fsim_onnx_call *c, int k, int axis, int64_t most)
 {
     fsim_onnx_import *m = c->m;
-    const char *value = c->node->out[k], *place = fsim_printf(c->a, "%s:%d", value, axis), *name = place;
-    const int at = m->scope == m->main ? fsim_names_get(&m->stated, value) : -1;
-    const fsim_onnx_graph *g = m->proto->graph;
-    const fsim_onnx_type *type = at < 0 ? NULL : at < g->values ? g->value[at].type : g->out[at - g->values].type;
+    const char *place = fsim_printf(c->a, "%s:%d", c->node->out[k], axis), *name = place;
+    const fsim_onnx_type *type = fsim_onnx_stated_type(c, k);
     int64_t number;
     if (type && type->known && axis < type->dims && type->dim[axis].kind == FSIM_ONNX_DIM_NUMBER)
         return type->dim[axis].number;

@@ -80,8 +80,12 @@ bool fsim_onnx_run(fsim_onnx_import *m, fsim_onnx_scope *s, const fsim_onnx_node
 
 /* Values (operand.c). */
 fsim_operand *fsim_onnx_operand_new(fsim_onnx_import *m, const char *name, const fsim_shape *shape, fsim_dtype dtype);
+/* The dtype that an element of the file is stored as; unsigned integers as those of their size. */
+fsim_dtype fsim_onnx_stored_dtype(int element);
 /* A constant of the file. NULL after an error (its rank, its type). */
 fsim_operand *fsim_onnx_operand_of(fsim_onnx_import *m, const fsim_onnx_tensor *t, const char *name, bool parameter);
+/* An output whose result has no elements: nothing runs. */
+void fsim_onnx_set_empty(fsim_onnx_import *m, fsim_operand *v);
 /* Its name in the workload. */
 const char *fsim_onnx_written(fsim_onnx_import *m, fsim_operand *v);
 
@@ -91,6 +95,8 @@ const char *fsim_onnx_written(fsim_onnx_import *m, fsim_operand *v);
 bool fsim_onnx_dim_value(fsim_onnx_import *m, const char *text, int64_t *value);
 /* A type of the file as a shape: numbers, and names that have values. False where one is missing. */
 bool fsim_onnx_stated(fsim_onnx_import *m, const fsim_onnx_type *type, fsim_shape *shape);
+/* What the file says of output k of a node of the main graph; NULL: nothing. */
+const fsim_onnx_type *fsim_onnx_stated_type(const fsim_onnx_call *c, int k);
 /* Gives the dimensions of the main graph's inputs their values. False after an error. */
 bool fsim_onnx_bind(fsim_onnx_import *m, const fsim_onnx_value *const *in, int ins, fsim_shape *shape);
 /* A dimension that depends on data: output k of the node, this axis. By --dim, under the name that the file gives it

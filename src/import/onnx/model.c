@@ -96,7 +96,7 @@ static bool is_usable(fsim_onnx_import *m, const fsim_onnx_value *in)
 
 static bool add_input(fsim_onnx_import *m, const fsim_onnx_value *in, const fsim_shape *shape, bool weight)
 {
-    const fsim_dtype dtype = fsim_onnx_element_dtype(in->type->element);
+    const fsim_dtype dtype = fsim_onnx_stored_dtype(in->type->element);
     fsim_operand *v = fsim_onnx_operand_new(m, in->name, shape, dtype);
     v->constant = v->still = v->file = v->parameter = weight;
     v->input = !weight;
@@ -154,7 +154,7 @@ static void add_outputs(fsim_onnx_import *m, const fsim_onnx_graph *g)
         if (v->constant || v->input || fsim_onnx_elems(v) == 0)
             continue; /* nothing runs */
         const char *name = fsim_onnx_written(m, v);
-        if (fsim_names_set(m->a, &there, name, 1) < 0)
+        if (!v->input && fsim_names_set(m->a, &there, name, 1) < 0)
             fsim_draft_output(m->x, name);
     }
     for (int i = 0; there.count == 0 && i < g->outs; i++) { /* the model does nothing else: it copies */
@@ -185,7 +185,7 @@ static void expect_stated(fsim_onnx_import *m, const fsim_onnx_graph *g)
         const fsim_operand *v = at < 0 ? NULL : m->main->operand[at];
         fsim_shape shape;
         if (v && v->tensor && fsim_onnx_stated(m, said->type, &shape))
-            fsim_draft_expect(m->x, v->tensor, &shape, fsim_onnx_element_dtype(said->type->element));
+            fsim_draft_expect(m->x, v->tensor, &shape, fsim_onnx_stored_dtype(said->type->element));
     }
 }
 

@@ -62,14 +62,15 @@ bool fsim_onnx_op_constant(fsim_onnx_call *c)
     return constant_list(c);
 }
 
-/* A known list of lengths as a shape. */
+/* A known list of lengths as a shape; where it is data, the shape that the file states for the result. */
 static bool shape_in(fsim_onnx_call *c, int i, fsim_shape *shape)
 {
     int count = 0;
     const int64_t *dim = fsim_onnx_ints_of(fsim_onnx_need(c, i), &count);
+    if (!fsim_onnx_in(c, i))
+        return false;
     if (!dim)
-        return fsim_onnx_in(c, i) &&
-               fsim_onnx_refuse(c, "its shape '%s' is not known before the model runs", c->node->in[i]);
+        return fsim_onnx_stated(c->m, fsim_onnx_stated_type(c, 0), shape) || fsim_onnx_depends(c, i);
     if (count > FSIM_MAX_RANK)
         return fsim_onnx_refuse(c, "its result has %d dimensions; at most %d are supported", count, FSIM_MAX_RANK);
     *shape = fsim_onnx_shape(count, dim);
@@ -361,9 +362,10 @@ bool fsim_onnx_op_tile(fsim_onnx_call *c)
     bool once = true;
     if (!x || !fsim_onnx_in(c, 1))
         return false;
-    if (!times || count != x->shape.rank)
-        return fsim_onnx_refuse(c, times ? "'repeats' lists %d of %d dimensions" : "'repeats' is not known", count,
-                                x->shape.rank);
+    if (!times)
+        return fsim_onnx_depends(c, 1);
+    if (count != x->shape.rank)
+        return fsim_onnx_refuse(c, "'repeats' lists %d of %d dimensions", count, x->shape.rank);
     fsim_shape to = x->shape;
     for (int i = 0; i < count; i++) {
         if (times[i] < 0 || __builtin_mul_overflow(to.dim[i], times[i], &to.dim[i]))
@@ -440,7 +442,7 @@ static bool piece_lengths(fsim_onnx_call *c, int64_t length, int64_t *piece)
     const int64_t *given, parts = c->outs;
     int count;
     if (parts == 0 || !fsim_onnx_list(c, 1, "split", &given, &count))
-        return parts && fsim_errors(c->d) == 0;
+        return false;
     if (given && count != parts)
         return fsim_onnx_refuse(c, "%d lengths for %d results", count, c->outs);
     const int64_t each = length / parts + (length % parts != 0);

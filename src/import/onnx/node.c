@@ -204,16 +204,22 @@ bool fsim_onnx_opaque(fsim_onnx_call *c, int outs, const fsim_draft_result *type
     if (c->unsupported)
         what = fsim_printf(c->a, "%s (%s)", what, c->unsupported);
     fsim_draft_result *made = fsim_new(c->a, fsim_draft_result, outs + 1);
+    int results = 0;
     for (int k = 0; k < outs; k++) {
         if (!fsim_onnx_check_shape(c, &type[k].shape))
             return false;
-        made[k] = type[k];
-        made[k].name = *c->node->out[k] ? c->node->out[k] : NULL;
+        if (fsim_elems(&type[k].shape) == 0)
+            continue;
+        made[results] = type[k];
+        made[results++].name = *c->node->out[k] ? c->node->out[k] : NULL;
     }
-    fsim_draft_unknown(c->x, what, ins, in, outs, made);
-    for (int k = 0; k < outs; k++) {
+    fsim_draft_unknown(c->x, what, ins, in, results, made);
+    for (int k = 0, at = 0; k < outs; k++) {
         c->out[k] = fsim_onnx_operand_new(c->m, c->node->out[k], &type[k].shape, type[k].dtype);
-        c->out[k]->tensor = made[k].name;
+        if (fsim_elems(&type[k].shape) == 0)
+            fsim_onnx_set_empty(c->m, c->out[k]);
+        else
+            c->out[k]->tensor = made[at++].name;
     }
     return true;
 }
@@ -221,15 +227,15 @@ bool fsim_onnx_opaque(fsim_onnx_call *c, int outs, const fsim_draft_result *type
 /* The type that the file states for output k, else that of the first input. */
 static bool guess(fsim_onnx_call *c, int k, fsim_draft_result *type)
 {
-    const fsim_onnx_import *m = c->m;
-    const fsim_onnx_graph *g = m->proto->graph;
-    const int at = m->scope == m->main ? fsim_names_get(&m->stated, c->node->out[k]) : -1;
-    const fsim_onnx_type *stated = at < 0 ? NULL : at < g->values ? g->value[at].type : g->out[at - g->values].type;
+    const fsim_onnx_type *stated = fsim_onnx_stated_type(c, k);
     const fsim_operand *first = fsim_onnx_in(c, 0);
-    const fsim_dtype t = stated ? fsim_onnx_element_dtype(stated->element) : FSIM_DTYPE_NONE;
+    const fsim_dtype t = stated ? fsim_onnx_stored_dtype(stated->element) : FSIM_DTYPE_NONE;
     type->dtype = t != FSIM_DTYPE_NONE ? t : first && first->dtype != FSIM_DTYPE_NONE ? first->dtype : FSIM_F32;
     if (fsim_onnx_stated(c->m, stated, &type->shape))
         return true;
+    if (c->data)
+        return fsim_onnx_refuse(c, "%s is not known before the model runs, and the file has no shape for '%s'",
+                                c->unsupported, c->node->out[k]);
     if (!first)
         return fsim_onnx_refuse(c, "the operator is not known, and the file has no shape for its result '%s'",
                                 c->node->out[k]);

@@ -56,6 +56,7 @@ typedef struct {
     int ins, outs;                   /* as the node lists them, left-out ones among them */
     fsim_operand **in;               /* NULL where left out */
     fsim_operand **out;              /* filled by the row; NULL until then */
+    bool data;                       /* set by fsim_onnx_depends */
     const char *unsupported;         /* set by fsim_onnx_unsupported */
     bool keep;                       /* set by a row: operators are written although their inputs are constants */
     struct fsim_onnx_recipe *recipe; /* of the newest operator, where it was put off */
@@ -185,6 +186,9 @@ bool fsim_onnx_refuse(fsim_onnx_call *c, const char *format, ...) __attribute__(
 /* A form of the operator that has no counterpart: the node becomes an unknown operator, which costs a copy and is
  * warned of. `why`: "mode 'cubic'". The row may not have set an output before. Returns what the row returns. */
 bool fsim_onnx_unsupported(fsim_onnx_call *c, const char *why);
+/* The shape of a result depends on what input i holds, and that is not known: the same, with the shapes that the file
+ * states; an error where it does not. Returns what the row returns. */
+bool fsim_onnx_depends(fsim_onnx_call *c, int i);
 /* The same where the types of the results are known: type[0, outs). */
 bool fsim_onnx_opaque(fsim_onnx_call *c, int outs, const fsim_draft_result *type);
 

@@ -53,6 +53,20 @@ static void read_contents(fsim_onnx_import *m, fsim_operand *v, const fsim_onnx_
     }
 }
 
+fsim_dtype fsim_onnx_stored_dtype(int element)
+{
+    switch (element) {
+    case FSIM_ONNX_UINT16:
+        return FSIM_I16;
+    case FSIM_ONNX_UINT32:
+        return FSIM_I32;
+    case FSIM_ONNX_UINT64:
+        return FSIM_I64;
+    default:
+        return fsim_onnx_element_dtype(element);
+    }
+}
+
 fsim_operand *fsim_onnx_operand_of(fsim_onnx_import *m, const fsim_onnx_tensor *t, const char *name, bool parameter)
 {
     fsim_shape shape = {.rank = t->dims};
@@ -63,7 +77,7 @@ fsim_operand *fsim_onnx_operand_of(fsim_onnx_import *m, const fsim_onnx_tensor *
     }
     if (t->dims)
         memcpy(shape.dim, t->dim, (size_t)t->dims * sizeof *t->dim);
-    fsim_operand *v = fsim_onnx_operand_new(m, name, &shape, fsim_onnx_element_dtype(t->type));
+    fsim_operand *v = fsim_onnx_operand_new(m, name, &shape, fsim_onnx_stored_dtype(t->type));
     v->constant = v->still = v->file = true;
     v->parameter = parameter;
     if (v->dtype != FSIM_DTYPE_NONE)
@@ -148,6 +162,7 @@ static const char *write_known(fsim_onnx_import *m, fsim_operand *v)
         fsim_draft_int(m->x, "end", v->ints[0] + step * count);
         fsim_draft_int(m->x, "step", step);
     } else {
+        v->input = true;
         return fsim_draft_tensor(m->x, wanted, &v->shape, v->dtype, FSIM_INPUT);
     }
     fsim_draft_word(m->x, "dtype", fsim_dtype_names[v->dtype]);
@@ -265,11 +280,11 @@ static void put_off(fsim_onnx_call *c, fsim_operand *v, const char *op, const fs
     v->still = true;
 }
 
-static void set_empty(fsim_onnx_call *c, fsim_operand *v)
+void fsim_onnx_set_empty(fsim_onnx_import *m, fsim_operand *v)
 {
-    v->ints = fsim_new(c->a, int64_t, 1);
-    v->floats = fsim_new(c->a, double, 1);
-    v->still = c->folded = true;
+    v->ints = fsim_new(m->a, int64_t, 1);
+    v->floats = fsim_new(m->a, double, 1);
+    v->still = true;
 }
 
 static const char *wanted_name(const fsim_onnx_call *c, const char *name)
@@ -310,9 +325,10 @@ static fsim_operand *write_made(fsim_onnx_call *c, fsim_operand *v, const char *
     const writing how = writing_of(c, in, &depth);
     c->recipe = NULL;
     c->folded = how == WRITE_NEVER;
-    if (fsim_onnx_elems(v) == 0)
-        set_empty(c, v);
-    else if (how == WRITE_LATER) {
+    if (fsim_onnx_elems(v) == 0) {
+        fsim_onnx_set_empty(c->m, v);
+        c->folded = true;
+    } else if (how == WRITE_LATER) {
         put_off(c, v, op, in);
         v->depth = depth;
     } else if (how == WRITE_NEVER) {

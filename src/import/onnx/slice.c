@@ -38,8 +38,10 @@ static bool read_lists(fsim_onnx_call *c, lists *l)
     } else {
         l->start = fsim_onnx_ints_of(fsim_onnx_in(c, 1), &l->starts);
         l->end = fsim_onnx_ints_of(fsim_onnx_in(c, 2), &l->ends);
-        if (!fsim_onnx_list(c, 3, "axes", &l->axis, &l->axes) || !fsim_onnx_list(c, 4, "steps", &l->step, &l->steps))
-            return false;
+        l->axis = fsim_onnx_ints_of(fsim_onnx_in(c, 3), &l->axes);
+        l->step = fsim_onnx_ints_of(fsim_onnx_in(c, 4), &l->steps);
+        if ((fsim_onnx_in(c, 3) && !l->axis) || (fsim_onnx_in(c, 4) && !l->step))
+            l->start = NULL;
     }
     if (l->start && l->end &&
         (l->starts != l->ends || (l->axis && l->axes != l->starts) || (l->step && l->steps != l->starts)))
@@ -174,27 +176,43 @@ static bool write_slice(fsim_onnx_call *c, fsim_operand *x, const cut *cuts, con
     return x && (!thin || thinned(c, x, w, to, known));
 }
 
-/* A slice whose ends are data. In a loop, the passes share the elements; elsewhere --dim says how many there are. */
-static bool slice_of_data(fsim_onnx_call *c, fsim_operand *x, const lists *l)
+/* How much of x a slice takes whose ends are data: what the file says; in a loop, the passes share the elements;
+ * elsewhere --dim says how many there are. */
+static bool share_of_data(fsim_onnx_call *c, const fsim_operand *x, const lists *l, fsim_shape *to)
 {
-    fsim_shape to = x->shape;
-    int axis = 0;
     const int64_t trips = c->m->trips;
-    if (x->shape.rank == 0 || (l->axis && l->axes != 1))
-        return fsim_onnx_refuse(c, "its ends are not known before the model runs");
-    if (l->axis && !fsim_onnx_axis(c, l->axis[0], x->shape.rank, &axis))
+    int axis = 0;
+    if (fsim_onnx_stated(c->m, fsim_onnx_stated_type(c, 0), to) && to->rank == x->shape.rank)
+        return true;
+    *to = x->shape;
+    if (to->rank == 0 || (l->axis && l->axes != 1))
+        return fsim_onnx_depends(c, 1);
+    if (l->axis && !fsim_onnx_axis(c, l->axis[0], to->rank, &axis))
         return false;
-    if (trips > 0)
-        to.dim[axis] = (to.dim[axis] - 1) / trips + 1;
-    else
-        to.dim[axis] = fsim_onnx_ask(c, 0, axis, to.dim[axis]);
+    const int64_t length = to->dim[axis];
+    to->dim[axis] = trips > 0 && length > 0 ? (length - 1) / trips + 1 : fsim_onnx_ask(c, 0, axis, length);
     if (trips > 0 && !c->m->shares_said)
         fsim_warning(c->d, fsim_draft_place(c->x),
                      "the length of a slice depends on data: each of the loop's %" PRId64 " passes takes %" PRId64
                      " of %" PRId64,
-                     trips, to.dim[axis], x->shape.dim[axis]);
-    c->m->shares_said = true;
-    return cut_out(c, true, x, &to, (int64_t[FSIM_MAX_RANK]){0}, NULL) != NULL;
+                     trips, to->dim[axis], length);
+    c->m->shares_said = c->m->shares_said || trips > 0;
+    return true;
+}
+
+static bool slice_of_data(fsim_onnx_call *c, fsim_operand *x, const lists *l)
+{
+    fsim_shape to = {0};
+    bool whole = true;
+    if (!share_of_data(c, x, l, &to))
+        return false;
+    for (int i = 0; i < to.rank; i++) {
+        if (to.dim[i] > x->shape.dim[i])
+            return fsim_onnx_refuse(c, "%s is no part of %s", fsim_shape_text(c->a, &to),
+                                    fsim_shape_text(c->a, &x->shape));
+        whole = whole && to.dim[i] == x->shape.dim[i];
+    }
+    return whole ? fsim_onnx_same(c, 0, x) : cut_out(c, true, x, &to, (int64_t[FSIM_MAX_RANK]){0}, NULL) != NULL;
 }
 
 bool fsim_onnx_op_slice(fsim_onnx_call *c)
