@@ -95,6 +95,8 @@ const char *fsim_onnx_written(fsim_onnx_import *m, fsim_operand *v);
 bool fsim_onnx_dim_value(fsim_onnx_import *m, const char *text, int64_t *value);
 /* A type of the file as a shape: numbers, and names that have values. False where one is missing. */
 bool fsim_onnx_stated(fsim_onnx_import *m, const fsim_onnx_type *type, fsim_shape *shape);
+/* A known list of lengths, input i, as a shape; where it is data, the shape that the file states for the result. */
+bool fsim_onnx_shape_in(fsim_onnx_call *c, int i, fsim_shape *shape);
 /* What the file says of output k of a node of the main graph; NULL: nothing. */
 const fsim_onnx_type *fsim_onnx_stated_type(const fsim_onnx_call *c, int k);
 /* Gives the dimensions of the main graph's inputs their values. False after an error. */
