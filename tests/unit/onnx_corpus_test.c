@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* depends: memory cost: 6
+/* depends: memory cost: 1
  * ONNX's operator tests (the package libonnx-testdata) through the importer: none of them harms it; those that
  * tests/unit/onnx_imported.txt lists become graphs whose results have the shapes of the stored ones.
  *
