@@ -395,7 +395,7 @@ static void drop_dead(fsim_draft *x)
         if (live)
             ops->item[--kept] = ops->item[i];
     }
-    ops->item += kept;
+    ops->item = kept ? ops->item + kept : ops->item; /* which is NULL where there are none */
     ops->count -= kept;
 }
 
