@@ -431,11 +431,12 @@ int fsim_draft_check(const fsim_draft *x, const fsim_graph *g)
         if (t < 0)
             continue;
         const fsim_tensor *found = &g->tensor[t];
-        const bool same = found->dtype == e->dtype && found->shape.rank == e->shape.rank &&
+        const fsim_dtype dtype = e->dtype == FSIM_DTYPE_NONE ? found->dtype : e->dtype;
+        const bool same = found->dtype == dtype && found->shape.rank == e->shape.rank &&
                           memcmp(found->shape.dim, e->shape.dim, (size_t)e->shape.rank * sizeof *e->shape.dim) == 0;
         if (!same && differ++ == 0)
             fsim_warning(x->d, x->file, "'%s' is %s %s in the file, and %s %s by its operator", e->name,
-                         fsim_dtype_names[e->dtype], fsim_shape_text(x->a, &e->shape), fsim_dtype_names[found->dtype],
+                         fsim_dtype_names[dtype], fsim_shape_text(x->a, &e->shape), fsim_dtype_names[found->dtype],
                          fsim_shape_text(x->a, &found->shape));
     }
     if (differ > 1)

@@ -55,7 +55,9 @@ void fsim_draft_word(fsim_draft *x, const char *key, const char *value);
 
 /* A result of the workload. */
 void fsim_draft_output(fsim_draft *x, const char *name);
-/* What the file says of a tensor in the workload. fsim_draft_check compares. */
+/* What the file says of a tensor in the workload; FSIM_DTYPE_NONE: its dtype is none of ours. fsim_draft_check
+ * compares.
+ */
 void fsim_draft_expect(fsim_draft *x, const char *name, const fsim_shape *shape, fsim_dtype dtype);
 /* A named dimension of the model and the value that it has: the symbol of the workload. Again: nothing. */
 void fsim_draft_symbol(fsim_draft *x, const char *name, int64_t value);
