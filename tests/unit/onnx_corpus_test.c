@@ -123,7 +123,7 @@ static outcome import(fsim_arena *a, const fsim_import_source *from, const fsim_
     fsim_diag *d = fsim_diag_new(a);
     fsim_binding dim[MOST_DIMS];
     const fsim_workload_wanted how = {.set = dim, .sets = dims_of(a, m, folder, dim)};
-    const fsim_yaml *tree = fsim_tree_load_text(a, d, from->path, from->text, from->bytes, &how);
+    const fsim_yaml *tree = fsim_tree_load_text(a, d, from->path, from->text, from->bytes, &how).yaml;
     const fsim_graph *g = tree ? fsim_graph_of(a, d, from->path, tree, NULL) : NULL;
     if (!g) {
         *why = first_message(a, d, FSIM_ERROR);
