@@ -75,7 +75,7 @@ static bool contract(fsim_call *call, labels a, labels b, labels out)
     fsim_node *n = fsim_add_node(call, &shape, gemm.k);
     if (!n)
         return false;
-    gemm.arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : n->dtype;
+    gemm.arithmetic = fsim_product_arithmetic(call);
     gemm.transposed_b = m[1].modes > m[1].split && m[1].mode[m[1].modes - 1].stride == 1;
     n->gemm = gemm;
     for (int i = 0; i < 2; i++)
@@ -141,6 +141,7 @@ bool fsim_rule_linear(fsim_call *call)
         fsim_step product;
         fsim_step_start(&product, call, FSIM_OP_LINEAR, "matmul");
         product.call.attrs.compute = call->attrs.compute;
+        product.call.attrs.dtype = call->attrs.dtype;
         const int sum[2] = {fsim_step_end(&product, 2, call->arg), call->arg[2]};
         call->result[0] = fsim_emit(call, FSIM_OP_ADD, NULL, 2, sum);
         return call->result[0] >= 0 && (call->build->graph->batch || check_bias(call, sum[0]));

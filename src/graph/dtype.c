@@ -31,6 +31,7 @@ const char *const fsim_makes_texts[] = {
 #undef FSIM_MAKES
 };
 
+static bool is_byte(fsim_dtype t) { return t == FSIM_I8 || t == FSIM_U8; }
 static bool is_float8(fsim_dtype t) { return t == FSIM_F8E4M3 || t == FSIM_F8E5M2; }
 
 /* Sets *to to the dtype that it and `with` promote to. */
@@ -73,17 +74,32 @@ static bool promoted(const fsim_call *call, int first, fsim_dtype *to)
     return combine(call, &of.zero_dim, of.number) && combine(call, to, of.zero_dim);
 }
 
+/* May argument i of a product whose result has a dtype of its own be of this dtype? A bias is of the result's, operands
+ * of 8-bit integers may differ in sign. */
+static bool fits_product(const fsim_call *call, int i, fsim_dtype t)
+{
+    const bool bias = i == 2 && call->op != FSIM_OP_EINSUM;
+    if (call->attrs.dtype == FSIM_DTYPE_NONE)
+        return false;
+    return bias ? t == call->attrs.dtype : is_byte(t) && is_byte(fsim_arg(call, 0)->dtype);
+}
+
 /* Sets *t to the first argument's dtype. All others but the one numbered `but` must have it. */
 static bool equal(const fsim_call *call, int but, fsim_dtype *t)
 {
     *t = fsim_arg(call, 0)->dtype;
     for (int i = 1; i < call->args; i++) {
         const fsim_tensor *first = fsim_arg(call, 0), *other = fsim_arg(call, i);
-        if (i != but && other->dtype != *t)
+        if (i != but && other->dtype != *t && !fits_product(call, i, other->dtype))
             return fsim_refuse(call, "wants inputs of one dtype; '%s' is %s and '%s' is %s: cast one", first->name,
                                fsim_dtype_names[*t], other->name, fsim_dtype_names[other->dtype]);
     }
     return true;
+}
+
+fsim_dtype fsim_product_arithmetic(const fsim_call *call)
+{
+    return call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : fsim_arg(call, 0)->dtype;
 }
 
 static bool only_float(const fsim_call *call, fsim_dtype *t)
@@ -153,7 +169,10 @@ static bool result_dtype(const fsim_call *call, fsim_dtype *t)
         *t = FSIM_I64;
         break;
     case FSIM_MAKES_EQUAL:
-        return equal(call, call->args, t);
+        if (!equal(call, call->args, t))
+            return false;
+        *t = call->attrs.dtype != FSIM_DTYPE_NONE ? call->attrs.dtype : *t;
+        break;
     case FSIM_MAKES_SCATTERED:
         return equal(call, 1, t);
     }

@@ -151,6 +151,8 @@ static int product(fsim_call *call, const term *x, const term *y, const term *re
     fsim_step step;
     fsim_step_start(&step, call, FSIM_OP_EINSUM, number < 0 ? NULL : fsim_printf(a, "%d_%s", number, result->letter));
     step.call.attrs.compute = call->attrs.compute;
+    if (number < 0)
+        step.call.attrs.dtype = call->attrs.dtype;
     step.call.equation = fsim_printf(a, "%s,%s->%s", x->letter, y->letter, result->letter);
     return fsim_step_end(&step, 2, (int[2]){x->tensor, y->tensor});
 }

@@ -91,7 +91,7 @@ typedef enum {
     FSIM_MAKES(NAMED, "`dtype`, else that of the input")                                                               \
     FSIM_MAKES(SUMMED, "that of the input, i64 for integers")                                                          \
     FSIM_MAKES(INDICES, "i64")                                                                                         \
-    FSIM_MAKES(EQUAL, "that of all inputs")                                                                            \
+    FSIM_MAKES(EQUAL, "`dtype`, else that of all inputs")                                                              \
     FSIM_MAKES(SCATTERED, "that of the first and third input")                                                         \
     FSIM_MAKES(STEPS, "what its steps make")
 typedef enum {

@@ -198,7 +198,7 @@ bool fsim_rule_conv(fsim_call *call)
                           .k = k,
                           .convolution = true,
                           .transposed_b = true,
-                          .arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : n->dtype};
+                          .arithmetic = fsim_product_arithmetic(call)};
     return true;
 }
 
@@ -260,7 +260,7 @@ bool fsim_rule_conv_transpose(fsim_call *call)
                           .n = filters,
                           .k = channels / groups * taps,
                           .convolution = true,
-                          .arithmetic = call->attrs.compute != FSIM_DTYPE_NONE ? call->attrs.compute : n->dtype};
+                          .arithmetic = fsim_product_arithmetic(call)};
     return true;
 }
 
