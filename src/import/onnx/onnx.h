@@ -37,11 +37,12 @@ struct fsim_operand {
     bool parameter;        /* constant: it is counted among the model's parameters */
     int items;             /* a sequence of so many values; -1: a tensor */
     fsim_operand **item;
-    bool input;                      /* an input of the model */
-    bool file;                       /* constant: as it stands in the file */
-    bool still;                      /* it does not depend on the model's inputs, at most on their shapes */
-    int depth;                       /* of recipes that it takes to write it */
-    struct fsim_onnx_recipe *recipe; /* the operator that makes it, not written yet; NULL: none */
+    bool input;                          /* an input of the model */
+    bool file;                           /* constant: as it stands in the file */
+    bool still;                          /* it does not depend on the model's inputs, at most on their shapes */
+    int depth;                           /* of recipes that it takes to write it */
+    struct fsim_onnx_recipe *recipe;     /* the operator that makes it, not written yet; NULL: none */
+    const struct fsim_onnx_codes *codes; /* what it was dequantised from (quantised.h); NULL: nothing */
 };
 
 /* A node that is being translated. */
