@@ -183,7 +183,17 @@ static bool result_dtype(const fsim_call *call, fsim_dtype *t)
 static bool is_of_numbers(fsim_op op)
 {
     return op == FSIM_OP_FLOOR || op == FSIM_OP_CEIL || op == FSIM_OP_ROUND || op == FSIM_OP_TRUNC ||
-           op == FSIM_OP_FLOOR_DIVIDE || op == FSIM_OP_REMAINDER || op == FSIM_OP_FMOD;
+           op == FSIM_OP_THRESHOLD || op == FSIM_OP_FLOOR_DIVIDE || op == FSIM_OP_REMAINDER || op == FSIM_OP_FMOD;
+}
+
+/* Bits are of integers; shifts not of bools. */
+static bool has_bits(const fsim_call *call, fsim_dtype t)
+{
+    const bool shift = call->op == FSIM_OP_BITWISE_LEFT_SHIFT || call->op == FSIM_OP_BITWISE_RIGHT_SHIFT,
+               bits = shift || call->op == FSIM_OP_BITWISE_AND || call->op == FSIM_OP_BITWISE_OR ||
+                      call->op == FSIM_OP_BITWISE_XOR || call->op == FSIM_OP_BITWISE_NOT;
+    return !bits || (!fsim_dtype_floating(t) && !(shift && t == FSIM_BOOL)) ||
+           fsim_refuse(call, "wants integers%s; found %s", shift ? "" : " or bools", fsim_dtype_names[t]);
 }
 
 bool fsim_result_dtype(const fsim_call *call, fsim_dtype *t)
@@ -198,5 +208,5 @@ bool fsim_result_dtype(const fsim_call *call, fsim_dtype *t)
         *t = FSIM_I64;
     if (*t == FSIM_BOOL && is_of_numbers(call->op))
         return fsim_refuse(call, "'%s' is bool; wants numbers: cast it", fsim_arg(call, 0)->name);
-    return true;
+    return has_bits(call, *t);
 }

@@ -147,6 +147,32 @@ bool fsim_rule_logsumexp(fsim_call *c)
     return finish(c, binary(c, FSIM_OP_ADD, NULL, log, view(c, "peak", max, &c->build->graph->tensor[log].shape)));
 }
 
+/* Whether any or all elements along the dimensions are other than 0. */
+static bool some(fsim_call *c, fsim_op op)
+{
+    const fsim_list dims = c->list[FSIM_ATTR_DIMS];
+    const bool flags = fsim_arg(c, 0)->dtype == FSIM_BOOL;
+    return finish(c, reduce(c, op, NULL, flags ? c->arg[0] : scalar(c, FSIM_OP_NE, "set", c->arg[0], 0), &dims,
+                            c->attrs.keepdim));
+}
+bool fsim_rule_any(fsim_call *c) { return some(c, FSIM_OP_MAX); }
+bool fsim_rule_all(fsim_call *c) { return some(c, FSIM_OP_MIN); }
+
+/* The mean square of x - mean, times n / (n - correction). */
+static int variance(fsim_call *c, const char *name)
+{
+    const fsim_list dims = c->list[FSIM_ATTR_DIMS];
+    const int mean = reduce(c, FSIM_OP_MEAN, "mean", c->arg[0], &dims, true);
+    const int d = binary(c, FSIM_OP_SUB, "centre", c->arg[0], mean), square = binary(c, FSIM_OP_MUL, "square", d, d);
+    if (square < 0)
+        return -1;
+    const double n = (double)(fsim_arg(c, 0)->elems / c->build->graph->tensor[mean].elems), less = c->attrs.correction;
+    const int v = reduce(c, FSIM_OP_MEAN, less > 0 ? "biased" : name, square, &dims, c->attrs.keepdim);
+    return less > 0 ? scalar(c, FSIM_OP_MUL, name, v, n > less ? n / (n - less) : INFINITY) : v;
+}
+bool fsim_rule_var(fsim_call *c) { return finish(c, variance(c, NULL)); }
+bool fsim_rule_std(fsim_call *c) { return finish(c, unary(c, FSIM_OP_SQRT, NULL, variance(c, "var"))); }
+
 /* (x - mean) / sqrt(var + eps) over dims, then weight and bias (-1: absent), which already have shapes that
  * broadcast. */
 static int normalised(fsim_call *c, int x, const fsim_list *dims, int weight, int bias)
@@ -328,6 +354,30 @@ bool fsim_rule_mish(fsim_call *c)
     return finish(c, binary(c, FSIM_OP_MUL, NULL, c->arg[0], t));
 }
 
+/* Half of x along dimension dim: elements [i half, (i + 1) half). */
+static int half_of(fsim_call *c, const char *name, int dim, int64_t half, int i)
+{
+    fsim_step part;
+    fsim_step_start(&part, c, FSIM_OP_SLICE, name);
+    part.call.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .count = 1, .at = {dim}};
+    part.call.list[FSIM_ATTR_SIZE] = (fsim_list){.present = true, .count = 1, .at = {half}};
+    part.call.list[FSIM_ATTR_START] = (fsim_list){.present = true, .count = 1, .at = {i * half}};
+    return fsim_step_end(&part, 1, c->arg);
+}
+
+/* The first half, times the sigmoid of the second. */
+bool fsim_rule_glu(fsim_call *c)
+{
+    const fsim_shape s = fsim_arg(c, 0)->shape;
+    int dim;
+    if (!fsim_one_dim(c, s.rank, &dim))
+        return false;
+    if (s.rank < 1 || s.dim[dim] % 2 != 0)
+        return fsim_refuse(c, "wants an even dimension %d; found %s", dim, fsim_shape_text(c->build->arena, &s));
+    const int value = half_of(c, "value", dim, s.dim[dim] / 2, 0), gate = half_of(c, "gate", dim, s.dim[dim] / 2, 1);
+    return finish(c, binary(c, FSIM_OP_MUL, NULL, value, unary(c, FSIM_OP_SIGMOID, "sigmoid", gate)));
+}
+
 /* silu(gate) * up; one argument holds both halves of its last dimension. */
 bool fsim_rule_swiglu(fsim_call *c)
 {
@@ -336,18 +386,8 @@ bool fsim_rule_swiglu(fsim_call *c)
         const fsim_shape s = fsim_arg(c, 0)->shape;
         if (s.rank < 1 || s.dim[s.rank - 1] % 2 != 0)
             return fsim_refuse(c, "wants gate and up, or one tensor with an even last dimension");
-        for (int i = 0; i < 2; i++) {
-            const int64_t half = s.dim[s.rank - 1] / 2;
-            fsim_step part;
-            fsim_step_start(&part, c, FSIM_OP_SLICE, i ? "up" : "gate");
-            part.call.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .count = 1, .at = {-1}};
-            part.call.list[FSIM_ATTR_SIZE] = (fsim_list){.present = true, .count = 1, .at = {half}};
-            part.call.list[FSIM_ATTR_START] = (fsim_list){.present = true, .count = 1, .at = {i * half}};
-            const int result = fsim_step_end(&part, 1, c->arg);
-            if (result < 0)
-                return false;
-            *(i ? &up : &gate) = result;
-        }
+        gate = half_of(c, "gate", -1, s.dim[s.rank - 1] / 2, 0);
+        up = half_of(c, "up", -1, s.dim[s.rank - 1] / 2, 1);
     }
     const int silu = binary(c, FSIM_OP_MUL, "silu", gate, unary(c, FSIM_OP_SIGMOID, "sigmoid", gate));
     return finish(c, binary(c, FSIM_OP_MUL, NULL, silu, up));

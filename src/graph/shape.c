@@ -228,6 +228,34 @@ bool fsim_rule_elementwise(fsim_call *call)
     return true;
 }
 
+/* One slope for each channel of x[N, C, ...], or one for all. */
+bool fsim_rule_prelu(fsim_call *call)
+{
+    const fsim_shape x = fsim_arg(call, 0)->shape, w = fsim_arg(call, 1)->shape;
+    const int64_t slopes = fsim_elems(&w), channels = x.rank > 1 ? x.dim[1] : 1;
+    fsim_shape wide = {.rank = x.rank > 1 ? x.rank - 1 : 0, .dim = {slopes, 1, 1, 1, 1, 1, 1, 1}};
+    int arg[2] = {call->arg[0], call->arg[1]};
+    if (!fsim_dtype_floating(fsim_arg(call, 0)->dtype))
+        return fsim_refuse(call, "wants a float; found %s: cast it", fsim_dtype_names[fsim_arg(call, 0)->dtype]);
+    if (w.rank > 1 || (slopes != 1 && slopes != channels))
+        return fsim_refuse(call, "wants a weight of [%lld], or [1]; found %s", (long long)channels, text_of(call, &w));
+    if (w.rank != wide.rank) {
+        const char *name = fsim_printf(call->build->arena, "%s/weight", call->out[0]);
+        if ((arg[1] = fsim_add_view(call->build, call->at, name, &wide, arg[1], 0)) < 0)
+            return false;
+    }
+    call->arg = memcpy(fsim_new(call->build->arena, int, 2), arg, sizeof arg);
+    return fsim_rule_elementwise(call);
+}
+
+/* Of bools the logical one. */
+bool fsim_rule_bitwise_not(fsim_call *call)
+{
+    if (fsim_arg(call, 0)->dtype == FSIM_BOOL)
+        call->op = FSIM_OP_LOGICAL_NOT;
+    return fsim_rule_elementwise(call);
+}
+
 bool fsim_rule_hardtanh(fsim_call *call)
 {
     if (call->attrs.min > call->attrs.max)

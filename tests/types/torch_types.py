@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes the table of result types that unit.types compares with: python3 tests/types/torch_types.py >tests/types/torch_types.csv
 # Needs PyTorch, any build. A row: operator, arguments as dtype[shape], attributes, and the dtype of each result as PyTorch has it, or
-# "error" where PyTorch refuses those types. Asked is the CPU; where that has no kernel for floats, the rules alone (device "meta"). Float 8
+# "error" where PyTorch refuses those types. Asked is the CPU; where that has no kernel for floats, the rules alone (device "meta"; not for bits, which floats have on no device). Float 8
 # has a row only where the CPU answers: its rules on "meta" are others than those of the kernels.
 import itertools
 import torch
@@ -31,7 +31,7 @@ def case(op, function, *arguments, **attributes):
     if found is None:
         if any(dtype.startswith("f8") for dtype, _ in arguments):
             return
-        found = result_on("meta", function, arguments) if all(dtype in FLOATS for dtype, _ in arguments) else "error"
+        found = result_on("meta", function, arguments) if all(dtype in FLOATS for dtype, _ in arguments) and "bitwise" not in op else "error"
     ROWS.add((op, " ".join(f"{d}[{' '.join(map(str, s))}]".replace(" ", "x") for d, s in arguments),
               " ".join(f"{k}={v}" for k, v in attributes.items()), found))
 
@@ -60,12 +60,22 @@ for op, f in QUOTIENTS.items():
         case(op, lambda x: f(x, 2), (a, M), scalar=2)
         case(op, lambda x: f(x, 2.5), (a, M), scalar=2.5)
 LOGICAL = {"logical_and": torch.logical_and, "logical_or": torch.logical_or, "logical_xor": torch.logical_xor}
+BITWISE = {"bitwise_and": torch.bitwise_and, "bitwise_or": torch.bitwise_or, "bitwise_xor": torch.bitwise_xor,
+           "bitwise_left_shift": torch.bitwise_left_shift, "bitwise_right_shift": torch.bitwise_right_shift, "atan2": torch.atan2}
+for op, f in BITWISE.items():
+    for a, b in itertools.product(DTYPES, DTYPES):
+        case(op, f, (a, M), (b, V))
 for op, f in LOGICAL.items():
     for a, b in itertools.product(DTYPES, DTYPES):
         case(op, f, (a, M), (b, V))
 
 UNARY = {"floor": torch.floor, "ceil": torch.ceil, "round": torch.round, "trunc": torch.trunc, "sign": torch.sign, "square": torch.square,
          "log1p": torch.log1p, "expm1": torch.expm1, "log2": torch.log2, "exp2": torch.exp2, "logical_not": torch.logical_not,
+         "tan": torch.tan, "asin": torch.asin, "acos": torch.acos, "atan": torch.atan, "sinh": torch.sinh, "cosh": torch.cosh,
+         "asinh": torch.asinh, "acosh": torch.acosh, "atanh": torch.atanh, "log10": torch.log10, "celu": F.celu, "softsign": F.softsign,
+         "hardshrink": F.hardshrink, "softshrink": F.softshrink, "tanhshrink": F.tanhshrink, "logsigmoid": F.logsigmoid,
+         "bitwise_not": torch.bitwise_not, "isnan": torch.isnan, "isinf": torch.isinf, "isfinite": torch.isfinite, "any": torch.any,
+         "all": torch.all, "var": torch.var, "std": torch.std, "glu": F.glu,
          "neg": torch.neg, "abs": torch.abs, "exp": torch.exp, "log": torch.log, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt,
          "reciprocal": torch.reciprocal, "sin": torch.sin, "cos": torch.cos, "erf": torch.erf, "tanh": torch.tanh, "sigmoid": torch.sigmoid,
          "relu": torch.relu, "relu6": F.relu6, "leaky_relu": F.leaky_relu, "elu": F.elu, "softplus": F.softplus, "hardtanh": F.hardtanh,
@@ -79,6 +89,8 @@ for op, f in UNARY.items():
     for a in DTYPES:
         case(op, f, (a, M), **({"dim": ALONG[op]} if op in ALONG else {}))
 for a in DTYPES:
+    case("prelu", F.prelu, (a, M), (a, V))
+    case("threshold", lambda x: F.threshold(x, 1, 2), (a, M), threshold=1, value=2)
     case("max", lambda x: torch.max(x, 0), (a, M), dim=0)
     case("min", lambda x: torch.min(x, 0), (a, M), dim=0)
     case("sort", lambda x: torch.sort(x, -1), (a, M), dim=-1)

@@ -177,6 +177,8 @@ static void find_uses(const fsim_graph *g, use *u, int *stack)
         switch (n->op) {
         case FSIM_OP_LOG:
         case FSIM_OP_LOG2:
+        case FSIM_OP_LOG10:
+        case FSIM_OP_ACOSH:
         case FSIM_OP_SQRT:
         case FSIM_OP_RSQRT:
         case FSIM_OP_RECIPROCAL:

@@ -70,6 +70,34 @@ VALUE(log_2, log2(x[0]))
 VALUE(exp_2, exp2(x[0]))
 VALUE(floor_divide, is_whole(n) && x[1] == 0 ? 0 : floor(x[0] / x[1]))
 VALUE(truncated_rest, is_whole(n) && x[1] == 0 ? 0 : fmod(x[0], x[1]))
+VALUE(tangent, tan(x[0]))
+VALUE(arc_sine, asin(x[0]))
+VALUE(arc_cosine, acos(x[0]))
+VALUE(arc_tangent, atan(x[0]))
+VALUE(angle, atan2(x[0], x[1]))
+VALUE(hyperbolic_sine, sinh(x[0]))
+VALUE(hyperbolic_cosine, cosh(x[0]))
+VALUE(area_sine, asinh(x[0]))
+VALUE(area_cosine, acosh(x[0]))
+VALUE(area_tangent, atanh(x[0]))
+VALUE(log_10, log10(x[0]))
+VALUE(celu, fmax(x[0], 0) + fmin(a->alpha * expm1(x[0] / a->alpha), 0))
+VALUE(softsign, x[0] / (fabs(x[0]) + 1))
+VALUE(hard_shrunk, fabs(x[0]) <= a->lambd ? 0 : x[0])
+VALUE(soft_shrunk, fabs(x[0]) <= a->lambd ? 0 : x[0] - copysign(a->lambd, x[0]))
+VALUE(tanh_shrunk, x[0] - tanh(x[0]))
+VALUE(log_sigmoid, x[0] < 0 ? x[0] - log1p(exp(x[0])) : -log1p(exp(-x[0])))
+VALUE(threshold, x[0] > a->threshold ? x[0] : a->value)
+VALUE(sloped, x[0] > 0 ? x[0] : x[1] * x[0])
+VALUE(bits_of_both, (double)((int64_t)x[0] & (int64_t)x[1]))
+VALUE(bits_of_either, (double)((int64_t)x[0] | (int64_t)x[1]))
+VALUE(bits_of_one, (double)((int64_t)x[0] ^ (int64_t)x[1]))
+VALUE(other_bits, -x[0] - 1)
+VALUE(shifted_left, x[1]<0 || x[1]> 63 ? 0 : ldexp(x[0], (int)x[1]))
+VALUE(shifted_right, floor(ldexp(x[0], -(int)(x[1]<0 || x[1]> 63 ? 63 : x[1]))))
+VALUE(is_nan, isnan(x[0]))
+VALUE(is_inf, isinf(x[0]))
+VALUE(is_finite, isfinite(x[0]))
 VALUE(both, x[0] != 0 && x[1] != 0)
 VALUE(either, x[0] != 0 || x[1] != 0)
 VALUE(one_of, (x[0] != 0) != (x[1] != 0))
@@ -118,6 +146,35 @@ static bool near_half(const fsim_node *n, const double *x, const double *b)
 {
     (void)n;
     return b[0] > 0 && nearbyint(x[0] - b[0]) != nearbyint(x[0] + b[0]);
+}
+/* Does a pole of the tangent lie within b? */
+static bool near_pole(const fsim_node *n, const double *x, const double *b)
+{
+    const double half_turns = 0.3183098861837907;
+    (void)n;
+    return b[0] > 0 && floor((x[0] - b[0]) * half_turns + 0.5) != floor((x[0] + b[0]) * half_turns + 0.5);
+}
+/* Left of the origin the angle jumps from -pi to pi. */
+static bool near_the_seam(const fsim_node *n, const double *x, const double *b)
+{
+    (void)n;
+    return b[0] + b[1] > 0 && fabs(x[0]) <= b[0] && x[1] - b[1] <= 0;
+}
+/* The constant is a float on devices. */
+static bool near_lambd(const fsim_node *n, const double *x, const double *b)
+{
+    const double l = n->attrs.lambd;
+    return fabs(fabs(x[0]) - l) <= b[0] + 0x1p-24 * l;
+}
+static bool near_threshold(const fsim_node *n, const double *x, const double *b)
+{
+    const double t = n->attrs.threshold;
+    return x[0] != t && fabs(x[0] - t) <= b[0] + 0x1p-24 * fabs(t);
+}
+static bool uncertain(const fsim_node *n, const double *x, const double *b)
+{
+    (void)x;
+    return b[0] > 0 || (n->args > 1 && b[1] > 0);
 }
 static bool either_near_zero(const fsim_node *n, const double *x, const double *b)
 {
@@ -216,6 +273,34 @@ const fsim_point_row fsim_point_rows[FSIM_OP_COUNT] = {
     [FSIM_OP_FLOOR_DIVIDE] = {floor_divide, {0}, near_whole_quotient},
     [FSIM_OP_REMAINDER] = {rest, {3, 0, 0}, near_whole_quotient},
     [FSIM_OP_FMOD] = {truncated_rest, {1, 0, 0}, near_whole_quotient},
+    [FSIM_OP_TAN] = {tangent, {6, 0, 4}, near_pole},
+    [FSIM_OP_ASIN] = {arc_sine, {6, 0, 0}, NULL},
+    [FSIM_OP_ACOS] = {arc_cosine, {6, 0, 0}, NULL},
+    [FSIM_OP_ATAN] = {arc_tangent, {6, 0, 0}, NULL},
+    [FSIM_OP_ATAN2] = {angle, {6, 0, 0}, near_the_seam},
+    [FSIM_OP_SINH] = {hyperbolic_sine, {6, 2, 0}, NULL},
+    [FSIM_OP_COSH] = {hyperbolic_cosine, {6, 2, 0}, NULL},
+    [FSIM_OP_ASINH] = {area_sine, {6, 0, 0}, NULL},
+    [FSIM_OP_ACOSH] = {area_cosine, {6, 0, 0}, NULL},
+    [FSIM_OP_ATANH] = {area_tangent, {6, 0, 0}, NULL},
+    [FSIM_OP_LOG10] = {log_10, {6, 0, 0}, NULL},
+    [FSIM_OP_CELU] = {celu, {4, 0, 0}, NULL}, /* plus that of alpha, see fsim_point_error */
+    [FSIM_OP_SOFTSIGN] = {softsign, {6, 0, 0}, NULL},
+    [FSIM_OP_HARDSHRINK] = {hard_shrunk, {0}, near_lambd},
+    [FSIM_OP_SOFTSHRINK] = {soft_shrunk, {2, 0, 0}, NULL}, /* plus that of lambd, see fsim_point_error */
+    [FSIM_OP_TANHSHRINK] = {tanh_shrunk, {3, 0, 10}, NULL},
+    [FSIM_OP_LOGSIGMOID] = {log_sigmoid, {8, 2, 0}, NULL},
+    [FSIM_OP_THRESHOLD] = {threshold, {0}, near_threshold},
+    [FSIM_OP_PRELU] = {sloped, {3, 0, 0}, NULL},
+    [FSIM_OP_BITWISE_AND] = {bits_of_both, {0}, uncertain},
+    [FSIM_OP_BITWISE_OR] = {bits_of_either, {0}, uncertain},
+    [FSIM_OP_BITWISE_XOR] = {bits_of_one, {0}, uncertain},
+    [FSIM_OP_BITWISE_NOT] = {other_bits, {0}, uncertain},
+    [FSIM_OP_BITWISE_LEFT_SHIFT] = {shifted_left, {0}, uncertain},
+    [FSIM_OP_BITWISE_RIGHT_SHIFT] = {shifted_right, {0}, uncertain},
+    [FSIM_OP_ISNAN] = {is_nan, {0}, NULL},
+    [FSIM_OP_ISINF] = {is_inf, {0}, NULL},
+    [FSIM_OP_ISFINITE] = {is_finite, {0}, NULL},
     [FSIM_OP_LOGICAL_AND] = {both, {0}, either_near_zero},
     [FSIM_OP_LOGICAL_OR] = {either, {0}, either_near_zero},
     [FSIM_OP_LOGICAL_XOR] = {one_of, {0}, either_near_zero},
@@ -252,7 +337,9 @@ fsim_error_units fsim_point_error(const fsim_node *n)
     fsim_error_units e = fsim_point_rows[n->op].error;
     if (n->op == FSIM_OP_DROPOUT) /* 1 - p loses digits of p */
         e.ulps += n->attrs.p < 1 ? 2 * fabs(n->attrs.p) / (1 - n->attrs.p) : 0;
-    if (n->op == FSIM_OP_ELU)
+    if (n->op == FSIM_OP_ELU || n->op == FSIM_OP_CELU)
         e.flat = 4 * fabs(n->attrs.alpha);
+    if (n->op == FSIM_OP_SOFTSHRINK)
+        e.flat = 2 * n->attrs.lambd;
     return e;
 }

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Operators that no shipped workload has: their kernels, alone and fused, compute what the reference does.
+# depends: once cost: 6
+. "${SOURCE_DIR:?}/tests/trial.sh"
+
+cat >functions.yaml <<'YAML'
+name: functions
+tensors: {x: {shape: [24, 256], dtype: f32}, y: {shape: [24, 256], dtype: f32}, h: {shape: [4, 16, 128], dtype: f16}, w: {shape: [16], dtype: f16, role: weight}, i: {shape: [24, 256], dtype: i64}, k: {shape: [24, 256], dtype: i8}, m: {shape: [24, 256], dtype: bool}, d: {shape: [24, 256], dtype: f64}}
+operators:
+  - {op: tan, in: x, out: o1}
+  - {op: asin, in: x, out: o2}
+  - {op: acos, in: x, out: o3}
+  - {op: atan, in: x, out: o4}
+  - {op: sinh, in: x, out: o5}
+  - {op: cosh, in: x, out: o6}
+  - {op: asinh, in: x, out: o7}
+  - {op: acosh, in: y, out: o8}
+  - {op: atanh, in: x, out: o9}
+  - {op: atan2, in: [x, y], out: o10}
+  - {op: celu, in: x, out: o11, alpha: 0.7}
+  - {op: softsign, in: x, out: o12}
+  - {op: hardshrink, in: x, out: o13}
+  - {op: softshrink, in: x, out: o14, lambd: 0.3}
+  - {op: tanhshrink, in: x, out: o15}
+  - {op: logsigmoid, in: x, out: o16}
+  - {op: threshold, in: x, out: o17, threshold: 0.1, value: 20}
+  - {op: prelu, in: [h, w], out: o18}
+  - {op: log10, in: y, out: o19}
+  - {op: bitwise_and, in: i, out: o20, scalar: 5}
+  - {op: bitwise_or, in: [i, k], out: o21}
+  - {op: bitwise_xor, in: k, out: o22, scalar: 3}
+  - {op: bitwise_not, in: m, out: o23}
+  - {op: bitwise_not, in: k, out: o24}
+  - {op: bitwise_left_shift, in: k, out: o25, scalar: 3}
+  - {op: bitwise_right_shift, in: i, out: o26, scalar: 1}
+  - {op: isnan, in: x, out: o27}
+  - {op: isinf, in: h, out: o28}
+  - {op: isfinite, in: i, out: o29}
+  - {op: any, in: m, out: o30, dim: 1}
+  - {op: all, in: k, out: o31, dim: 0}
+  - {op: var, in: x, out: o32, dim: 1}
+  - {op: std, in: h, out: o33, dim: [0, 2], keepdim: true}
+  - {op: glu, in: x, out: o34}
+  - {op: tan, in: d, out: o35}
+  - {op: isinf, in: d, out: o36}
+  - {op: bitwise_left_shift, in: [i, k], out: o37}
+  - {op: acosh, in: d, out: o38}
+YAML
+exits 0 functions.yaml --device cpu --hw a100-sxm4-80gb --strategies eager,optimal --no-measure
+has out '^All [0-9]+ kernels of 2 plans agree with the reference\.$'
+
+exit $fail
