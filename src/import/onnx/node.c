@@ -211,6 +211,8 @@ bool fsim_onnx_opaque(fsim_onnx_call *c, int outs, const fsim_draft_result *type
         if (fsim_elems(&type[k].shape) == 0)
             continue;
         made[results] = type[k];
+        if (type[k].dtype == FSIM_DTYPE_NONE) /* strings, complex numbers */
+            made[results].dtype = FSIM_F32;
         made[results++].name = *c->node->out[k] ? c->node->out[k] : NULL;
     }
     fsim_draft_unknown(c->x, what, ins, in, results, made);
@@ -218,8 +220,10 @@ bool fsim_onnx_opaque(fsim_onnx_call *c, int outs, const fsim_draft_result *type
         c->out[k] = fsim_onnx_operand_new(c->m, c->node->out[k], &type[k].shape, type[k].dtype);
         if (fsim_elems(&type[k].shape) == 0)
             fsim_onnx_set_empty(c->m, c->out[k]);
-        else
+        else {
+            c->out[k]->dtype = made[at].dtype;
             c->out[k]->tensor = made[at++].name;
+        }
     }
     return true;
 }

@@ -346,11 +346,19 @@ static bool is_arithmetic(const fsim_onnx_call *c, const fsim_shape *shape, cons
     return c->knows && shape->rank <= 1 && !any_parameter(in);
 }
 
+/* May a result have this type? Strings and complex numbers have none of ours. */
+static bool is_possible(fsim_onnx_call *c, const fsim_shape *shape, fsim_dtype dtype)
+{
+    if (dtype == FSIM_DTYPE_NONE)
+        return fsim_onnx_unsupported(c, "strings or complex numbers");
+    return fsim_onnx_check_shape(c, shape);
+}
+
 fsim_operand *fsim_onnx_make(fsim_onnx_call *c, int k, const char *op, const fsim_shape *shape, fsim_dtype dtype,
                              const fsim_onnx_args *in)
 {
     const fsim_operand *knows = c->knows;
-    if (!fsim_onnx_check_shape(c, shape))
+    if (!is_possible(c, shape, dtype))
         return NULL;
     if (is_arithmetic(c, shape, in)) {
         c->out[k] = known(c, c->node->out[k], shape, dtype);
@@ -372,7 +380,7 @@ fsim_operand *fsim_onnx_make(fsim_onnx_call *c, int k, const char *op, const fsi
 fsim_operand *fsim_onnx_step(fsim_onnx_call *c, const char *what, const char *op, const fsim_shape *shape,
                              fsim_dtype dtype, const fsim_onnx_args *in)
 {
-    if (!fsim_onnx_check_shape(c, shape))
+    if (!is_possible(c, shape, dtype))
         return NULL;
     fsim_operand *v = fsim_onnx_operand_new(c->m, NULL, shape, dtype);
     v->tensor_as = fsim_printf(c->a, "%s.%s", wanted_name(c, c->outs ? c->node->out[0] : c->op), what);
@@ -398,7 +406,7 @@ bool fsim_onnx_make_all(fsim_onnx_call *c, const char *op, int outs, const fsim_
 {
     int depth;
     for (int k = 0; k < outs; k++)
-        if (!fsim_onnx_check_shape(c, &type[k].shape))
+        if (!is_possible(c, &type[k].shape, type[k].dtype))
             return false;
     c->recipe = NULL;
     c->folded = writing_of(c, in, &depth) == WRITE_NEVER;
