@@ -4,13 +4,26 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Eight characters at a time: names of tensors in models are long. */
+static uint64_t hash_of(const char *name)
+{
+    size_t left = strlen(name);
+    uint64_t h = left, word;
+    for (; left >= sizeof word; left -= sizeof word, name += sizeof word) {
+        memcpy(&word, name, sizeof word);
+        h = (h ^ word) * 0x9E3779B97F4A7C15u;
+        h ^= h >> 32;
+    }
+    word = 0;
+    memcpy(&word, name, left);
+    h = (h ^ word) * 0x9E3779B97F4A7C15u;
+    return h ^ h >> 32;
+}
+
 static int slot_of(const fsim_names *t, const char *name)
 {
-    uint64_t h = 14695981039346656037u; /* FNV-1a */
-    for (const char *p = name; *p; p++)
-        h = (h ^ (unsigned char)*p) * 1099511628211u;
-    int i = (int)(h & (uint64_t)(t->slots - 1));
-    while (t->name[i] && strcmp(t->name[i], name) != 0)
+    int i = (int)(hash_of(name) & (uint64_t)(t->slots - 1));
+    while (t->name[i] && t->name[i] != name && strcmp(t->name[i], name) != 0)
         i = (i + 1) & (t->slots - 1);
     return i;
 }

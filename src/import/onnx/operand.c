@@ -377,13 +377,24 @@ fsim_operand *fsim_onnx_make(fsim_onnx_call *c, int k, const char *op, const fsi
     return c->out[k];
 }
 
+/* The name that the steps of a node begin with: its result's, without what says nothing. */
+static const char *step_base(const fsim_onnx_call *c)
+{
+    static const char tail[] = "_output_0";
+    const char *name = c->outs && *c->node->out[0] ? c->node->out[0] : c->op;
+    const size_t length = strlen(name), extra = sizeof tail - 1;
+    if (length > extra && strcmp(name + length - extra, tail) == 0)
+        name = fsim_strndup(c->a, name, length - extra);
+    return wanted_name(c, name);
+}
+
 fsim_operand *fsim_onnx_step(fsim_onnx_call *c, const char *what, const char *op, const fsim_shape *shape,
                              fsim_dtype dtype, const fsim_onnx_args *in)
 {
     if (!is_possible(c, shape, dtype))
         return NULL;
     fsim_operand *v = fsim_onnx_operand_new(c->m, NULL, shape, dtype);
-    v->tensor_as = fsim_printf(c->a, "%s.%s", wanted_name(c, c->outs ? c->node->out[0] : c->op), what);
+    v->tensor_as = fsim_printf(c->a, "%s.%s", step_base(c), what);
     return write_made(c, v, op, in);
 }
 
