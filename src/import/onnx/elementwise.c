@@ -20,14 +20,32 @@ typedef struct {
     bool logical;            /* its result is bool */
 } unary_row;
 static const unary_row unary_rows[] = {
-    {"Neg", "neg", negate, false},      {"Abs", "abs", fabs, false},
-    {"Exp", "exp", exp, false},         {"Log", "log", log, false},
-    {"Sqrt", "sqrt", sqrt, false},      {"Reciprocal", "reciprocal", reciprocal, false},
-    {"Sin", "sin", sin, false},         {"Cos", "cos", cos, false},
-    {"Erf", "erf", NULL, false},        {"Floor", "floor", floor, false},
-    {"Ceil", "ceil", ceil, false},      {"Round", "round", nearbyint, false},
-    {"Sign", "sign", keep_sign, false}, {"Not", "logical_not", invert, true},
-    {"IsNaN", "ne", is_nan, true},
+    {"Neg", "neg", negate, false},
+    {"Abs", "abs", fabs, false},
+    {"Exp", "exp", exp, false},
+    {"Log", "log", log, false},
+    {"Sqrt", "sqrt", sqrt, false},
+    {"Reciprocal", "reciprocal", reciprocal, false},
+    {"Sin", "sin", sin, false},
+    {"Cos", "cos", cos, false},
+    {"Erf", "erf", NULL, false},
+    {"Floor", "floor", floor, false},
+    {"Ceil", "ceil", ceil, false},
+    {"Round", "round", nearbyint, false},
+    {"Sign", "sign", keep_sign, false},
+    {"Not", "logical_not", invert, true},
+    {"IsNaN", "isnan", is_nan, true},
+    {"IsInf", "isinf", NULL, true},
+    {"BitwiseNot", "bitwise_not", NULL, false},
+    {"Tan", "tan", NULL, false},
+    {"Asin", "asin", NULL, false},
+    {"Acos", "acos", NULL, false},
+    {"Atan", "atan", NULL, false},
+    {"Sinh", "sinh", NULL, false},
+    {"Cosh", "cosh", NULL, false},
+    {"Asinh", "asinh", NULL, false},
+    {"Acosh", "acosh", NULL, false},
+    {"Atanh", "atanh", NULL, false},
 };
 
 static fsim_contents unary_contents(fsim_onnx_call *c, const unary_row *r, const fsim_operand *x, fsim_dtype dtype)
@@ -51,9 +69,7 @@ bool fsim_onnx_op_unary(fsim_onnx_call *c)
         return false;
     const fsim_dtype dtype = r->logical ? FSIM_BOOL : x->dtype;
     const fsim_contents known = unary_contents(c, r, x, dtype);
-    fsim_operand *in[] = {x, x};
-    return fsim_onnx_make(fsim_knowing(c, &known), 0, r->op, &x->shape, dtype,
-                          FSIM_LIST(strcmp(r->op, "ne") == 0 ? 2 : 1, in));
+    return fsim_onnx_make(fsim_knowing(c, &known), 0, r->op, &x->shape, dtype, FSIM_ARGS(x));
 }
 
 /* Of two operands. */
@@ -80,6 +96,9 @@ FSIM_INTEGERS(whole_lt, true, x < y)
 FSIM_INTEGERS(whole_le, true, x <= y)
 FSIM_INTEGERS(whole_gt, true, x > y)
 FSIM_INTEGERS(whole_ge, true, x >= y)
+FSIM_INTEGERS(whole_bits_and, true, x &y)
+FSIM_INTEGERS(whole_bits_or, true, x | y)
+FSIM_INTEGERS(whole_bits_xor, true, x ^ y)
 FSIM_INTEGERS(whole_and, true, x &&y)
 FSIM_INTEGERS(whole_or, true, x || y)
 FSIM_INTEGERS(whole_xor, true, !x != !y)
@@ -106,11 +125,11 @@ static double real_gt(double x, double y) { return x > y; }
 static double real_ge(double x, double y) { return x >= y; }
 
 typedef struct {
-    const char *name, *op, *swapped; /* swapped: op with its operands exchanged; NULL: there is none */
-    bool (*whole)(int64_t, int64_t, int64_t *);
-    double (*real)(double, double); /* NULL: not followed */
-    bool logical;                   /* its result is bool */
-    bool scalar;                    /* op takes `scalar` */
+    const char *name, *op, *swapped;            /* swapped: op with its operands exchanged; NULL: there is none */
+    bool (*whole)(int64_t, int64_t, int64_t *); /* NULL: not followed */
+    double (*real)(double, double);             /* NULL: not followed */
+    bool logical;                               /* its result is bool */
+    bool scalar;                                /* op takes `scalar` */
 } binary_row;
 static const binary_row binary_rows[] = {
     {"Add", "add", "add", whole_add, real_add, false, true},
@@ -131,8 +150,13 @@ static const binary_row binary_rows[] = {
     {"And", "logical_and", NULL, whole_and, NULL, true, false},
     {"Or", "logical_or", NULL, whole_or, NULL, true, false},
     {"Xor", "logical_xor", NULL, whole_xor, NULL, true, false},
+    {"BitwiseAnd", "bitwise_and", "bitwise_and", whole_bits_and, NULL, false, true},
+    {"BitwiseOr", "bitwise_or", "bitwise_or", whole_bits_or, NULL, false, true},
+    {"BitwiseXor", "bitwise_xor", "bitwise_xor", whole_bits_xor, NULL, false, true},
+    {"BitShift", "bitwise_right_shift", NULL, NULL, NULL, false, true},
 };
 static const binary_row truncated = {"Mod", "fmod", NULL, whole_fmod, fmod, false, true};
+static const binary_row left_shift = {"BitShift", "bitwise_left_shift", NULL, NULL, NULL, false, true};
 static const binary_row whole_division = {"Div", "floor_divide", NULL, whole_div, NULL, false, true};
 
 /* Strides of an operand within the result that it is broadcast to. */
@@ -173,7 +197,7 @@ static fsim_contents binary_contents(fsim_onnx_call *c, const binary_row *r, con
     if (!p || !q || !fsim_contents_known(&to))
         return none;
     const bool whole = p->ints && q->ints;
-    if (!whole && !r->real)
+    if (whole ? !r->whole : !r->real)
         return none;
     for (int64_t i = 0; i < fsim_elems(shape); i++) {
         if (!whole)
@@ -226,6 +250,8 @@ static const binary_row *binary_row_of(fsim_onnx_call *c, const fsim_operand *x)
         r++;
     if (strcmp(r->name, "Mod") == 0 && fsim_onnx_int(c, "fmod", 0))
         return &truncated;
+    if (strcmp(r->name, "BitShift") == 0 && strcmp(fsim_onnx_string(c, "direction", ""), "LEFT") == 0)
+        return &left_shift;
     return strcmp(r->name, "Div") == 0 && !fsim_dtype_floating(x->dtype) ? &whole_division : r;
 }
 
