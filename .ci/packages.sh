@@ -7,6 +7,7 @@ have() {
     libc6-dev) printf '#include <stdio.h>\nint main(void){return 0;}\n' | cc -std=c11 -x c - -o /dev/null ;;
     libyaml-dev) pkg-config --exists yaml-0.1 ;;
     libcjson-dev) pkg-config --exists libcjson ;;
+    libzip-dev) pkg-config --exists libzip ;;
     libcmocka-dev) pkg-config --exists cmocka ;;
     libprotobuf-c-dev) pkg-config --exists libprotobuf-c ;;
     protobuf-c-compiler) command -v protoc-c ;;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Layers. A folder includes only itself and the folders before it, in the order of `names` below: those of src/, their parts where a folder has some, and
 # validate/'s. src/predict.h and src/regions.h stand beside the folders, above plan/: validate, evidence, report and command may include them. main.c includes all.
-# One file each knows libyaml and cJSON. Only main.c reads the environment (and validate/, which looks for compilers and libraries); only it and
+# One file each knows libyaml, libzip and, of what reads, cJSON. Only main.c reads the environment (and validate/, which looks for compilers and libraries); only it and
 # the commands end the process and know exit codes.
 # Schedules come from fsim_schedule_of, by the template's row.
 # depends: once
@@ -41,8 +41,9 @@ FNR == 1 {
     system_header = substr($0, RSTART, 1) == "<"
     file = substr($0, RSTART + 1, RLENGTH - 2)
     if (file == "yaml.h" && system_header && FILENAME != "src/input/yaml.c") complain("only input/yaml.c includes <yaml.h>")
-    if (file ~ /cJSON/ && FILENAME !~ /^src\/report\/json(_writer)?\.[ch]$/ && FILENAME != "src/evidence/kineto.c")
-        complain("only report/json.c and json_writer, which write, and evidence/kineto.c, which reads, include cJSON")
+    if (file ~ /cJSON/ && FILENAME !~ /^src\/report\/json(_writer)?\.[ch]$/ && FILENAME != "src/evidence/kineto.c" && FILENAME != "src/import/torch/program.c")
+        complain("only report/json.c and json_writer, which write, and evidence/kineto.c and import/torch/program.c, which read, include cJSON")
+    if (file == "zip.h" && system_header && FILENAME != "src/import/torch/archive.c") complain("only import/torch/archive.c includes <zip.h>")
     if (system_header || file ~ /cJSON/ || file == "fusesim_dialect.h") next
     if (file == "fusesim.h") next # the public header stands below all
     if (file ~ /\.\./) complain("includes are relative to src/ or to the root")

@@ -1,14 +1,825 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* torch.c: a torch.export archive as a workload. */
-#include "import/format.h"
+/* torch.c: a torch.export archive as a workload: its inputs, then its nodes in order, by the rows of aten.def. What
+ * works in place gives its first argument a new tensor, which all that read it later read. */
+#include "import/torch/archive.h"
+#include "import/torch/aten.h"
+#include "import/torch/symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const char *op;
+    fsim_aten_rule rule;
+    const char *word;
+} row;
+
+static const row aten_rows[] = {
+#define FSIM_ATEN(op, rule, says) {#op, fsim_aten_op_##rule, says},
+#define FSIM_HIGHER(op, rule)
+#include "import/torch/aten.def"
+#undef FSIM_ATEN
+#undef FSIM_HIGHER
+};
+static const row higher_rows[] = {
+#define FSIM_ATEN(op, rule, says)
+#define FSIM_HIGHER(op, rule) {#op, fsim_aten_op_##rule, ""},
+#include "import/torch/aten.def"
+#undef FSIM_ATEN
+#undef FSIM_HIGHER
+};
+
+/* A graph whose nodes are being translated. */
+typedef struct scope {
+    const fsim_torch_graph *g;
+    fsim_torch_value **value; /* of g->tensor; NULL: not made yet */
+    bool *read;               /* is it an argument or an output of anything? */
+} scope;
+
+struct fsim_torch_import {
+    fsim_arena *a;
+    fsim_diag *d;
+    fsim_draft *x;
+    fsim_dims *dims;
+    fsim_torch_bound bound;
+    const fsim_torch_program *p;
+    scope *s;
+    fsim_names aten, higher; /* rows, by name */
+    const char *within;
+    int64_t nodes; /* translated, those of bodies again each time */
+};
+
+enum { MOST_NODES = 1 << 18 };
+
+static fsim_loc here(const fsim_aten *c) { return fsim_draft_place(c->x); }
+
+/* Values. */
+
+/* A new value of tensor i of the graph; NULL after an error. */
+static fsim_torch_value *new_value(fsim_torch_import *m, const fsim_torch_tensor *t)
+{
+    fsim_torch_value *v = fsim_new(m->a, fsim_torch_value, 1);
+    *v = (fsim_torch_value){.name = t->name, .dim = -1};
+    if (!fsim_torch_shape(&m->bound, t, &v->shape))
+        return NULL;
+    v->dtype = fsim_torch_dtype(t->type, &v->complex);
+    for (int k = 0; k < v->shape.rank; k++)
+        v->empty = v->empty || v->shape.dim[k] == 0;
+    if (v->dtype == FSIM_DTYPE_NONE)
+        fsim_error(m->d, fsim_draft_place(m->x), "'%s' has a dtype that is not known: number %d", t->name, t->type);
+    else if (t->layout != 7)
+        fsim_error(m->d, fsim_draft_place(m->x), "'%s' is sparse; only dense tensors are read", t->name);
+    else
+        return v;
+    return NULL;
+}
+
+static int index_of(fsim_torch_import *m, const char *name)
+{
+    const int i = fsim_names_get(&m->s->g->tensor_at, name);
+    if (i < 0)
+        fsim_error(m->d, fsim_draft_place(m->x), "names a tensor '%s' that the file does not describe", name);
+    return i;
+}
+
+/* The value of a tensor that is read. NULL after an error. */
+static fsim_torch_value *value_of(fsim_torch_import *m, const char *name)
+{
+    const int i = index_of(m, name);
+    if (i >= 0 && !m->s->value[i])
+        fsim_error(m->d, fsim_draft_place(m->x), "reads '%s', which nothing before it makes", name);
+    return i < 0 ? NULL : m->s->value[i];
+}
+
+/* Arguments. */
+
+const fsim_torch_arg *fsim_aten_arg(const fsim_aten *c, const char *name)
+{
+    for (const char *end; *name; name = *end ? end + 1 : end) {
+        end = name + strcspn(name, "|");
+        for (int i = 0; i < c->node->ins; i++) {
+            const fsim_torch_arg *arg = &c->node->in[i];
+            if (strncmp(arg->name, name, (size_t)(end - name)) == 0 && !arg->name[end - name])
+                return arg->kind == FSIM_TORCH_NONE ? NULL : arg;
+        }
+    }
+    return NULL;
+}
+
+static fsim_torch_value *tensor_in(fsim_aten *c, const fsim_torch_arg *arg)
+{
+    return arg && arg->kind == FSIM_TORCH_TENSOR ? value_of(c->m, arg->text) : NULL;
+}
+
+fsim_torch_value *fsim_aten_tensor(fsim_aten *c, const char *name) { return tensor_in(c, fsim_aten_arg(c, name)); }
+fsim_torch_value *fsim_aten_self(fsim_aten *c) { return c->node->ins ? tensor_in(c, &c->node->in[0]) : NULL; }
+
+/* The value of a symbolic number. */
+static int64_t number_named(fsim_torch_import *m, const char *name)
+{
+    const int i = fsim_names_get(&m->s->g->number_at, name);
+    int64_t value = 1;
+    if (i < 0)
+        fsim_error(m->d, fsim_draft_place(m->x), "names a number '%s' that the file does not describe", name);
+    else
+        fsim_torch_dim_of(&m->bound, &m->s->g->number[i].is, name, &value);
+    return value;
+}
+
+static bool is_number(const fsim_torch_arg *arg)
+{
+    return arg && (arg->kind == FSIM_TORCH_INT || arg->kind == FSIM_TORCH_FLOAT || arg->kind == FSIM_TORCH_BOOL);
+}
+
+bool fsim_aten_scalar(fsim_aten *c, const fsim_torch_arg *arg, double *value, bool *whole)
+{
+    if (!is_number(arg))
+        return false;
+    *whole = arg->kind != FSIM_TORCH_FLOAT;
+    if (arg->text)
+        *value = (double)number_named(c->m, arg->text);
+    else
+        *value = *whole ? (double)arg->integer : arg->number;
+    return true;
+}
+
+int64_t fsim_aten_int(fsim_aten *c, const char *name, int64_t absent)
+{
+    const fsim_torch_arg *arg = fsim_aten_arg(c, name);
+    if (!is_number(arg))
+        return absent;
+    if (arg->text)
+        return number_named(c->m, arg->text);
+    if (arg->kind != FSIM_TORCH_FLOAT)
+        return arg->integer;
+    return arg->number > -9e18 && arg->number < 9e18 ? (int64_t)arg->number : absent;
+}
+
+double fsim_aten_number(fsim_aten *c, const char *name, double absent)
+{
+    double value;
+    bool whole;
+    return fsim_aten_scalar(c, fsim_aten_arg(c, name), &value, &whole) ? value : absent;
+}
+
+bool fsim_aten_flag(fsim_aten *c, const char *name, bool absent) { return fsim_aten_int(c, name, absent) != 0; }
+
+const char *fsim_aten_text(fsim_aten *c, const char *name, const char *absent)
+{
+    const fsim_torch_arg *arg = fsim_aten_arg(c, name);
+    return arg && arg->kind == FSIM_TORCH_TEXT ? arg->text : absent;
+}
+
+fsim_dtype fsim_aten_dtype(fsim_aten *c, const char *name, fsim_dtype absent)
+{
+    const fsim_torch_arg *arg = fsim_aten_arg(c, name);
+    bool complex;
+    return arg && arg->kind == FSIM_TORCH_TYPE ? fsim_torch_dtype((int)arg->integer, &complex) : absent;
+}
+
+int fsim_aten_ints(fsim_aten *c, const char *name, int64_t list[16])
+{
+    const fsim_torch_arg *arg = fsim_aten_arg(c, name);
+    if (is_number(arg)) {
+        list[0] = fsim_aten_int(c, name, 0);
+        return 1;
+    }
+    if (!arg || arg->kind != FSIM_TORCH_LIST || arg->count > 16)
+        return -1;
+    for (int i = 0; i < arg->count; i++) {
+        const fsim_torch_arg *item = &arg->item[i];
+        if (!is_number(item))
+            return -1;
+        list[i] = item->text ? number_named(c->m, item->text) : item->integer;
+    }
+    return arg->count;
+}
+
+int fsim_aten_tensors(fsim_aten *c, const char *name, fsim_torch_value ***list)
+{
+    const fsim_torch_arg *arg = fsim_aten_arg(c, name);
+    if (!arg || arg->kind != FSIM_TORCH_LIST)
+        return -1;
+    *list = fsim_new(c->a, fsim_torch_value *, arg->count + 1);
+    for (int i = 0; i < arg->count; i++)
+        (*list)[i] = tensor_in(c, &arg->item[i]);
+    return arg->count;
+}
+
+int fsim_aten_axis(int64_t dim, int rank)
+{
+    const int64_t front = dim < 0 ? dim + rank : dim;
+    return front >= 0 && front < rank ? (int)front : -1;
+}
+
+int64_t fsim_aten_elems(const fsim_shape *s)
+{
+    int64_t elems = 1;
+    for (int i = 0; i < s->rank; i++)
+        elems *= s->dim[i];
+    return elems;
+}
+
+bool fsim_aten_same_shape(const fsim_shape *x, const fsim_shape *y)
+{
+    return x->rank == y->rank && memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim) == 0;
+}
+
+/* Results. */
+
+/* The names of inputs in the workload; NULL where one has none. */
+static const char **names_of(fsim_aten *c, int ins, fsim_torch_value *const *in)
+{
+    const char **name = fsim_new(c->a, const char *, ins + 1);
+    for (int i = 0; i < ins; i++) {
+        if (!in[i] || !in[i]->tensor)
+            return NULL;
+        name[i] = in[i]->tensor;
+    }
+    for (int i = 0; i < ins; i++)
+        in[i]->reads++;
+    return name;
+}
+
+static const char *wanted_name(const fsim_aten *c, const fsim_torch_value *v) { return v->name ? v->name : c->op; }
+
+bool fsim_aten_make(fsim_aten *c, int k, const char *op, int ins, fsim_torch_value *const *in)
+{
+    const char **name = names_of(c, ins, in);
+    if (!name || k >= c->outs || !c->out[k])
+        return false;
+    fsim_torch_value *v = c->out[k];
+    v->tensor = fsim_draft_op(c->x, op, wanted_name(c, v), ins, name);
+    fsim_draft_expect(c->x, v->tensor, &v->shape, v->dtype);
+    return true;
+}
+
+fsim_torch_value *fsim_aten_step(fsim_aten *c, const char *what, const char *op, const fsim_shape *shape,
+                                 fsim_dtype dtype, int ins, fsim_torch_value *const *in)
+{
+    const char **name = names_of(c, ins, in);
+    fsim_torch_value *v = fsim_new(c->a, fsim_torch_value, 1);
+    if (!name)
+        return NULL;
+    *v = (fsim_torch_value){.shape = *shape, .dtype = dtype, .dim = -1};
+    const char *of = c->outs && c->out[0] ? wanted_name(c, c->out[0]) : c->op;
+    v->tensor = fsim_draft_op(c->x, op, fsim_printf(c->a, "%s.%s", of, what), ins, name);
+    fsim_draft_expect(c->x, v->tensor, shape, dtype);
+    return v;
+}
+
+bool fsim_aten_make_all(fsim_aten *c, const char *op, int ins, fsim_torch_value *const *in)
+{
+    const char **name = names_of(c, ins, in), **out = fsim_new(c->a, const char *, c->outs + 1);
+    for (int k = 0; k < c->outs; k++) {
+        if (!c->out[k])
+            return false;
+        out[k] = wanted_name(c, c->out[k]);
+    }
+    if (!name)
+        return false;
+    fsim_draft_op_outs(c->x, op, ins, name, c->outs, out);
+    for (int k = 0; k < c->outs; k++) {
+        c->out[k]->tensor = out[k];
+        fsim_draft_expect(c->x, out[k], &c->out[k]->shape, c->out[k]->dtype);
+    }
+    return true;
+}
+
+bool fsim_aten_same(fsim_aten *c, int k, fsim_torch_value *v)
+{
+    if (!v || k >= c->outs)
+        return false;
+    c->out[k] = v;
+    return true;
+}
+
+void fsim_aten_view(fsim_aten *c, int k, fsim_torch_value *v, int dim, int64_t start)
+{
+    if (k >= c->outs || !c->out[k] || c->out[k] == v)
+        return;
+    c->out[k]->base = v;
+    c->out[k]->dim = dim;
+    c->out[k]->start = start;
+}
+
+bool fsim_aten_reshape(fsim_aten *c, int k, fsim_torch_value *v)
+{
+    if (!v || k >= c->outs || !c->out[k])
+        return false;
+    if (fsim_aten_same_shape(&v->shape, &c->out[k]->shape))
+        return fsim_aten_same(c, k, v);
+    if (!fsim_aten_make(c, k, "reshape", 1, &v))
+        return false;
+    fsim_draft_ints(c->x, "shape", c->out[k]->shape.rank, c->out[k]->shape.dim);
+    fsim_aten_view(c, k, v, -1, 0);
+    return true;
+}
+
+fsim_torch_value *fsim_aten_reshaped(fsim_aten *c, fsim_torch_value *v, const fsim_shape *shape)
+{
+    if (!v || fsim_aten_same_shape(&v->shape, shape))
+        return v;
+    v = fsim_aten_step(c, "view", "reshape", shape, v->dtype, 1, &v);
+    if (v)
+        fsim_draft_ints(c->x, "shape", shape->rank, shape->dim);
+    return v;
+}
+
+fsim_torch_value *fsim_aten_cast(fsim_aten *c, fsim_torch_value *v, fsim_dtype dtype)
+{
+    if (!v || v->dtype == dtype)
+        return v;
+    v = fsim_aten_step(c, "cast", "cast", &v->shape, dtype, 1, &v);
+    if (v)
+        fsim_draft_word(c->x, "dtype", fsim_dtype_names[dtype]);
+    return v;
+}
+
+fsim_torch_value *fsim_aten_expanded(fsim_aten *c, fsim_torch_value *v, const fsim_shape *shape)
+{
+    if (!v || fsim_aten_same_shape(&v->shape, shape))
+        return v;
+    v = fsim_aten_step(c, "expand", "expand", shape, v->dtype, 1, &v);
+    if (v)
+        fsim_draft_ints(c->x, "shape", shape->rank, shape->dim);
+    return v;
+}
+
+void fsim_aten_put(fsim_aten *c, const char *key, double value, bool whole)
+{
+    if (whole && value > -9e15 && value < 9e15)
+        fsim_draft_int(c->x, key, (int64_t)value);
+    else
+        fsim_draft_number(c->x, key, value);
+}
+
+fsim_torch_value *fsim_aten_constant(fsim_aten *c, double value, bool whole, fsim_dtype dtype)
+{
+    const fsim_shape scalar = {0};
+    fsim_torch_value *v = fsim_aten_step(c, "constant", "fill", &scalar, dtype, 0, NULL);
+    if (v) {
+        fsim_draft_ints(c->x, "shape", 0, NULL);
+        fsim_aten_put(c, "value", value, whole);
+        fsim_draft_word(c->x, "dtype", fsim_dtype_names[dtype]);
+    }
+    return v;
+}
+
+/* The tensors among the node's arguments, each once. */
+static int tensors_in(fsim_aten *c, const fsim_torch_arg *arg, int count, fsim_torch_value **in, int have)
+{
+    for (int i = 0; i < count && have < FSIM_ATEN_MAX_INS; i++) {
+        fsim_torch_value *v = tensor_in(c, &arg[i]);
+        if (arg[i].kind == FSIM_TORCH_LIST)
+            have = tensors_in(c, arg[i].item, arg[i].count, in, have);
+        else if (v && v->tensor)
+            in[have++] = v;
+    }
+    return have;
+}
+
+static int count_args(const fsim_torch_arg *arg, int count)
+{
+    int all = 0;
+    for (int i = 0; i < count; i++)
+        all += arg[i].kind == FSIM_TORCH_LIST ? count_args(arg[i].item, arg[i].count) : 1;
+    return all;
+}
+
+/* The inputs of an operator of which nothing is known. */
+static const char **all_inputs(fsim_aten *c, int *ins)
+{
+    const int most = count_args(c->node->in, c->node->ins);
+    fsim_torch_value **in = fsim_new(c->a, fsim_torch_value *, most + 1);
+    *ins = tensors_in(c, c->node->in, c->node->ins, in, 0);
+    return names_of(c, *ins, in);
+}
+
+bool fsim_aten_opaque(fsim_aten *c)
+{
+    int ins;
+    const char **in = all_inputs(c, &ins);
+    for (int k = 0; k < c->outs; k++) {
+        fsim_torch_value *v = c->out[k];
+        if (!v || v->tensor)
+            continue;
+        v->tensor = fsim_draft_op(c->x, "custom", wanted_name(c, v), k == 0 ? ins : 0, in);
+        fsim_draft_ints(c->x, "shape", v->shape.rank, v->shape.dim);
+        fsim_draft_word(c->x, "dtype", fsim_dtype_names[v->dtype]);
+    }
+    return true;
+}
+
+/* A node that no row translates. */
+static void unknown(fsim_aten *c)
+{
+    fsim_draft_result *result = fsim_new(c->a, fsim_draft_result, c->outs + 1);
+    fsim_torch_value **of = fsim_new(c->a, fsim_torch_value *, c->outs + 1);
+    int outs = 0, ins;
+    const char **in = all_inputs(c, &ins);
+    for (int k = 0; k < c->outs; k++)
+        if (c->out[k] && !c->out[k]->tensor && !c->out[k]->empty && (k == 0 || c->read[k])) {
+            of[outs] = c->out[k];
+            result[outs++] = (fsim_draft_result){wanted_name(c, c->out[k]), c->out[k]->shape, c->out[k]->dtype};
+        }
+    if (outs == 0)
+        return;
+    fsim_draft_unknown(c->x, c->node->target, ins, in, outs, result);
+    for (int k = 0; k < outs; k++)
+        of[k]->tensor = result[k].name;
+}
+
+/* What works in place. */
+
+bool fsim_aten_may_overwrite(const fsim_aten *c, const fsim_torch_value *v)
+{
+    if (v->base || v->reads > 0)
+        return false;
+    if (c->in_place || !v->state)
+        return c->in_place;
+    for (int i = 0; i < c->m->p->outputs; i++) { /* a functional program says so in its signature */
+        const fsim_torch_output *o = &c->m->p->output[i];
+        if (o->mutation && o->arg.kind == FSIM_TORCH_TENSOR && c->out[0]->name &&
+            strcmp(o->arg.text, c->out[0]->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The start of a part as indices of its base: start, start + 1, ... */
+static fsim_torch_value *rows_of(fsim_aten *c, const fsim_torch_value *v)
+{
+    const fsim_shape rows = {.rank = 1, .dim = {v->shape.dim[v->dim]}};
+    fsim_torch_value *index = fsim_aten_step(c, "rows", "arange", &rows, FSIM_I64, 0, NULL);
+    fsim_draft_int(c->x, "start", v->start);
+    fsim_draft_int(c->x, "end", v->start + rows.dim[0]);
+    return index;
+}
+
+/* v has a new tensor: what it is a view of has one, too. */
+static void write_through(fsim_aten *c, fsim_torch_value *v)
+{
+    fsim_torch_value *base = v->base, *written;
+    if (!base || !base->tensor || fsim_aten_elems(&base->shape) == 0)
+        return;
+    if (v->dim < 0) {
+        written = fsim_aten_reshaped(c, v, &base->shape);
+        v->reads--;
+    } else {
+        fsim_torch_value *in[3] = {base, rows_of(c, v), v};
+        const bool over = base->reads <= 1 && !base->base; /* the view itself reads it */
+        written = fsim_aten_step(c, "written", "index_copy", &base->shape, base->dtype, 3, in);
+        if (written) {
+            fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){v->dim});
+            fsim_draft_flag(c->x, "inplace", over);
+        }
+    }
+    if (!written || !written->tensor)
+        return;
+    base->tensor = written->tensor;
+    base->reads = 0;
+    base->mutated = true;
+    write_through(c, base);
+}
+
+/* The first argument has the value of the first result from now on. */
+static void replace_first(fsim_aten *c)
+{
+    fsim_torch_value *self = fsim_aten_self(c), *result = c->outs ? c->out[0] : NULL;
+    if (!self || !result || self == result || !result->tensor || !fsim_aten_same_shape(&self->shape, &result->shape))
+        return;
+    self->tensor = result->tensor;
+    self->reads = 0;
+    self->mutated = true;
+    c->out[0] = self;
+    write_through(c, self);
+}
+
+/* Nodes. */
+
+/* Results are tensors, or lists of them; numbers are in the file. */
+static int results_in(const fsim_torch_arg *arg, int count, const char **name, int have)
+{
+    for (int i = 0; i < count; i++) {
+        if (arg[i].kind == FSIM_TORCH_LIST)
+            have = results_in(arg[i].item, arg[i].count, name, have);
+        else if (arg[i].kind == FSIM_TORCH_TENSOR)
+            name[have++] = arg[i].text;
+        else
+            name[have++] = NULL;
+    }
+    return have;
+}
+
+/* Makes values for the node's results. False after an error. */
+static bool begin_results(fsim_aten *c, const char **name)
+{
+    fsim_torch_import *m = c->m;
+    bool *read = fsim_new(c->a, bool, c->outs + 1);
+    c->out = fsim_new(c->a, fsim_torch_value *, c->outs + 1);
+    for (int k = 0; k < c->outs; k++) {
+        const int i = name[k] && name[k][0] ? index_of(m, name[k]) : -1;
+        if (i < 0 && name[k] && name[k][0])
+            return false;
+        if (i < 0)
+            continue;
+        if (m->s->value[i]) {
+            fsim_error(c->d, here(c), "makes '%s' a second time", name[k]);
+            return false;
+        }
+        c->out[k] = new_value(m, &m->s->g->tensor[i]);
+        read[k] = m->s->read[i];
+        if (!c->out[k])
+            return false;
+    }
+    c->read = read;
+    return true;
+}
+
+/* "aten.add_.Tensor": the row of add, in place. NULL: none. */
+static const row *find_row(fsim_aten *c)
+{
+    const char *target = c->node->target;
+    char *op = fsim_strdup(c->a, strchr(target, '.') ? strchr(target, '.') + 1 : target);
+    char *dot = strchr(op, '.');
+    c->overload = dot ? dot + 1 : "";
+    if (dot)
+        *dot = 0;
+    c->op = op;
+    if (strncmp(target, "higher_order.", 13) == 0) {
+        const int i = fsim_names_get(&c->m->higher, op);
+        return i < 0 ? NULL : &higher_rows[i];
+    }
+    if (strncmp(target, "aten.", 5) != 0)
+        return NULL;
+    const size_t length = strlen(op);
+    int i = fsim_names_get(&c->m->aten, op);
+    if (i < 0 && length > 1 && op[length - 1] == '_' && op[length - 2] != '_') {
+        op[length - 1] = 0;
+        c->in_place = true;
+        i = fsim_names_get(&c->m->aten, op);
+    }
+    return i < 0 ? NULL : &aten_rows[i];
+}
+
+/* Is any tensor of the node of complex numbers? */
+static bool has_complex(fsim_aten *c)
+{
+    bool complex = false;
+    for (int k = 0; k < c->outs; k++)
+        complex = complex || (c->out[k] && c->out[k]->complex);
+    for (int i = 0; i < c->node->ins; i++) {
+        const fsim_torch_value *v = tensor_in(c, &c->node->in[i]);
+        complex = complex || (v && v->complex);
+    }
+    return complex;
+}
+
+/* Has the node results with elements, and an argument without any? */
+static bool reads_nothing(fsim_aten *c)
+{
+    bool some = false, none = false;
+    for (int k = 0; k < c->outs; k++)
+        some = some || (c->out[k] && !c->out[k]->empty);
+    for (int i = 0; i < c->node->ins; i++) {
+        const fsim_torch_value *v = tensor_in(c, &c->node->in[i]);
+        none = none || (v && v->empty);
+    }
+    return some && none;
+}
+
+static bool all_empty(const fsim_aten *c)
+{
+    bool empty = c->outs > 0;
+    for (int k = 0; k < c->outs; k++)
+        empty = empty && (!c->out[k] || c->out[k]->empty);
+    return empty;
+}
+
+static bool translate(fsim_aten *c)
+{
+    const int errors = fsim_errors(c->d);
+    const row *r = find_row(c);
+    bool known = r && !has_complex(c) && fsim_errors(c->d) == errors;
+    if (c->outs > 0 && all_empty(c))
+        return fsim_errors(c->d) == errors;
+    if (known && reads_nothing(c))
+        known = fsim_aten_op_fill(c, "0");
+    else
+        known = known && r->rule(c, r->word);
+    if (fsim_errors(c->d) > errors)
+        return false;
+    if (!known)
+        unknown(c);
+    if (c->in_place)
+        replace_first(c);
+    return fsim_errors(c->d) == errors;
+}
+
+/* Numbers need no kernel: their values follow from the file's expressions. */
+static bool only_numbers(const fsim_torch_node *n)
+{
+    bool numbers = true;
+    for (int k = 0; k < n->outs; k++)
+        numbers = numbers && (n->out[k].kind == FSIM_TORCH_INT || n->out[k].kind == FSIM_TORCH_FLOAT ||
+                              n->out[k].kind == FSIM_TORCH_BOOL || n->out[k].kind == FSIM_TORCH_NONE);
+    return numbers;
+}
+
+static bool run_node(fsim_torch_import *m, const fsim_torch_node *n, int number)
+{
+    const bool in_place_only = n->outs == 0 && strncmp(n->target, "higher_order.", 13) != 0;
+    const int most = count_args(n->out, n->outs);
+    const char **name = fsim_new(m->a, const char *, most + 1);
+    if (in_place_only || only_numbers(n))
+        return true;
+    if (++m->nodes > MOST_NODES) {
+        fsim_error(m->d, fsim_draft_place(m->x), "more than %d nodes, those of bodies counted each time", MOST_NODES);
+        return false;
+    }
+    fsim_aten c = {.a = m->a, .d = m->d, .x = m->x, .m = m, .node = n};
+    c.outs = results_in(n->out, n->outs, name, 0);
+    fsim_draft_at(m->x, fsim_printf(m->a, "node %d '%s'", number, most && name[0] ? name[0] : n->target));
+    fsim_draft_source(m->x, n->layer, m->within ? fsim_printf(m->a, "%s/%s", m->within, n->target) : n->target);
+    if (!begin_results(&c, name) || !translate(&c))
+        return false;
+    for (int k = 0; k < c.outs; k++)
+        if (name[k] && name[k][0])
+            m->s->value[index_of(m, name[k])] = c.out[k];
+    return true;
+}
+
+/* Graphs. */
+
+static void mark_read(scope *s, const fsim_torch_arg *arg, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const int t = arg[i].kind == FSIM_TORCH_TENSOR ? fsim_names_get(&s->g->tensor_at, arg[i].text) : -1;
+        if (t >= 0)
+            s->read[t] = true;
+        if (arg[i].kind == FSIM_TORCH_LIST)
+            mark_read(s, arg[i].item, arg[i].count);
+    }
+}
+
+static scope *new_scope(fsim_torch_import *m, const fsim_torch_graph *g)
+{
+    scope *s = fsim_new(m->a, scope, 1);
+    *s = (scope){g, fsim_new(m->a, fsim_torch_value *, g->tensors + 1), fsim_new(m->a, bool, g->tensors + 1)};
+    for (int n = 0; n < g->nodes; n++)
+        mark_read(s, g->node[n].in, g->node[n].ins);
+    mark_read(s, g->out, g->outs);
+    return s;
+}
+
+static bool run_nodes(fsim_torch_import *m)
+{
+    const fsim_torch_graph *g = m->s->g;
+    for (int n = 0; n < g->nodes; n++)
+        if (!run_node(m, &g->node[n], n))
+            return false;
+    return true;
+}
+
+/* The values of a graph's outputs; NULL after an error. */
+static fsim_torch_value **results_of(fsim_torch_import *m)
+{
+    const fsim_torch_graph *g = m->s->g;
+    fsim_torch_value **out = fsim_new(m->a, fsim_torch_value *, g->outs + 1);
+    for (int k = 0; k < g->outs; k++)
+        if (g->out[k].kind == FSIM_TORCH_TENSOR && !(out[k] = value_of(m, g->out[k].text)))
+            return NULL;
+    return out;
+}
+
+bool fsim_torch_run(fsim_torch_import *m, const fsim_torch_graph *g, int ins, fsim_torch_value *const *in,
+                    fsim_torch_value ***out)
+{
+    scope *outer = m->s;
+    m->s = new_scope(m, g);
+    bool good = true;
+    for (int i = 0; i < g->ins && i < ins && good; i++) {
+        const int t = g->in[i].kind == FSIM_TORCH_TENSOR ? index_of(m, g->in[i].text) : -1;
+        good = t >= 0 || g->in[i].kind != FSIM_TORCH_TENSOR;
+        if (t >= 0)
+            m->s->value[t] = in[i];
+    }
+    good = good && run_nodes(m);
+    *out = good ? results_of(m) : NULL;
+    m->s = outer;
+    return *out != NULL;
+}
+
+int64_t fsim_torch_given(fsim_torch_import *m, const char *name)
+{
+    for (int i = 0; i < m->dims->count; i++)
+        if (strcmp(m->dims->at[i].name, name) == 0) {
+            int64_t value = -1;
+            fsim_draft_dim(m->x, name, NULL, 1, 1 << 20, &value);
+            return value;
+        }
+    return -1;
+}
+
+const char *fsim_torch_within(fsim_torch_import *m, const char *what)
+{
+    const char *former = m->within;
+    m->within = what && former ? fsim_printf(m->a, "%s/%s", former, what) : what;
+    return former;
+}
+
+/* The program. */
+
+/* An input of the program: a weight, a buffer, or the user's. */
+static bool begin_input(fsim_torch_import *m, const fsim_torch_input *in)
+{
+    if (in->arg.kind != FSIM_TORCH_TENSOR)
+        return true;
+    const int t = index_of(m, in->arg.text);
+    fsim_torch_value *v = t < 0 ? NULL : new_value(m, &m->s->g->tensor[t]);
+    if (!v)
+        return false;
+    m->s->value[t] = v;
+    v->state = true;
+    if (!v->empty)
+        v->tensor = fsim_draft_tensor(m->x, in->name && *in->name ? in->name : v->name, &v->shape, v->dtype,
+                                      in->role == FSIM_TORCH_PARAMETER ? FSIM_WEIGHT : FSIM_INPUT);
+    return true;
+}
+
+/* What is given back, and the state that was written, each once. */
+static void finish_outputs(fsim_torch_import *m)
+{
+    fsim_names said = {0};
+    fsim_torch_value *list[2];
+    for (int i = 0; i < m->p->inputs; i++) /* what an input is called is no result */
+        if (m->p->input[i].arg.kind == FSIM_TORCH_TENSOR) {
+            const fsim_torch_value *v = m->s->value[fsim_names_get(&m->s->g->tensor_at, m->p->input[i].arg.text)];
+            if (v->tensor && !v->mutated)
+                fsim_names_set(m->a, &said, v->tensor, 1);
+        }
+    for (int i = 0; i < m->p->outputs + m->p->inputs; i++) {
+        const fsim_torch_arg *arg = i < m->p->outputs ? &m->p->output[i].arg : &m->p->input[i - m->p->outputs].arg;
+        const int t = arg->kind == FSIM_TORCH_TENSOR ? fsim_names_get(&m->s->g->tensor_at, arg->text) : -1;
+        list[0] = t < 0 ? NULL : m->s->value[t];
+        if (!list[0] || !list[0]->tensor || fsim_names_set(m->a, &said, list[0]->tensor, 1) >= 0)
+            continue;
+        fsim_draft_output(m->x, list[0]->tensor);
+    }
+}
+
+static bool run_program(fsim_torch_import *m)
+{
+    m->s = new_scope(m, &m->p->graph);
+    for (int i = 0; i < m->p->inputs; i++)
+        if (!begin_input(m, &m->p->input[i]))
+            return false;
+    if (!run_nodes(m) || !results_of(m))
+        return false;
+    finish_outputs(m);
+    return true;
+}
+
+/* "dir/resnet50.pt2": "resnet50". */
+static const char *workload_name(fsim_arena *a, const char *path)
+{
+    const char *base = strrchr(path, '/');
+    base = base ? base + 1 : path;
+    const size_t length = strlen(base), tail = length > 4 && strcmp(base + length - 4, ".pt2") == 0 ? 4 : 0;
+    return length > tail ? fsim_strndup(a, base, length - tail) : "model";
+}
+
+static fsim_torch_import *begin(fsim_arena *a, fsim_diag *d, const char *path, const fsim_torch_program *p,
+                                const fsim_workload_wanted *how)
+{
+    fsim_torch_import *m = fsim_new(a, fsim_torch_import, 1);
+    fsim_dims *dims = fsim_new(a, fsim_dims, 1);
+    *dims = (fsim_dims){how->set, how->sets, fsim_new(a, bool, how->sets + 1)};
+    fsim_draft *x = fsim_draft_new(a, d, path, dims);
+    *m = (fsim_torch_import){.a = a, .d = d, .x = x, .dims = dims, .p = p};
+    m->bound = (fsim_torch_bound){.a = a, .d = d, .x = x, .p = p, .dims = dims};
+    for (size_t i = 0; i < sizeof aten_rows / sizeof *aten_rows; i++)
+        fsim_names_set(a, &m->aten, aten_rows[i].op, (int)i);
+    for (size_t i = 0; i < sizeof higher_rows / sizeof *higher_rows; i++)
+        fsim_names_set(a, &m->higher, higher_rows[i].op, (int)i);
+    return m;
+}
 
 bool fsim_read_torch(fsim_arena *a, fsim_diag *d, const fsim_import_source *from, const fsim_workload_wanted *how,
                      fsim_imported *out)
 {
-    (void)a;
-    (void)how;
-    (void)out;
-    fsim_error(d, (fsim_loc){from->path, 0, 0},
-               "torch.export archives are not in this release; wanted a workload in YAML");
-    return false;
+    size_t bytes = 0;
+    const char *json = fsim_torch_archive(a, d, from, &bytes);
+    const fsim_torch_program *p = json ? fsim_torch_parse(a, d, from->path, json, bytes) : NULL;
+    if (!p)
+        return false;
+    fsim_torch_import *m = begin(a, d, from->path, p, how);
+    if (!fsim_torch_bind(&m->bound))
+        return false;
+    if (!m->bound.missing && !run_program(m))
+        return false;
+    out->draft = m->x;
+    out->yaml = fsim_draft_finish(m->x, workload_name(a, from->path));
+    return out->yaml != NULL;
 }

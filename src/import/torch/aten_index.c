@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aten_index.c: what data choose: lookups, indexing as NumPy has it, writes into a part. */
+#include "import/torch/aten.h"
+
+#include <string.h>
+
+static void put_dim(fsim_aten *c, int64_t dim) { fsim_draft_ints(c->x, "dim", 1, &dim); }
+
+static bool is_mask(const fsim_torch_value *v) { return v->dtype == FSIM_BOOL || v->dtype == FSIM_U8; }
+
+bool fsim_aten_op_embedding(fsim_aten *c, const char *word)
+{
+    (void)word;
+    return fsim_aten_make(c, 0, "embedding", 2,
+                          (fsim_torch_value *[2]){fsim_aten_tensor(c, "indices"), fsim_aten_tensor(c, "weight")});
+}
+
+/* Rows of a table, and sums of segments of them: as many rows are read as there are indices. */
+bool fsim_aten_op_embedding_bag(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *table = fsim_aten_tensor(c, "weight"), *index = fsim_aten_tensor(c, "indices");
+    fsim_torch_value *offsets = fsim_aten_tensor(c, "offsets");
+    if (!table || !index || table->shape.rank != 2 || index->shape.rank > 2)
+        return false;
+    fsim_shape rows = index->shape;
+    rows.dim[rows.rank++] = table->shape.dim[1];
+    fsim_torch_value *row =
+        fsim_aten_step(c, "rows", "embedding", &rows, table->dtype, 2, (fsim_torch_value *[2]){index, table});
+    fsim_torch_value *in[2] = {row, offsets};
+    for (int k = 0; k < c->outs; k++) {
+        fsim_torch_value *v = c->out[k];
+        if (!v || v->empty || (k > 0 && !c->read[k]))
+            continue;
+        if (!fsim_aten_make(c, k, "custom", offsets ? 2 : 1, in))
+            return false;
+        fsim_draft_ints(c->x, "shape", v->shape.rank, v->shape.dim);
+        fsim_draft_word(c->x, "dtype", fsim_dtype_names[v->dtype]);
+    }
+    return true;
+}
+
+bool fsim_aten_op_gather(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *index = fsim_aten_tensor(c, "index|indices");
+    const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dim", 0), x->shape.rank) : -1;
+    if (dim < 0 || !index || index->shape.rank != x->shape.rank)
+        return false;
+    for (int i = 0; i < x->shape.rank; i++) /* take_along_dim broadcasts */
+        if (i != dim && index->shape.dim[i] > x->shape.dim[i])
+            return false;
+    index = fsim_aten_expanded(c, index, &c->out[0]->shape);
+    if (!fsim_aten_make(c, 0, "gather", 2, (fsim_torch_value *[2]){x, index}))
+        return false;
+    put_dim(c, dim);
+    return true;
+}
+
+/* Output k is the rows of x along dim that index[n] names. */
+static bool rows_along(fsim_aten *c, fsim_torch_value *x, int dim, fsim_torch_value *index)
+{
+    if (!fsim_aten_make(c, 0, "index_select", 2, (fsim_torch_value *[2]){x, index}))
+        return false;
+    put_dim(c, dim);
+    return true;
+}
+
+bool fsim_aten_op_index_select(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c);
+    const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dim", 0), x->shape.rank) : -1;
+    return dim >= 0 && rows_along(c, x, dim, fsim_aten_tensor(c, "index"));
+}
+
+/* x[i, j] with indices that are tensors or nothing (':'). */
+
+typedef struct {
+    fsim_torch_value *index[FSIM_MAX_RANK]; /* of each dimension of x; NULL: ':' */
+    int first, count;                       /* the indices stand in dimensions first to first + count - 1 */
+    fsim_shape at;                          /* what they broadcast to */
+} picks;
+
+static bool broadcast(fsim_shape *to, const fsim_shape *with)
+{
+    fsim_shape wide = to->rank >= with->rank ? *to : *with;
+    for (int i = 1; i <= wide.rank; i++) {
+        const int64_t a = i <= to->rank ? to->dim[to->rank - i] : 1,
+                      b = i <= with->rank ? with->dim[with->rank - i] : 1;
+        if (a != b && a != 1 && b != 1)
+            return false;
+        wide.dim[wide.rank - i] = a == 1 ? b : a;
+    }
+    *to = wide;
+    return true;
+}
+
+/* The indices of a node. False: masks among them, or not side by side. */
+static bool read_picks(fsim_aten *c, const fsim_torch_value *x, picks *p)
+{
+    fsim_torch_value **list;
+    const int count = fsim_aten_tensors(c, "indices", &list);
+    *p = (picks){.first = -1};
+    if (count < 1 || count > x->shape.rank)
+        return false;
+    for (int i = 0; i < count; i++) {
+        if (!list[i])
+            continue;
+        if (is_mask(list[i]) || !broadcast(&p->at, &list[i]->shape) || (p->first >= 0 && i > p->first + p->count))
+            return false;
+        p->index[i] = list[i];
+        p->first = p->first < 0 ? i : p->first;
+        p->count = i - p->first + 1;
+    }
+    return p->first >= 0;
+}
+
+/* The dimensions that indices name first, in their order; where ':' stands between two. */
+static fsim_torch_value *indices_first(fsim_aten *c, fsim_torch_value *x, fsim_torch_value **list, int count, picks *p)
+{
+    int64_t order[FSIM_MAX_RANK];
+    fsim_shape s = {.rank = x->shape.rank};
+    int rank = 0;
+    *p = (picks){.first = 0};
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < x->shape.rank; i++)
+            if ((turn == 0) == (i < count && list[i] != NULL)) {
+                if (turn == 0)
+                    p->index[p->count++] = list[i];
+                s.dim[rank] = x->shape.dim[i];
+                order[rank++] = i;
+            }
+    for (int i = 0; i < p->count; i++)
+        if (is_mask(p->index[i]) || !broadcast(&p->at, &p->index[i]->shape))
+            return NULL;
+    x = fsim_aten_step(c, "front", "permute", &s, x->dtype, 1, &x);
+    if (x)
+        fsim_draft_ints(c->x, "dim", rank, order);
+    return x;
+}
+
+/* The row that several indices name together: (i * length + j) * length + k. */
+static fsim_torch_value *joined(fsim_aten *c, const fsim_torch_value *x, const picks *p)
+{
+    fsim_torch_value *at = p->index[p->first];
+    for (int i = p->first + 1; i < p->first + p->count && at; i++) {
+        fsim_shape wide = at->shape;
+        at = fsim_aten_step(c, "row", "mul", &at->shape, FSIM_I64, 1, &at);
+        if (at)
+            fsim_draft_int(c->x, "scalar", x->shape.dim[i]);
+        broadcast(&wide, &p->index[i]->shape);
+        at = fsim_aten_step(c, "index", "add", &wide, FSIM_I64, 2, (fsim_torch_value *[2]){at, p->index[i]});
+    }
+    return at;
+}
+
+/* x with the dimensions that are indexed in one. */
+static fsim_torch_value *merged(fsim_aten *c, fsim_torch_value *x, const picks *p)
+{
+    fsim_shape s = {0};
+    for (int i = 0; i < x->shape.rank; i++)
+        if (i > p->first && i < p->first + p->count)
+            s.dim[s.rank - 1] *= x->shape.dim[i];
+        else
+            s.dim[s.rank++] = x->shape.dim[i];
+    return fsim_aten_reshaped(c, x, &s);
+}
+
+static fsim_torch_value *as_i64(fsim_aten *c, fsim_torch_value *v, int count)
+{
+    return count > 1 ? fsim_aten_cast(c, v, FSIM_I64) : v;
+}
+
+bool fsim_aten_op_index(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), **list;
+    picks p;
+    if (!x)
+        return false;
+    const int count = fsim_aten_tensors(c, "indices", &list);
+    for (int i = 0; i < count; i++)
+        if (list[i] && is_mask(list[i]))
+            return fsim_aten_opaque(c); /* as many as the mask holds: data */
+    if (!read_picks(c, x, &p) && (count > x->shape.rank || !(x = indices_first(c, x, list, count, &p))))
+        return false;
+    for (int i = p.first; i < p.first + p.count; i++)
+        p.index[i] = as_i64(c, p.index[i], p.count);
+    fsim_torch_value *at = joined(c, x, &p);
+    if (!at)
+        return false;
+    const int64_t picked = fsim_aten_elems(&at->shape);
+    x = merged(c, x, &p);
+    const fsim_shape flat = {.rank = 1, .dim = {picked}};
+    at = fsim_aten_reshaped(c, at, &flat);
+    if (c->out[0]->shape.rank == x->shape.rank) /* one index of one dimension */
+        return rows_along(c, x, p.first, at);
+    fsim_shape rows = x->shape;
+    rows.dim[p.first] = picked;
+    x = fsim_aten_step(c, "picked", "index_select", &rows, x->dtype, 2, (fsim_torch_value *[2]){x, at});
+    if (x)
+        put_dim(c, p.first);
+    return fsim_aten_reshape(c, 0, x);
+}
+
+/* Writes. */
+
+/* Where a mask holds: x elsewhere. */
+static bool put_masked(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *mask, fsim_torch_value *values)
+{
+    fsim_shape wide = x->shape;
+    for (int i = mask->shape.rank; i < wide.rank; i++)
+        wide.dim[i] = 1;
+    mask = fsim_aten_reshaped(c, fsim_aten_cast(c, mask, FSIM_BOOL), &wide);
+    if (fsim_aten_elems(&values->shape) == 1)
+        return fsim_aten_make(c, 0, "where", 3, (fsim_torch_value *[3]){mask, values, x});
+    return fsim_aten_opaque(c);
+}
+
+/* Puts rows into x: index_copy, index_add. */
+static bool write_rows(fsim_aten *c, const char *op, int dim, fsim_torch_value *x, fsim_torch_value *at,
+                       fsim_torch_value *rows)
+{
+    const bool over = x && fsim_aten_may_overwrite(c, x);
+    if (!fsim_aten_make(c, 0, op, 3, (fsim_torch_value *[3]){x, at, rows}))
+        return false;
+    put_dim(c, dim);
+    fsim_draft_flag(c->x, "inplace", over);
+    return true;
+}
+
+/* index_put with indices from the first dimension on, as our operator has it. */
+static bool put_front(fsim_aten *c, fsim_torch_value *x, const picks *p, fsim_torch_value *values)
+{
+    fsim_torch_value *in[FSIM_MAX_RANK + 2] = {x};
+    fsim_shape wide = p->at;
+    const bool over = fsim_aten_may_overwrite(c, x);
+    for (int i = p->count; i < x->shape.rank; i++) {
+        if (wide.rank == FSIM_MAX_RANK)
+            return false;
+        wide.dim[wide.rank++] = x->shape.dim[i];
+    }
+    for (int i = 0; i < p->count; i++)
+        in[1 + i] = fsim_aten_expanded(c, p->index[i], &p->at);
+    in[1 + p->count] = fsim_aten_expanded(c, values, &wide);
+    if (!fsim_aten_make(c, 0, "index_put", 2 + p->count, in))
+        return false;
+    fsim_draft_flag(c->x, "accumulate", fsim_aten_flag(c, "accumulate", false));
+    fsim_draft_flag(c->x, "inplace", over);
+    return true;
+}
+
+/* One index for a later dimension: rows along it. */
+static bool put_along(fsim_aten *c, fsim_torch_value *x, const picks *p, fsim_torch_value *values)
+{
+    fsim_shape rows = x->shape;
+    const fsim_shape flat = {.rank = 1, .dim = {fsim_aten_elems(&p->at)}};
+    rows.dim[p->first] = flat.dim[0];
+    if (p->at.rank != 1)
+        return false;
+    fsim_torch_value *at = fsim_aten_reshaped(c, p->index[p->first], &flat);
+    return write_rows(c, fsim_aten_flag(c, "accumulate", false) ? "index_add" : "index_copy", p->first, x, at,
+                      fsim_aten_expanded(c, values, &rows));
+}
+
+bool fsim_aten_op_index_put(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *values = fsim_aten_tensor(c, "values"), **list;
+    picks p;
+    const int count = x ? fsim_aten_tensors(c, "indices", &list) : -1;
+    if (count < 1 || !values)
+        return false;
+    values = fsim_aten_cast(c, values, x->dtype);
+    if (count == 1 && list[0] && is_mask(list[0]))
+        return put_masked(c, x, list[0], values);
+    if (!read_picks(c, x, &p) || fsim_aten_elems(&p.at) == 0)
+        return false;
+    if (p.first == 0 && p.count <= 3)
+        return put_front(c, x, &p, values);
+    return p.count == 1 && put_along(c, x, &p, values);
+}
+
+bool fsim_aten_op_index_write(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = fsim_aten_self(c), *at = fsim_aten_tensor(c, "index"), *rows = fsim_aten_tensor(c, "source");
+    const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dim", 0), x->shape.rank) : -1;
+    if (dim < 0 || !rows)
+        return false;
+    fsim_shape s = x->shape;
+    s.dim[dim] = at ? fsim_aten_elems(&at->shape) : 0;
+    return fsim_aten_same_shape(&s, &rows->shape) && write_rows(c, word, dim, x, at, rows);
+}
+
+/* An index for each element of the source, or one number for all. */
+bool fsim_aten_op_scatter(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *at = fsim_aten_tensor(c, "index"), *from = fsim_aten_tensor(c, "src");
+    const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dim", 0), x->shape.rank) : -1;
+    if (dim < 0 || !at)
+        return false;
+    fsim_shape s = at->shape;
+    if (strcmp(c->op, "index_fill") == 0) {
+        s = x->shape;
+        s.dim[dim] = fsim_aten_elems(&at->shape);
+    }
+    if (!from)
+        from = fsim_aten_expanded(c, fsim_aten_constant(c, fsim_aten_number(c, "value", 0), false, x->dtype), &s);
+    if (from && (at->shape.rank != x->shape.rank ? at->shape.rank != 1 : from->shape.rank != x->shape.rank))
+        return false;
+    if (!fsim_aten_make(c, 0, "scatter", 3, (fsim_torch_value *[3]){x, at, from}))
+        return false;
+    put_dim(c, dim);
+    return true;
+}
+
+/* x with a part of it replaced: rows start to start + n along dim. */
+bool fsim_aten_op_slice_scatter(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *rows = fsim_aten_tensor(c, "src");
+    const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dim", 0), x->shape.rank) : -1;
+    const int64_t step = fsim_aten_int(c, "step", 1);
+    if (dim < 0 || !rows || step < 1 || step > FSIM_MAX_DIM)
+        return false;
+    int64_t start = fsim_aten_int(c, "start|index", 0);
+    start = start < 0 ? start + x->shape.dim[dim] : start;
+    if (rows->shape.rank < x->shape.rank) { /* select_scatter */
+        fsim_shape s = x->shape;
+        s.dim[dim] = 1;
+        rows = fsim_aten_reshaped(c, rows, &s);
+    }
+    const fsim_shape count = {.rank = 1, .dim = {rows ? rows->shape.dim[dim] : 0}};
+    if (rows && fsim_aten_same_shape(&rows->shape, &x->shape))
+        return fsim_aten_same(c, 0, rows);
+    if (start < 0 || start > x->shape.dim[dim])
+        return false;
+    fsim_torch_value *at = fsim_aten_step(c, "rows", "arange", &count, FSIM_I64, 0, NULL);
+    fsim_draft_int(c->x, "start", start);
+    fsim_draft_int(c->x, "end", start + count.dim[0] * step);
+    fsim_draft_int(c->x, "step", step);
+    return write_rows(c, "index_copy", dim, x, at, rows);
+}
+
+/* As many of the source's elements as the mask holds: all of x is written. */
+bool fsim_aten_op_masked_scatter(fsim_aten *c, const char *word)
+{
+    (void)word;
+    return fsim_aten_opaque(c);
+}
+
+bool fsim_aten_op_one_hot(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c);
+    const fsim_shape *s = &c->out[0]->shape;
+    if (s->rank < 1 || !fsim_aten_make(c, 0, "one_hot", 1, &x))
+        return false;
+    fsim_draft_int(c->x, "num_classes", s->dim[s->rank - 1]);
+    return true;
+}
+
+/* Orders. */
+
+bool fsim_aten_op_topk(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = fsim_aten_self(c);
+    const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dim", -1), x->shape.rank) : -1;
+    if (dim < 0 || !fsim_aten_make_all(c, word, 1, &x))
+        return false;
+    if (strcmp(word, "topk") == 0)
+        fsim_draft_int(c->x, "k", fsim_aten_int(c, "k", 1));
+    put_dim(c, dim);
+    return true;
+}
+
+/* The second result of a sort. */
+bool fsim_aten_op_argsort(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c);
+    const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dim", -1), x->shape.rank) : -1;
+    if (dim < 0 || !x->tensor)
+        return false;
+    const char *out[2] = {fsim_printf(c->a, "%s.sorted", c->out[0]->name), c->out[0]->name};
+    fsim_draft_op_outs(c->x, "sort", 1, &x->tensor, 2, out);
+    put_dim(c, dim);
+    x->reads++;
+    c->out[0]->tensor = out[1];
+    fsim_draft_expect(c->x, out[1], &c->out[0]->shape, c->out[0]->dtype);
+    return true;
+}

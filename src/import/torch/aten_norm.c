@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aten_norm.c: norms. Those of core ATen also give statistics, mostly unread. */
+#include "import/torch/aten.h"
+
+#include <string.h>
+
+/* x's last `count` dimensions as one: [rows, rest]. */
+static fsim_shape rows_and_rest(const fsim_torch_value *x, int count)
+{
+    fsim_shape s = {.rank = 2, .dim = {1, 1}};
+    for (int i = 0; i < x->shape.rank; i++)
+        s.dim[i >= x->shape.rank - count] *= x->shape.dim[i];
+    return s;
+}
+
+/* The mean over the last dimension of rows[n, m], which stays. */
+static fsim_torch_value *mean_of_rows(fsim_aten *c, const char *what, fsim_torch_value *x)
+{
+    if (!x)
+        return NULL;
+    const fsim_shape s = {.rank = 2, .dim = {x->shape.dim[0], 1}};
+    x = fsim_aten_step(c, what, "mean", &s, x->dtype, 1, &x);
+    if (x) {
+        fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){-1});
+        fsim_draft_flag(c->x, "keepdim", true);
+    }
+    return x;
+}
+
+static fsim_torch_value *square_of(fsim_aten *c, fsim_torch_value *x)
+{
+    return x ? fsim_aten_step(c, "square", "square", &x->shape, x->dtype, 1, &x) : NULL;
+}
+
+/* 1 / sqrt(mean + eps) */
+static fsim_torch_value *root_of(fsim_aten *c, fsim_torch_value *mean, double eps)
+{
+    if (!mean)
+        return NULL;
+    mean = fsim_aten_step(c, "eps", "add", &mean->shape, mean->dtype, 1, &mean);
+    if (mean)
+        fsim_draft_number(c->x, "scalar", eps);
+    return mean ? fsim_aten_step(c, "root", "rsqrt", &mean->shape, mean->dtype, 1, &mean) : NULL;
+}
+
+/* Outputs k and k + 1: the mean and the reciprocal of the deviation, of rows that end in `count` dimensions. Nothing
+ * where nobody reads them. */
+static bool statistics(fsim_aten *c, int k, fsim_torch_value *x, const fsim_shape *rows, double eps)
+{
+    const bool mean_read = k < c->outs && c->out[k] && c->read[k];
+    const bool root_read = k + 1 < c->outs && c->out[k + 1] && c->read[k + 1];
+    if (!mean_read && !root_read)
+        return true;
+    x = fsim_aten_reshaped(c, fsim_aten_cast(c, x, c->out[k]->dtype), rows);
+    fsim_torch_value *mean = mean_of_rows(c, "mean", x);
+    if (!mean || (mean_read && !fsim_aten_reshape(c, k, mean)))
+        return false;
+    if (!root_read)
+        return true;
+    x = fsim_aten_step(c, "beside", "sub", rows, x->dtype, 2, (fsim_torch_value *[2]){x, mean});
+    return fsim_aten_reshape(c, k + 1, root_of(c, mean_of_rows(c, "var", square_of(c, x)), eps));
+}
+
+/* x, then weight, then bias; a bias without a weight has one of ones. */
+static int with_sides(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *in[3])
+{
+    in[0] = x;
+    in[1] = fsim_aten_tensor(c, "weight");
+    in[2] = fsim_aten_tensor(c, "bias");
+    if (in[2] && !in[1])
+        in[1] = fsim_aten_expanded(c, fsim_aten_constant(c, 1, true, x->dtype), &in[2]->shape);
+    return 1 + (in[1] != NULL) + (in[2] != NULL);
+}
+
+bool fsim_aten_op_layer_norm(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *in[3];
+    int64_t shape[16];
+    const int count = fsim_aten_ints(c, "normalized_shape", shape);
+    const double eps = fsim_aten_number(c, "eps", 1e-5);
+    if (!x || count < 1 || count > x->shape.rank)
+        return false;
+    const fsim_shape rows = rows_and_rest(x, count);
+    if (!fsim_aten_make(c, 0, "layer_norm", with_sides(c, x, in), in))
+        return false;
+    fsim_draft_ints(c->x, "normalized_shape", count, shape);
+    fsim_draft_number(c->x, "eps", eps);
+    return statistics(c, 1, x, &rows, eps);
+}
+
+bool fsim_aten_op_rms_norm(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *in[2] = {x, fsim_aten_tensor(c, "weight")};
+    int64_t shape[16];
+    const int count = fsim_aten_ints(c, "normalized_shape", shape);
+    const double eps = fsim_aten_number(c, "eps", x && x->dtype == FSIM_F64 ? 2.2e-16 : 1.2e-7);
+    if (!x || count < 1 || count > x->shape.rank)
+        return false;
+    const fsim_shape rows = rows_and_rest(x, count);
+    if (!fsim_aten_make(c, 0, "rms_norm", 1 + (in[1] != NULL), in))
+        return false;
+    fsim_draft_ints(c->x, "normalized_shape", count, shape);
+    fsim_draft_number(c->x, "eps", eps);
+    if (c->outs < 2 || !c->out[1] || !c->read[1])
+        return true;
+    x = fsim_aten_reshaped(c, fsim_aten_cast(c, x, c->out[1]->dtype), &rows);
+    return fsim_aten_reshape(c, 1, root_of(c, mean_of_rows(c, "mean_square", square_of(c, x)), eps));
+}
+
+bool fsim_aten_op_group_norm(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *in[3];
+    const int64_t groups = fsim_aten_int(c, "num_groups|group", 1);
+    const double eps = fsim_aten_number(c, "eps", 1e-5);
+    if (!x || x->shape.rank < 2 || groups < 1 || x->shape.dim[1] % groups != 0)
+        return false;
+    if (!fsim_aten_make(c, 0, "group_norm", with_sides(c, x, in), in))
+        return false;
+    fsim_draft_int(c->x, "groups", groups);
+    fsim_draft_number(c->x, "eps", eps);
+    const int64_t rows = x->shape.dim[0] * groups;
+    const fsim_shape flat = {.rank = 2, .dim = {rows, fsim_aten_elems(&x->shape) / rows}};
+    return statistics(c, 1, x, &flat, eps);
+}
+
+bool fsim_aten_op_instance_norm(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *in[3];
+    if (!x || !fsim_aten_make(c, 0, "instance_norm", with_sides(c, x, in), in))
+        return false;
+    fsim_draft_number(c->x, "eps", fsim_aten_number(c, "eps", 1e-5));
+    return true;
+}
+
+/* A vector of so many channels, of one number. */
+static fsim_torch_value *channels_of(fsim_aten *c, double value, int64_t channels, fsim_dtype dtype)
+{
+    const fsim_shape s = {.rank = 1, .dim = {channels}};
+    fsim_torch_value *v = fsim_aten_step(c, "channels", "fill", &s, dtype, 0, NULL);
+    fsim_draft_ints(c->x, "shape", 1, &channels);
+    fsim_draft_number(c->x, "value", value);
+    fsim_draft_word(c->x, "dtype", fsim_dtype_names[dtype]);
+    return v;
+}
+
+/* The channels' statistics over the batch, as rows of a transposed x. */
+static fsim_torch_value *channels_first(fsim_aten *c, fsim_torch_value *x)
+{
+    const fsim_shape three = {
+        .rank = 3,
+        .dim = {x->shape.dim[0], x->shape.dim[1], fsim_aten_elems(&x->shape) / (x->shape.dim[0] * x->shape.dim[1])}};
+    const fsim_shape turned = {.rank = 3, .dim = {three.dim[1], three.dim[0], three.dim[2]}};
+    x = fsim_aten_reshaped(c, x, &three);
+    x = x ? fsim_aten_step(c, "channels", "permute", &turned, x->dtype, 1, &x) : NULL;
+    if (x)
+        fsim_draft_ints(c->x, "dim", 3, (int64_t[3]){1, 0, 2});
+    return x;
+}
+
+/* running + momentum * (statistic - running), into output k, or into the running buffer itself (k < 0). */
+static bool moved(fsim_aten *c, int k, fsim_torch_value *running, fsim_torch_value *statistic)
+{
+    if (!running || !statistic)
+        return true;
+    const fsim_shape s = running->shape;
+    const fsim_dtype t = running->dtype;
+    statistic = fsim_aten_reshaped(c, fsim_aten_cast(c, statistic, t), &s);
+    fsim_torch_value *way = fsim_aten_step(c, "way", "sub", &s, t, 2, (fsim_torch_value *[2]){statistic, running});
+    way = way ? fsim_aten_step(c, "momentum", "mul", &s, t, 1, &way) : NULL;
+    if (!way)
+        return false;
+    fsim_draft_number(c->x, "scalar", fsim_aten_number(c, "momentum", 0.1));
+    fsim_torch_value *in[2] = {running, way};
+    if (k >= 0)
+        return !c->out[k] || fsim_aten_make(c, k, "add", 2, in);
+    fsim_torch_value *y = fsim_aten_step(c, "running", "add", &s, t, 2, in);
+    if (!y)
+        return false;
+    running->tensor = y->tensor;
+    running->reads = 0;
+    running->mutated = true;
+    return true;
+}
+
+/* Statistics of the batch: saved, and what the running ones become. */
+static bool batch_statistics(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *const running[2])
+{
+    const bool functional = strstr(c->op, "functional") != NULL;
+    fsim_torch_value *y = channels_first(c, x), *mean, *var;
+    if (!y)
+        return false;
+    const fsim_shape rows = {.rank = 2, .dim = {y->shape.dim[0], y->shape.dim[1] * y->shape.dim[2]}};
+    y = fsim_aten_reshaped(c, y, &rows);
+    mean = mean_of_rows(c, "mean", y);
+    y = mean ? fsim_aten_step(c, "beside", "sub", &rows, y->dtype, 2, (fsim_torch_value *[2]){y, mean}) : NULL;
+    var = mean_of_rows(c, "var", square_of(c, y));
+    if (!var)
+        return false;
+    if (c->outs > 1 && c->out[1] && c->read[1] && !fsim_aten_reshape(c, 1, mean))
+        return false;
+    if (c->outs > 2 && c->out[2] && c->read[2] &&
+        !fsim_aten_reshape(c, 2, root_of(c, var, fsim_aten_number(c, "eps", 1e-5))))
+        return false;
+    const int first = functional ? c->outs - 2 : -1;
+    return moved(c, first, running[0], mean) && moved(c, functional ? first + 1 : -1, running[1], var);
+}
+
+bool fsim_aten_op_batch_norm(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c);
+    fsim_torch_value *running[2] = {fsim_aten_tensor(c, "running_mean"), fsim_aten_tensor(c, "running_var")};
+    if (!x || x->shape.rank < 2)
+        return false;
+    const bool training = (fsim_aten_flag(c, "training", strstr(c->op, "functional") != NULL) || !running[0]) &&
+                          !strstr(c->op, "no_training") && !strstr(c->op, "no_update");
+    const int64_t channels = x->shape.dim[1];
+    fsim_torch_value *weight = fsim_aten_tensor(c, "weight"), *bias = fsim_aten_tensor(c, "bias");
+    fsim_torch_value *in[5] = {x, weight ? weight : channels_of(c, 1, channels, x->dtype),
+                               bias ? bias : channels_of(c, 0, channels, x->dtype), running[0], running[1]};
+    if (!fsim_aten_make(c, 0, "batch_norm", training ? 3 : 5, in))
+        return false;
+    if (training)
+        fsim_draft_flag(c->x, "training", true);
+    fsim_draft_number(c->x, "eps", fsim_aten_number(c, "eps", 1e-5));
+    return !training || batch_statistics(c, x, running);
+}
+
+bool fsim_aten_op_normalize(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c);
+    if (!fsim_aten_make(c, 0, "normalize", 1, &x))
+        return false;
+    fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){fsim_aten_int(c, "dim", 1)});
+    return true;
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aten_product.c: products, convolutions, attention, windows. */
+#include "import/torch/aten.h"
+
+#include <string.h>
+
+static fsim_torch_value *in_dtype_of(fsim_aten *c, fsim_torch_value *v)
+{
+    return fsim_aten_cast(c, v, c->out[0]->dtype);
+}
+
+/* A vector as a matrix, so that the product is of matrices. */
+static fsim_torch_value *as_matrix(fsim_aten *c, fsim_torch_value *v, bool column)
+{
+    if (!v || v->shape.rank != 1)
+        return v;
+    const fsim_shape s = {.rank = 2, .dim = {column ? v->shape.dim[0] : 1, column ? 1 : v->shape.dim[0]}};
+    return fsim_aten_reshaped(c, v, &s);
+}
+
+bool fsim_aten_op_linear(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *bias = fsim_aten_tensor(c, "bias"), *x = fsim_aten_self(c),
+                     *weight = fsim_aten_tensor(c, "weight");
+    if (!x || !weight || weight->shape.rank != 2)
+        return false;
+    const bool vector = x->shape.rank == 1;
+    fsim_torch_value *in[3] = {as_matrix(c, x, false), weight, bias};
+    if (!vector) {
+        return fsim_aten_make(c, 0, "linear", 2 + (bias != NULL), in);
+    }
+    const fsim_shape row = {.rank = 2, .dim = {1, weight->shape.dim[0]}};
+    x = fsim_aten_step(c, "row", "linear", &row, c->out[0]->dtype, 2 + (bias != NULL), in);
+    return fsim_aten_reshape(c, 0, x);
+}
+
+bool fsim_aten_op_matmul(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *a = fsim_aten_self(c), *b = fsim_aten_tensor(c, "other|mat2|vec|tensor");
+    if (!a || !b)
+        return false;
+    if (a->shape.rank > 1 && b->shape.rank > 1)
+        return fsim_aten_make(c, 0, word, 2, (fsim_torch_value *[2]){a, b});
+    a = as_matrix(c, a, false);
+    b = as_matrix(c, b, true);
+    fsim_shape s = a && b && a->shape.rank >= b->shape.rank ? a->shape : b ? b->shape : (fsim_shape){0};
+    if (!a || !b || s.rank < 2)
+        return false;
+    s.dim[s.rank - 2] = a->shape.dim[a->shape.rank - 2];
+    s.dim[s.rank - 1] = b->shape.dim[b->shape.rank - 1];
+    a = fsim_aten_step(c, "product", "matmul", &s, c->out[0]->dtype, 2, (fsim_torch_value *[2]){a, b});
+    return fsim_aten_reshape(c, 0, a);
+}
+
+static fsim_torch_value *times(fsim_aten *c, fsim_torch_value *v, double by)
+{
+    if (!v || by == 1)
+        return v;
+    v = fsim_aten_step(c, "scaled", "mul", &v->shape, v->dtype, 1, &v);
+    if (v)
+        fsim_draft_number(c->x, "scalar", by);
+    return v;
+}
+
+/* beta * self + alpha * mat1 @ mat2. A vector that is added is the product's bias. */
+bool fsim_aten_op_addmm(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *bias = fsim_aten_self(c), *a = fsim_aten_tensor(c, "mat1|mat|batch1"),
+                     *b = fsim_aten_tensor(c, "mat2|vec|batch2");
+    const double alpha = fsim_aten_number(c, "alpha", 1), beta = fsim_aten_number(c, "beta", 1);
+    if (!a || !b)
+        return false;
+    fsim_shape s = a->shape;
+    if (b->shape.rank == 1) {
+        const fsim_shape column = {.rank = 2, .dim = {a->shape.dim[0], 1}};
+        b = as_matrix(c, b, true);
+        s = column;
+    }
+    if (!b || s.rank < 2)
+        return false;
+    s.dim[s.rank - 1] = b->shape.dim[b->shape.rank - 1];
+    fsim_torch_value *y = fsim_aten_step(c, "product", s.rank == 3 ? "bmm" : "matmul", &s, c->out[0]->dtype, 2,
+                                         (fsim_torch_value *[2]){a, b});
+    y = times(c, fsim_aten_reshaped(c, y, &c->out[0]->shape), alpha);
+    if (beta == 0)
+        return fsim_aten_same(c, 0, y);
+    return fsim_aten_make(c, 0, "add", 2, (fsim_torch_value *[2]){y, times(c, bias, beta)});
+}
+
+bool fsim_aten_op_einsum(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value **in;
+    const int count = fsim_aten_tensors(c, "tensors", &in);
+    const char *equation = fsim_aten_text(c, "equation", "");
+    if (count < 1 || count > 6 || strchr(equation, '.') || !fsim_aten_make(c, 0, "einsum", count, in))
+        return false;
+    fsim_draft_word(c->x, "equation", equation);
+    return true;
+}
+
+bool fsim_aten_op_outer(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *a = as_matrix(c, fsim_aten_self(c), true), *b = as_matrix(c, fsim_aten_tensor(c, "vec2"), false);
+    return fsim_aten_make(c, 0, "mul", 2, (fsim_torch_value *[2]){a, b});
+}
+
+/* Rows of a times one of the matrices in b, which offsets say: each row once, all matrices read. As many rows each as
+ * divide evenly. */
+bool fsim_aten_op_grouped_mm(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *a = fsim_aten_self(c), *b = fsim_aten_tensor(c, "mat2");
+    if (!a || !b || a->shape.rank != 2 || b->shape.rank != 3 || a->shape.dim[0] % b->shape.dim[0] != 0)
+        return false;
+    const int64_t experts = b->shape.dim[0];
+    const fsim_shape in = {.rank = 3, .dim = {experts, a->shape.dim[0] / experts, a->shape.dim[1]}},
+                     out = {.rank = 3, .dim = {experts, in.dim[1], b->shape.dim[2]}};
+    a = fsim_aten_reshaped(c, a, &in);
+    return fsim_aten_reshape(
+        c, 0, fsim_aten_step(c, "groups", "bmm", &out, c->out[0]->dtype, 2, (fsim_torch_value *[2]){a, b}));
+}
+
+/* Convolutions. */
+
+typedef struct {
+    fsim_torch_value *in[3];
+    int ins, axes;
+    int64_t stride[16], padding[16], dilation[16], output_padding[16], groups;
+    bool transposed;
+} convolution;
+
+/* A list with an entry for each axis: one stands for all, none is `absent`. */
+static bool spread(fsim_aten *c, const char *name, int axes, int64_t absent, int64_t list[16])
+{
+    const int count = fsim_aten_ints(c, name, list);
+    for (int i = count <= 0 ? 0 : count == 1 ? 1 : axes; i < axes; i++)
+        list[i] = count == 1 ? list[0] : absent;
+    return count <= 0 || count == 1 || count == axes;
+}
+
+/* padding "same" of a stride of 1; "valid" is none. */
+static bool named_padding(fsim_aten *c, convolution *v)
+{
+    const char *word = fsim_aten_text(c, "padding", NULL);
+    for (int i = 0; word && strcmp(word, "same") == 0 && i < v->axes; i++) {
+        const int64_t around = v->dilation[i] * (v->in[1]->shape.dim[2 + i] - 1);
+        if (around % 2 != 0)
+            return false;
+        v->padding[i] = around / 2;
+    }
+    return true;
+}
+
+static bool read_convolution(fsim_aten *c, convolution *v)
+{
+    v->in[0] = fsim_aten_self(c);
+    v->in[1] = fsim_aten_tensor(c, "weight");
+    v->in[2] = fsim_aten_tensor(c, "bias");
+    if (!v->in[0] || !v->in[1] || v->in[1]->shape.rank < 3 || v->in[1]->shape.rank > 5)
+        return false;
+    v->ins = 2 + (v->in[2] != NULL);
+    v->axes = v->in[1]->shape.rank - 2;
+    v->groups = fsim_aten_int(c, "groups", 1);
+    return spread(c, "stride", v->axes, 1, v->stride) && spread(c, "padding", v->axes, 0, v->padding) &&
+           spread(c, "dilation", v->axes, 1, v->dilation) &&
+           spread(c, "output_padding", v->axes, 0, v->output_padding) && named_padding(c, v);
+}
+
+static void put_list(fsim_aten *c, const char *key, int count, const int64_t *list, int64_t absent)
+{
+    bool differs = false, equal = true;
+    for (int i = 0; i < count; i++) {
+        differs = differs || list[i] != absent;
+        equal = equal && list[i] == list[0];
+    }
+    if (differs && equal)
+        fsim_draft_int(c->x, key, list[0]);
+    else if (differs)
+        fsim_draft_ints(c->x, key, count, list);
+}
+
+/* An image without a batch is a batch of one. */
+static fsim_torch_value *as_batch(fsim_aten *c, fsim_torch_value *x, int rank)
+{
+    fsim_shape s = {.rank = rank, .dim = {1}};
+    if (!x || x->shape.rank != rank - 1)
+        return x;
+    memcpy(s.dim + 1, x->shape.dim, (size_t)x->shape.rank * sizeof *s.dim);
+    return fsim_aten_reshaped(c, x, &s);
+}
+
+/* The result of an operator on a batch of one, without that. */
+static bool make_batch(fsim_aten *c, const char *op, int rank, int ins, fsim_torch_value **in)
+{
+    if (!in[0] || (in[0]->shape.rank != rank && in[0]->shape.rank != rank - 1))
+        return false;
+    if (in[0]->shape.rank == rank)
+        return fsim_aten_make(c, 0, op, ins, in);
+    fsim_shape s = {.rank = rank, .dim = {1}};
+    memcpy(s.dim + 1, c->out[0]->shape.dim, (size_t)(rank - 1) * sizeof *s.dim);
+    in[0] = as_batch(c, in[0], rank);
+    fsim_torch_value *y = fsim_aten_step(c, "batch", op, &s, c->out[0]->dtype, ins, in);
+    if (!y)
+        return false;
+    c->out[0]->base = y; /* reshaped by unbatched() when the attributes are written */
+    return true;
+}
+
+static bool unbatched(fsim_aten *c)
+{
+    fsim_torch_value *y = c->out[0]->base;
+    c->out[0]->base = NULL;
+    return !y || c->out[0]->tensor || fsim_aten_reshape(c, 0, y);
+}
+
+static bool convolve(fsim_aten *c, convolution *v)
+{
+    const char *op = fsim_printf(c->a, "conv%s%dd", v->transposed ? "_transpose" : "", v->axes);
+    if (!make_batch(c, op, v->axes + 2, v->ins, v->in))
+        return false;
+    put_list(c, "stride", v->axes, v->stride, 1);
+    put_list(c, "padding", v->axes, v->padding, 0);
+    put_list(c, "dilation", v->axes, v->dilation, 1);
+    if (v->transposed)
+        put_list(c, "output_padding", v->axes, v->output_padding, 0);
+    if (v->groups != 1)
+        fsim_draft_int(c->x, "groups", v->groups);
+    return unbatched(c);
+}
+
+bool fsim_aten_op_conv(fsim_aten *c, const char *word)
+{
+    (void)word;
+    convolution v = {.transposed = false};
+    return read_convolution(c, &v) && convolve(c, &v);
+}
+
+bool fsim_aten_op_conv_transpose(fsim_aten *c, const char *word)
+{
+    (void)word;
+    convolution v = {.transposed = true};
+    return read_convolution(c, &v) && convolve(c, &v);
+}
+
+bool fsim_aten_op_convolution(fsim_aten *c, const char *word)
+{
+    (void)word;
+    convolution v = {.transposed = fsim_aten_flag(c, "transposed", false)};
+    return read_convolution(c, &v) && convolve(c, &v);
+}
+
+/* Attention. */
+
+/* x[..., S, D] as [B, H, S, D]: leading dimensions joined, or added. */
+static fsim_torch_value *as_heads(fsim_aten *c, fsim_torch_value *x)
+{
+    fsim_shape s = {.rank = 4, .dim = {1, 1, 1, 1}};
+    if (!x || x->shape.rank < 2 || x->shape.rank == 4)
+        return x && x->shape.rank == 4 ? x : NULL;
+    for (int i = 0; i < x->shape.rank; i++) {
+        const int behind = x->shape.rank - 1 - i;
+        s.dim[behind < 3 ? 3 - behind : 0] *= x->shape.dim[i];
+    }
+    return fsim_aten_reshaped(c, x, &s);
+}
+
+/* A mask that broadcasts over the scores [B, H, Sq, Sk]. */
+static fsim_torch_value *as_mask(fsim_aten *c, fsim_torch_value *mask, fsim_dtype dtype)
+{
+    if (mask && mask->dtype != FSIM_BOOL && !fsim_dtype_floating(mask->dtype))
+        mask = fsim_aten_cast(c, mask, dtype);
+    return mask && mask->shape.rank > 4 ? as_heads(c, mask) : mask;
+}
+
+static bool attend(fsim_aten *c, fsim_torch_value *in[4], bool causal)
+{
+    const double scale = fsim_aten_number(c, "scale", 0);
+    const int ins = 3 + (in[3] != NULL);
+    const fsim_shape s = {.rank = 4,
+                          .dim = {in[0]->shape.dim[0], in[0]->shape.dim[1], in[0]->shape.dim[2], in[2]->shape.dim[3]}};
+    const bool direct = fsim_aten_same_shape(&s, &c->out[0]->shape);
+    fsim_torch_value *y = NULL;
+    if (direct ? !fsim_aten_make(c, 0, "attention", ins, in)
+               : !(y = fsim_aten_step(c, "heads", "attention", &s, c->out[0]->dtype, ins, in)))
+        return false;
+    if (causal)
+        fsim_draft_flag(c->x, "causal", true);
+    if (scale != 0)
+        fsim_draft_number(c->x, "scale", scale);
+    return direct || fsim_aten_reshape(c, 0, y);
+}
+
+/* What core ATen's kernels give beside the result, the logarithm of the sums and a state of random numbers, is for
+ * training. */
+bool fsim_aten_op_attention(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *in[4] = {as_heads(c, fsim_aten_tensor(c, "query")), as_heads(c, fsim_aten_tensor(c, "key")),
+                               as_heads(c, fsim_aten_tensor(c, "value")), fsim_aten_tensor(c, "attn_mask|attn_bias")};
+    for (int k = 1; k < c->outs; k++)
+        if (c->out[k] && c->read[k])
+            return false;
+    if (!in[0] || !in[1] || !in[2] || in[0]->shape.dim[0] != in[1]->shape.dim[0])
+        return false;
+    if (in[0]->shape.dim[1] % in[1]->shape.dim[1] != 0 || fsim_aten_number(c, "dropout_p", 0) != 0)
+        return false;
+    in[3] = as_mask(c, in[3], in[0]->dtype);
+    const bool causal = fsim_aten_flag(c, "is_causal", false);
+    /* one query sees the first key alone; what is meant is one step with a cache, which says so by a mask */
+    return attend(c, in, causal);
+}
+
+/* Its scores are changed by a function of the user: they cost what a mask costs. */
+bool fsim_aten_op_flex_attention(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *in[4] = {NULL};
+    int ins = 0;
+    for (int i = 0; i < c->node->ins && ins < 3; i++)
+        if (c->node->in[i].kind == FSIM_TORCH_TENSOR) {
+            fsim_aten one = *c;
+            fsim_torch_node node = *c->node;
+            node.in = &c->node->in[i];
+            node.ins = 1;
+            one.node = &node;
+            in[ins++] = as_heads(c, fsim_aten_self(&one));
+        }
+    if (ins < 3 || !in[0] || !in[1] || !in[2] || in[0]->shape.dim[1] % in[1]->shape.dim[1] != 0)
+        return false;
+    return attend(c, in, false);
+}
+
+/* Windows. */
+
+/* Elements behind x that a window which is rounded up reaches. */
+static fsim_torch_value *reached(fsim_aten *c, fsim_torch_value *x, int axes, const int64_t *kernel,
+                                 const int64_t *stride, const int64_t *padding, const int64_t *dilation)
+{
+    fsim_shape s = x->shape;
+    int64_t pads[16] = {0};
+    bool any = false;
+    for (int i = 0; i < axes; i++) {
+        const int64_t out = c->out[0]->shape.dim[c->out[0]->shape.rank - axes + i];
+        const int64_t want = (out - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1 - 2 * padding[i];
+        const int64_t more = want - s.dim[s.rank - axes + i];
+        if (more <= 0)
+            continue;
+        pads[2 * (axes - 1 - i) + 1] = more;
+        s.dim[s.rank - axes + i] = want;
+        any = true;
+    }
+    if (!any)
+        return x;
+    x = fsim_aten_step(c, "rounded", "pad", &s, x->dtype, 1, &x);
+    if (x)
+        fsim_draft_ints(c->x, "padding", 2 * axes, pads);
+    return x;
+}
+
+/* The places of the largest, where they are read. */
+static bool pool_places(fsim_aten *c, fsim_torch_value *x)
+{
+    if (c->outs < 2 || !c->out[1] || !c->read[1])
+        return true;
+    if (!fsim_aten_make(c, 1, "custom", 1, &x))
+        return false;
+    fsim_draft_ints(c->x, "shape", c->out[1]->shape.rank, c->out[1]->shape.dim);
+    fsim_draft_word(c->x, "dtype", fsim_dtype_names[c->out[1]->dtype]);
+    return true;
+}
+
+bool fsim_aten_op_pool(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = fsim_aten_self(c);
+    const char *digit = strpbrk(c->op, "123");
+    const int axes = digit ? *digit - '0' : 2;
+    int64_t kernel[16], stride[16], padding[16], dilation[16];
+    if (!x || !spread(c, "kernel_size", axes, 1, kernel) || !spread(c, "stride", axes, 0, stride) ||
+        !spread(c, "padding", axes, 0, padding) || !spread(c, "dilation", axes, 1, dilation))
+        return false;
+    for (int i = 0; i < axes; i++)
+        stride[i] = stride[i] > 0 ? stride[i] : kernel[i];
+    if (fsim_aten_flag(c, "ceil_mode", false))
+        x = reached(c, x, axes, kernel, stride, padding, dilation);
+    fsim_torch_value *in[1] = {x};
+    if (!make_batch(c, fsim_printf(c->a, "%s%dd", word, axes), axes + 2, 1, in))
+        return false;
+    fsim_draft_ints(c->x, "kernel", axes, kernel);
+    fsim_draft_ints(c->x, "stride", axes, stride);
+    put_list(c, "padding", axes, padding, 0);
+    put_list(c, "dilation", axes, dilation, 1);
+    return unbatched(c) && pool_places(c, x);
+}
+
+/* Windows as long as the result needs; the largest of each costs what the mean costs. */
+bool fsim_aten_op_adaptive_pool(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *in[1] = {fsim_aten_self(c)};
+    const char *digit = strpbrk(c->op, "123");
+    const int axes = digit ? *digit - '0' : 2, rank = c->out[0]->shape.rank;
+    if (rank < axes || !make_batch(c, fsim_printf(c->a, "adaptive_avg_pool%dd", axes), axes + 2, 1, in))
+        return false;
+    fsim_draft_ints(c->x, "output_size", axes, c->out[0]->shape.dim + rank - axes);
+    return unbatched(c) && pool_places(c, in[0]);
+}
+
+bool fsim_aten_op_interpolate(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = fsim_aten_self(c);
+    const int rank = c->out[0]->shape.rank;
+    if (rank < 3 || rank > 5 || !fsim_aten_make(c, 0, "interpolate", 1, &x))
+        return false;
+    fsim_draft_ints(c->x, "size", rank - 2, c->out[0]->shape.dim + 2);
+    if (strcmp(word, "nearest") != 0)
+        fsim_draft_word(c->x, "mode", strcmp(word, "bicubic") == 0 ? "bilinear" : word);
+    if (fsim_aten_flag(c, "align_corners", false))
+        fsim_draft_flag(c->x, "align_corners", true);
+    return true;
+}
+
+/* A mean over all; another reduction is another operator. */
+bool fsim_aten_op_loss(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *in[2] = {fsim_aten_self(c), in_dtype_of(c, fsim_aten_tensor(c, "target"))};
+    if (strcmp(word, "cross_entropy") == 0)
+        in[1] = fsim_aten_tensor(c, "target");
+    if (fsim_aten_int(c, "reduction", 1) == 0 || fsim_aten_tensor(c, "weight"))
+        return false;
+    return fsim_aten_make(c, 0, word, 2, in);
+}

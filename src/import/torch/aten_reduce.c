@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aten_reduce.c: reductions, softmax, scans. */
+#include "import/torch/aten.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The dimensions that the node reduces, and whether they stay. */
+typedef struct {
+    int count; /* 0: all */
+    int64_t dim[16];
+    bool keepdim;
+} reduction;
+
+static reduction reduction_of(fsim_aten *c)
+{
+    reduction r = {.keepdim = fsim_aten_flag(c, "keepdim", false)};
+    r.count = fsim_aten_ints(c, "dim", r.dim);
+    r.count = r.count < 0 ? 0 : r.count;
+    return r;
+}
+
+static void put_reduction(fsim_aten *c, const reduction *r)
+{
+    if (r->count > 0)
+        fsim_draft_ints(c->x, "dim", r->count, r->dim);
+    if (r->keepdim)
+        fsim_draft_flag(c->x, "keepdim", true);
+}
+
+/* x in the dtype that the sum is made in. */
+static fsim_torch_value *in_dtype(fsim_aten *c, fsim_torch_value *x)
+{
+    return x ? fsim_aten_cast(c, x, fsim_aten_dtype(c, "dtype", x->dtype)) : NULL;
+}
+
+bool fsim_aten_op_reduce(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = in_dtype(c, fsim_aten_self(c));
+    const reduction r = reduction_of(c);
+    if (x && x->shape.rank == 0)
+        return fsim_aten_same(c, 0, fsim_aten_cast(c, x, c->out[0]->dtype));
+    if (!fsim_aten_make(c, 0, word, 1, &x))
+        return false;
+    put_reduction(c, &r);
+    return true;
+}
+
+/* Of bools, as numbers: the largest is any, the smallest all. */
+bool fsim_aten_op_any(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = fsim_aten_self(c);
+    const reduction r = reduction_of(c);
+    if (x && x->dtype != FSIM_BOOL) {
+        x = fsim_aten_step(c, "holds", "ne", &x->shape, FSIM_BOOL, 1, &x);
+        if (x)
+            fsim_draft_int(c->x, "scalar", 0);
+    }
+    if (x && x->shape.rank == 0)
+        return fsim_aten_same(c, 0, x);
+    if (!fsim_aten_make(c, 0, word, 1, &x))
+        return false;
+    put_reduction(c, &r);
+    return true;
+}
+
+/* Of all, along a dimension with the places, or of two tensors. */
+bool fsim_aten_op_max(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = fsim_aten_self(c), *other = fsim_aten_tensor(c, "other");
+    const reduction r = reduction_of(c);
+    if (other)
+        return fsim_aten_make(c, 0, strcmp(word, "max") == 0 ? "maximum" : "minimum", 2,
+                              (fsim_torch_value *[2]){x, other});
+    if (x && x->shape.rank == 0)
+        return c->outs == 1 && fsim_aten_same(c, 0, x);
+    if (!fsim_aten_make_all(c, word, 1, &x))
+        return false;
+    put_reduction(c, &r);
+    return true;
+}
+
+bool fsim_aten_op_aminmax(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c);
+    const reduction r = reduction_of(c);
+    for (int k = 0; k < 2; k++) {
+        if (!fsim_aten_make(c, k, k ? "max" : "min", 1, &x))
+            return false;
+        put_reduction(c, &r);
+    }
+    return true;
+}
+
+bool fsim_aten_op_logsumexp(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c);
+    const reduction r = reduction_of(c);
+    if (r.count < 1 || !fsim_aten_make(c, 0, "logsumexp", 1, &x))
+        return false;
+    put_reduction(c, &r);
+    return true;
+}
+
+/* The norm of power p; of infinite power the largest. */
+bool fsim_aten_op_norm(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = in_dtype(c, fsim_aten_self(c));
+    const reduction r = reduction_of(c);
+    const double p = fsim_aten_number(c, "p|ord", 2);
+    if (isinf(p)) {
+        x = x ? fsim_aten_step(c, "abs", "abs", &x->shape, x->dtype, 1, &x) : NULL;
+        if (!fsim_aten_make(c, 0, p > 0 ? "max" : "min", 1, &x))
+            return false;
+    } else {
+        if (!fsim_aten_make(c, 0, "norm", 1, &x))
+            return false;
+        if (p != 2 && p >= 0)
+            fsim_draft_number(c->x, "p", p);
+    }
+    put_reduction(c, &r);
+    return true;
+}
+
+/* How many elements each result is made of. */
+static double reduced(const fsim_aten *c, const fsim_torch_value *x)
+{
+    return (double)fsim_aten_elems(&x->shape) / (double)fsim_aten_elems(&c->out[0]->shape);
+}
+
+/* The mean with the reduced dimensions still there. */
+static fsim_torch_value *mean_of(fsim_aten *c, fsim_torch_value *x, const reduction *r)
+{
+    fsim_shape s = x->shape;
+    for (int i = 0; i < (r->count ? r->count : s.rank); i++) {
+        const int dim = r->count ? fsim_aten_axis(r->dim[i], s.rank) : i;
+        if (dim < 0)
+            return NULL;
+        s.dim[dim] = 1;
+    }
+    x = fsim_aten_step(c, "mean", "mean", &s, x->dtype, 1, &x);
+    if (x && r->count)
+        fsim_draft_ints(c->x, "dim", r->count, r->dim);
+    if (x)
+        fsim_draft_flag(c->x, "keepdim", true);
+    return x;
+}
+
+/* The mean of squares of what lies beside the mean, times n / (n - correction). word: sqrt of it. */
+bool fsim_aten_op_var(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = fsim_aten_self(c), *mean, *y;
+    const reduction r = reduction_of(c);
+    if (!x || !(mean = mean_of(c, x, &r)))
+        return false;
+    const double n = reduced(c, x), less = fsim_aten_number(c, "correction", fsim_aten_flag(c, "unbiased", true));
+    y = fsim_aten_step(c, "beside", "sub", &x->shape, x->dtype, 2, (fsim_torch_value *[2]){x, mean});
+    y = y ? fsim_aten_step(c, "square", "square", &x->shape, x->dtype, 1, &y) : NULL;
+    const bool corrected = less != 0 && n > less, root = *word != 0;
+    const fsim_shape s = c->out[0]->shape;
+    y = corrected || root ? fsim_aten_step(c, "of_all", "mean", &s, x->dtype, 1, &y)
+                          : (fsim_aten_make(c, 0, "mean", 1, &y) ? c->out[0] : NULL);
+    if (!y)
+        return false;
+    put_reduction(c, &r);
+    if (corrected) {
+        y = root ? fsim_aten_step(c, "corrected", "mul", &s, x->dtype, 1, &y)
+                 : (fsim_aten_make(c, 0, "mul", 1, &y) ? c->out[0] : NULL);
+        if (y)
+            fsim_draft_number(c->x, "scalar", n / (n - less));
+    }
+    if (root && !fsim_aten_make(c, 0, "sqrt", 1, &y))
+        return false;
+    return c->outs == 1 || fsim_aten_reshape(c, 1, mean);
+}
+
+bool fsim_aten_op_softmax(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = fsim_aten_self(c);
+    x = x ? fsim_aten_cast(c, x, c->out[0]->dtype) : NULL;
+    if (!fsim_aten_make(c, 0, word, 1, &x))
+        return false;
+    fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){fsim_aten_int(c, "dim", -1)});
+    return true;
+}
+
+/* Sums of integers are of 64 bits, and cast where the file wants others. */
+bool fsim_aten_op_scan(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = in_dtype(c, fsim_aten_self(c));
+    const fsim_dtype wanted = c->out[0]->dtype, made = x && !fsim_dtype_floating(x->dtype) ? FSIM_I64 : wanted;
+    const int64_t dim = fsim_aten_int(c, "dim", 0);
+    if (made == wanted) {
+        if (!fsim_aten_make(c, 0, word, 1, &x))
+            return false;
+        fsim_draft_ints(c->x, "dim", 1, &dim);
+        return true;
+    }
+    x = fsim_aten_step(c, "sums", word, &x->shape, made, 1, &x);
+    if (!x)
+        return false;
+    fsim_draft_ints(c->x, "dim", 1, &dim);
+    return fsim_aten_same(c, 0, fsim_aten_cast(c, x, wanted));
+}
