@@ -334,6 +334,35 @@ bool fsim_batch_index_select(fsim_call *c)
     return shift_dims(c, rank_of(c, 0)) && run_rule(c);
 }
 
+/* Examples take the same elements of their own x, or their own elements of one x for all. */
+bool fsim_batch_index(fsim_call *c)
+{
+    fsim_list *dims = &c->list[FSIM_ATTR_DIMS];
+    int rank = 0, mapped = 0;
+    for (int i = 1; i < c->args; i++) {
+        rank = rank_of(c, i) > rank ? rank_of(c, i) : rank;
+        mapped += is_mapped(c, i);
+    }
+    if (mapped && is_mapped(c, 0))
+        return fsim_refuse(c, "can't be mapped over the batch: wants x of each example and indices for all, or one x");
+    if (mapped == 0) {
+        for (int i = 0; !dims->present && i < c->args - 1; i++)
+            dims->at[dims->count++] = i;
+        dims->present = true;
+        c->examples = examples_of(c);
+        return shift_dims(c, rank_of(c, 0)) && run_rule(c);
+    }
+    int first = 0;
+    if (dims->present && dims->count > 0 && !fsim_wrap_dim(c, rank_of(c, 0), dims->at[0], &first))
+        return false;
+    if (first > 0)
+        return fsim_refuse(c, "can't be mapped over the batch: each example's indices want dimension 0 among them");
+    for (int i = 1; i < c->args; i++)
+        if (is_mapped(c, i) && !align(c, i, rank))
+            return false;
+    return run_rule(c);
+}
+
 /* The shape of a matrix product of examples. False where a vector is missing; the rule says the rest. */
 static fsim_shape product_of(const fsim_shape *x, const fsim_shape *y)
 {

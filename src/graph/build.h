@@ -86,6 +86,11 @@ void fsim_read_broadcast(const fsim_call *call, fsim_node *n, int i, const fsim_
 bool fsim_one_dim(const fsim_call *call, int rank, int *dim);
 /* The same for argument 0; it is also kept in attrs.dim for code that computes the node. */
 bool fsim_keep_dim(fsim_call *call, int *dim);
+/* One index for the rows that arguments 1 to `indices`, which broadcast, name together along dimensions of these
+ * lengths: (i * length[1] + j) * length[2] + k. -1 after an error. */
+int fsim_join_indices(fsim_call *call, int indices, const int64_t *length);
+/* Are they integers? PyTorch takes an index of bool or u8 as a mask, which is refused. */
+bool fsim_check_indices(const fsim_call *call, int indices);
 /* einsum.c: an einsum of one operand, of more than two, or whose result is implied, as other primitives. */
 bool fsim_einsum_in_steps(fsim_call *call);
 /* Reads a list attribute as a shape. False after an error. */

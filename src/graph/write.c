@@ -89,37 +89,6 @@ static int flattened(fsim_call *call, const char *step, int t, int lead)
     return fsim_add_view(call->build, call->at, fsim_printf(call->build->arena, "%s/%s", call->out[0], step), &s, t, 0);
 }
 
-static int scaled(fsim_call *call, int x, int64_t by)
-{
-    fsim_step step;
-    fsim_step_start(&step, call, FSIM_OP_MUL, "row");
-    fsim_set_attr(&step.call, FSIM_ATTR_SCALAR, (double)by);
-    return fsim_step_end(&step, 1, &x);
-}
-
-/* One index for the rows that several indices name together: (i * length + j) * length + k. */
-static int joined_index(fsim_call *call, int indices)
-{
-    int at = call->arg[1];
-    for (int i = 1; i < indices && at >= 0; i++)
-        at = fsim_emit(call, FSIM_OP_ADD, i + 1 < indices ? "at" : "index", 2,
-                       (int[2]){scaled(call, at, fsim_arg(call, 0)->shape.dim[i]), call->arg[1 + i]});
-    return at;
-}
-
-/* PyTorch takes an index of bool or u8 as a mask. */
-static bool check_indices(const fsim_call *call, int indices)
-{
-    for (int i = 1; i <= indices; i++) {
-        const fsim_tensor *at = fsim_arg(call, i);
-        const bool mask = at->dtype == FSIM_BOOL || at->dtype == FSIM_U8;
-        if (mask || fsim_dtype_floating(at->dtype))
-            return fsim_refuse(call, "the index '%s' is %s%s; wants integers", at->name, fsim_dtype_names[at->dtype],
-                               mask ? ", a mask: write 'where' or 'masked_fill'" : "");
-    }
-    return true;
-}
-
 /* torch.index_put: x[i, j, ...] = values, or += with `accumulate`. */
 bool fsim_rule_index_put(fsim_call *call)
 {
@@ -127,7 +96,7 @@ bool fsim_rule_index_put(fsim_call *call)
     const fsim_shape shape = fsim_arg(call, 0)->shape;
     if (indices > shape.rank)
         return fsim_refuse(call, "has %d indices for %d dimensions", indices, shape.rank);
-    const int index = check_indices(call, indices) ? joined_index(call, indices) : -1;
+    const int index = fsim_check_indices(call, indices) ? fsim_join_indices(call, indices, shape.dim) : -1;
     if (index < 0)
         return false;
     const fsim_shape at = call->build->graph->tensor[index].shape, from = call->build->graph->tensor[values].shape;

@@ -47,7 +47,20 @@ operators:
   - {op: bitwise_left_shift, in: [i, k], out: o37}
   - {op: acosh, in: d, out: o38}
 YAML
-exits 0 functions.yaml --device cpu --hw a100-sxm4-80gb --strategies eager,optimal --no-measure
-has out '^All [0-9]+ kernels of 2 plans agree with the reference\.$'
+cat >indices.yaml <<'YAML'
+name: indices
+tensors: {x: {shape: [8, 12, 16, 10], dtype: f32}, i: {shape: [20], dtype: i64}, j: {shape: [5, 1], dtype: i64}, k: {shape: [20], dtype: i32}, b: {shape: [10], dtype: f32}}
+operators:
+  - {op: index, in: [x, i], out: o1, dim: 2}
+  - {op: index, in: [x, i, j], out: t2, dim: [1, 2]}
+  - {op: add, in: [t2, b], out: o2}
+  - {op: index, in: [x, i, j], out: t3, dim: [0, 3]}
+  - {op: relu, in: t3, out: o3}
+  - {op: index, in: [x, k, i, i, k], out: o4}
+YAML
+for family in functions indices; do
+    exits 0 $family.yaml --device cpu --hw a100-sxm4-80gb --strategies eager,optimal --no-measure
+    has out '^All [0-9]+ kernels of 2 plans agree with the reference\.$'
+done
 
 exit $fail

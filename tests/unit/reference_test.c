@@ -255,6 +255,11 @@ static const struct {
     {"{op: index_select, in: [x, i], out: o, dim: 1}", 4, {3, 1, 6, 4}},
     {"{op: gather, in: [x, ig], out: o, dim: 1}", 4, {3, 1, 6, 4}},
     {"{op: gather, in: [y, ig], out: o, dim: 0}", 4, {5, 2, 5, 2}},
+    {"{op: index, in: [y, i], out: o}", 4, {5, 6, 1, 2}},
+    {"{op: index, in: [x, i], out: o, dim: 1}", 4, {3, 1, 6, 4}},
+    {"{op: index, in: [w, i, ic], out: o, dim: [2, 3]}", 4, {11, 3, 9, 1}},
+    {"{op: index, in: [w, zz, ic], out: o, dim: [1, 3]}", 16, {3, 7, 11, 15, 3, 7, 11, 15, 1, 5, 9, 13, 1, 5, 9, 13}},
+    {"{op: index, in: [w, zz, i, i], out: o, dim: [0, 2, 3]}", 2, {11, 1}},
     {"{op: embedding, in: [i, y], out: o}", 4, {5, 6, 1, 2}},
     {"{op: scatter, in: [y, i, z2], out: o, dim: 0}", 6, {3, 4, 3, 4, 1, 2}},
     {"{op: scatter, in: [x, i, z2], out: o, dim: 1}", 6, {2, 2, 1, 4, 5, 3}},
@@ -366,6 +371,7 @@ static const char more[] = "  - {op: reshape, in: r16, out: p8, shape: [1, 8, 1,
                            "  - {op: mul, in: i, out: z1, scalar: 0}\n"
                            "  - {op: slice, in: r4, out: r2, dim: 0, start: 0, size: 2}\n"
                            "  - {op: mul, in: n, out: q, scalar: 0.5}\n"
+                           "  - {op: reshape, in: i, out: ic, shape: [2, 1]}\n"
                            "  - {op: mul, in: n, out: h, scalar: 0.25}\n"
                            "  - {op: log, in: n, out: ln}\n"
                            "  - {op: expand, in: i, out: ig, shape: [2, 2]}\n"

@@ -115,7 +115,7 @@ static void make_index(const fsim_graph *g, int from, int64_t below, int64_t inn
     u[t].inner = inner > u[t].inner ? inner : u[t].inner;
 }
 
-/* An index that index_put joins of several, (i * length + j): each below the length of its dimension. */
+/* An index that index or index_put joins of several, (i * length + j): each below the length of its dimension. */
 static void make_joined_index(const fsim_graph *g, int from, int64_t below, int64_t inner, use *u)
 {
     const fsim_node *sum = NULL, *product = NULL;
@@ -201,7 +201,7 @@ static void find_uses(const fsim_graph *g, use *u, int *stack)
         case FSIM_OP_GATHER:
         case FSIM_OP_INDEX_SELECT:
         case FSIM_OP_PICK:
-            make_index(g, n->arg[1].tensor, n->arg[0].any.extent, 0, u);
+            make_joined_index(g, n->arg[1].tensor, n->arg[0].any.extent, 0, u);
             break;
         case FSIM_OP_EMBEDDING:
             make_index(g, n->arg[0].tensor, n->arg[1].any.extent, 0, u);
