@@ -255,10 +255,26 @@ static const binary_row *binary_row_of(fsim_onnx_call *c, const fsim_operand *x)
     return strcmp(r->name, "Div") == 0 && !fsim_dtype_floating(x->dtype) ? &whole_division : r;
 }
 
+/* Before opset 7 y's dimensions could stand anywhere in x's: from `axis` on. */
+static fsim_operand *aligned(fsim_onnx_call *c, const fsim_operand *x, fsim_operand *y)
+{
+    fsim_shape to = y->shape;
+    int axis;
+    if (c->opset >= 7 || *c->domain || !fsim_onnx_has(c, "axis") || to.rank >= x->shape.rank)
+        return y;
+    if (!fsim_onnx_axis(c, fsim_onnx_int(c, "axis", 0), x->shape.rank, &axis))
+        return NULL;
+    for (int rest = x->shape.rank - axis - to.rank; rest > 0; rest--)
+        to.dim[to.rank++] = 1;
+    return to.rank == y->shape.rank ? y : fsim_onnx_reshaped(c, y, &to);
+}
+
 bool fsim_onnx_op_binary(fsim_onnx_call *c)
 {
     fsim_operand *x = fsim_onnx_need(c, 0), *y = fsim_onnx_need(c, 1);
-    return x && y && binary(c, binary_row_of(c, x), x, y);
+    if (!x || !y || !(y = aligned(c, x, y)))
+        return false;
+    return binary(c, binary_row_of(c, x), x, y);
 }
 
 /* Max, Min, Sum and Mean take any number of operands: two at a time. */

@@ -315,14 +315,16 @@ bool fsim_onnx_op_one_hot(fsim_onnx_call *c)
     int axis;
     if (!x || !values || !fsim_onnx_need(c, 1))
         return false;
-    if (!fsim_onnx_number_of(fsim_onnx_in(c, 1), &depth) || !(depth >= 1 && depth <= 0x1p32))
-        return fsim_onnx_refuse(c, "its depth is not known, or no length");
     fsim_shape to = x->shape;
     if (to.rank == FSIM_MAX_RANK)
         return fsim_onnx_refuse(c, "its result has more than %d dimensions", FSIM_MAX_RANK);
-    to.dim[to.rank++] = (int64_t)depth;
-    if (!fsim_onnx_axis(c, fsim_onnx_int(c, "axis", -1), to.rank, &axis))
+    if (!fsim_onnx_axis(c, fsim_onnx_int(c, "axis", -1), ++to.rank, &axis))
         return false;
+    if (!fsim_onnx_number_of(fsim_onnx_in(c, 1), &depth))
+        depth = (double)fsim_onnx_ask(c, 0, axis, FSIM_MAX_DIM);
+    if (!(depth >= 1 && depth <= 0x1p32))
+        return fsim_onnx_refuse(c, "a depth of %g", depth);
+    to.dim[to.rank - 1] = (int64_t)depth;
     fsim_operand *v = fsim_onnx_cast(c, x, FSIM_I64);
     v = v ? fsim_onnx_step(c, "hot", "one_hot", &to, FSIM_I64, FSIM_ARGS(v)) : NULL;
     if (!v)

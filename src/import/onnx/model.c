@@ -142,28 +142,46 @@ static void count_parameters(fsim_onnx_import *m, const fsim_onnx_graph *g)
 
 /* Outputs, and what the file states. */
 
+/* v as a result of the workload, where something runs for it. */
+static void add_output(fsim_onnx_import *m, fsim_operand *v, fsim_names *there)
+{
+    for (int i = 0; i < v->items; i++)
+        add_output(m, v->item[i], there);
+    if (v->items >= 0 || v->constant || v->input || fsim_onnx_elems(v) == 0)
+        return;
+    const char *name = fsim_onnx_written(m, v);
+    if (!v->input && fsim_names_set(m->a, there, name, 1) < 0)
+        fsim_draft_output(m->x, name);
+}
+
+/* A model that computes nothing copies what its outputs are. */
+static void add_copies(fsim_onnx_import *m, const fsim_onnx_graph *g)
+{
+    int copies = 0;
+    for (int i = 0; i < g->outs; i++) {
+        fsim_operand *v = fsim_onnx_scope_get(m, m->main, g->out[i].name);
+        if (!v || v->items >= 0 || fsim_onnx_elems(v) == 0)
+            continue;
+        const char *name = fsim_onnx_written(m, v);
+        fsim_draft_output(m->x, fsim_draft_op(m->x, "copy", g->out[i].name, 1, &name));
+        copies++;
+    }
+    if (copies == 0)
+        fsim_error(m->d, fsim_draft_place(m->x), "the model has no result with elements: nothing runs");
+}
+
 static void add_outputs(fsim_onnx_import *m, const fsim_onnx_graph *g)
 {
     fsim_names there = {0};
     for (int i = 0; i < g->outs; i++) {
         fsim_operand *v = fsim_onnx_scope_get(m, m->main, g->out[i].name);
-        if (!v) {
+        if (v)
+            add_output(m, v, &there);
+        else
             fsim_error(m->d, fsim_draft_place(m->x), "nothing makes the output '%s'", g->out[i].name);
-            continue;
-        }
-        if (v->constant || v->input || fsim_onnx_elems(v) == 0)
-            continue; /* nothing runs */
-        const char *name = fsim_onnx_written(m, v);
-        if (!v->input && fsim_names_set(m->a, &there, name, 1) < 0)
-            fsim_draft_output(m->x, name);
     }
-    for (int i = 0; there.count == 0 && i < g->outs; i++) { /* the model does nothing else: it copies */
-        fsim_operand *v = fsim_onnx_scope_get(m, m->main, g->out[i].name);
-        if (!v || fsim_onnx_elems(v) == 0)
-            continue;
-        const char *name = fsim_onnx_written(m, v);
-        fsim_draft_output(m->x, fsim_draft_op(m->x, "copy", g->out[i].name, 1, &name));
-    }
+    if (there.count == 0)
+        add_copies(m, g);
 }
 
 static const fsim_onnx_value *stated_value(const fsim_onnx_graph *g, int i)

@@ -19,7 +19,7 @@
 
 enum {
     FSIM_ONNX_KNOWN_MAX = 1 << 16, /* elements of a value whose contents are followed */
-    FSIM_ONNX_LEAST_OPSET = 7,
+    FSIM_ONNX_LEAST_OPSET = 6,
     FSIM_ONNX_MOST_OPSET = 23,
     FSIM_ONNX_MAX_INS = 256 /* that fsim_onnx_make takes */
 };
