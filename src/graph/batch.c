@@ -9,23 +9,10 @@
  * Rewriting adds views, which cost nothing, and an `expand` of a shared argument where each example needs a copy. */
 #include "graph/batch.h"
 
+#include "graph/mapped.h"
+
 #include <stdio.h>
 #include <string.h>
-
-static fsim_tensor *tensor_of(const fsim_call *c, int i) { return &c->build->graph->tensor[c->arg[i]]; }
-static bool is_mapped(const fsim_call *c, int i) { return tensor_of(c, i)->mapped; }
-static int rank_of(const fsim_call *c, int i) { return tensor_of(c, i)->shape.rank - is_mapped(c, i); }
-static int64_t examples_of(const fsim_call *c) { return c->build->graph->batch; }
-static bool run_rule(fsim_call *c) { return fsim_ops[c->op].rule(c); }
-
-/* The shape of one example. */
-static fsim_shape example_of(const fsim_call *c, int i)
-{
-    fsim_shape s = tensor_of(c, i)->shape;
-    if (is_mapped(c, i))
-        memmove(s.dim, s.dim + 1, (size_t)--s.rank * sizeof *s.dim);
-    return s;
-}
 
 /* Sets *out to the shape of `count` examples of shape s. False after an error: too many dimensions. */
 static bool batch_of(const fsim_call *c, int64_t count, const fsim_shape *s, fsim_shape *out)
@@ -64,7 +51,7 @@ static bool view_argument(fsim_call *c, int i, const fsim_shape *shape, bool map
 }
 
 /* Puts the batch first and widens the example's shape to this rank; a shared argument gets a batch of 1. */
-static bool align(fsim_call *c, int i, int rank)
+bool fsim_align(fsim_call *c, int i, int rank)
 {
     const fsim_shape example = example_of(c, i), wide = widened(&example, rank);
     fsim_shape s;
@@ -74,7 +61,7 @@ static bool align(fsim_call *c, int i, int rank)
 }
 
 /* Replaces a shared argument i by a copy of it for each example. */
-static bool spread(fsim_call *c, int i)
+bool fsim_copy_to_examples(fsim_call *c, int i)
 {
     const fsim_shape example = example_of(c, i);
     const int shared = c->arg[i];
@@ -115,7 +102,7 @@ bool fsim_batch_broadcast(fsim_call *c)
 {
     const int rank = highest_rank(c);
     for (int i = 0; i < c->args; i++)
-        if (is_mapped(c, i) && !align(c, i, rank))
+        if (is_mapped(c, i) && !fsim_align(c, i, rank))
             return false;
     return run_rule(c);
 }
@@ -140,7 +127,7 @@ bool fsim_batch_matrix(fsim_call *c)
     if (rank_of(c, 0) >= 2)
         return run_rule(c);
     const fsim_shape s = tensor_of(c, 0)->shape;
-    if (!align(c, 0, 2))
+    if (!fsim_align(c, 0, 2))
         return false;
     fsim_step_start(&step, c, c->op, "matrix");
     step.call.attrs = c->attrs;
@@ -150,7 +137,7 @@ bool fsim_batch_matrix(fsim_call *c)
 }
 
 /* Moves the dimensions that the call names by one, because the batch is in front of them. */
-static bool shift_dims(fsim_call *c, int rank)
+bool fsim_shift_dims(fsim_call *c, int rank)
 {
     fsim_list *l = &c->list[FSIM_ATTR_DIMS];
     for (int i = 0; i < l->count; i++) {
@@ -189,14 +176,14 @@ bool fsim_batch_dims(fsim_call *c)
         for (int d = 0; d < rank; d++)
             l->at[d] = d;
     }
-    if (!shift_dims(c, rank))
+    if (!fsim_shift_dims(c, rank))
         return false;
     if (rank == 0) {
         l->count = 1;
         l->at[0] = 1;
     }
     for (int i = 0; i < c->args; i++)
-        if (!align(c, i, wide))
+        if (!fsim_align(c, i, wide))
             return false;
     return rank > 0 ? run_rule(c) : run_for_numbers(c);
 }
@@ -205,17 +192,9 @@ bool fsim_batch_dims(fsim_call *c)
 bool fsim_batch_concat(fsim_call *c)
 {
     for (int i = 0; i < c->args; i++)
-        if (!spread(c, i))
+        if (!fsim_copy_to_examples(c, i))
             return false;
-    return shift_dims(c, rank_of(c, 0) + (c->op == FSIM_OP_STACK)) && run_rule(c);
-}
-
-/* Writes of rows that are the same ones in each example. */
-bool fsim_batch_rows(fsim_call *c)
-{
-    if (!is_mapped(c, 0) || is_mapped(c, 1))
-        return fsim_refuse(c, "can't be mapped over the batch: wants x of each example and one index for all");
-    return spread(c, 2) && shift_dims(c, rank_of(c, 0)) && run_rule(c);
+    return fsim_shift_dims(c, rank_of(c, 0) + (c->op == FSIM_OP_STACK)) && run_rule(c);
 }
 
 bool fsim_batch_slice(fsim_call *c)
@@ -233,7 +212,7 @@ bool fsim_batch_slice(fsim_call *c)
         for (int i = 0; i < entries; i++)
             dims->at[i] = i;
     }
-    return shift_dims(c, rank) && run_rule(c);
+    return fsim_shift_dims(c, rank) && run_rule(c);
 }
 
 /* Padding counts dimensions from the last one, so nothing changes. */
@@ -253,7 +232,7 @@ bool fsim_batch_roll(fsim_call *c)
     if (!c->list[FSIM_ATTR_ROLL].present)
         return fsim_batch_broadcast(c);
     if (dims->present)
-        return shift_dims(c, s.rank) && run_rule(c);
+        return fsim_shift_dims(c, s.rank) && run_rule(c);
     *dims = (fsim_list){.present = true, .count = 1, .at = {1}};
     c->list[FSIM_ATTR_ROLL].count = c->list[FSIM_ATTR_ROLL].count > 1 ? 1 : c->list[FSIM_ATTR_ROLL].count;
     const fsim_shape line = {.rank = 2, .dim = {examples_of(c), fsim_elems(&s)}};
@@ -266,7 +245,7 @@ bool fsim_batch_permute(fsim_call *c)
     const int rank = rank_of(c, 0);
     if (l->count != rank)
         return fsim_refuse(c, "'dim' lists %d of the tensor's %d dimensions", l->count, rank);
-    if (!shift_dims(c, rank))
+    if (!fsim_shift_dims(c, rank))
         return false;
     memmove(l->at + 1, l->at, (size_t)l->count++ * sizeof *l->at);
     l->at[0] = 0;
@@ -278,7 +257,7 @@ bool fsim_batch_transpose(fsim_call *c)
     if (rank_of(c, 0) < (c->list[FSIM_ATTR_DIMS].present ? 1 : 2))
         return fsim_refuse(c, "wants two dimensions beside that of the batch");
     c->examples = examples_of(c);
-    return shift_dims(c, rank_of(c, 0)) && run_rule(c);
+    return fsim_shift_dims(c, rank_of(c, 0)) && run_rule(c);
 }
 
 /* Puts the batch in front of a list of lengths. */
@@ -308,59 +287,7 @@ bool fsim_batch_expand(fsim_call *c)
     const int rank = c->list[attr].count;
     if (rank < rank_of(c, 0))
         return fsim_refuse(c, "cannot expand rank %d to rank %d", rank_of(c, 0), rank);
-    return batch_lengths(c, attr, repeats ? 1 : examples_of(c)) && align(c, 0, rank) && run_rule(c);
-}
-
-/* All examples share one table; each has its own indices. */
-bool fsim_batch_gather(fsim_call *c)
-{
-    const int table = c->op == FSIM_OP_GATHER ? 0 : 1;
-    if (c->op == FSIM_OP_GATHER && c->list[FSIM_ATTR_DIMS].present)
-        return fsim_batch_concat(c);
-    if (is_mapped(c, table))
-        return fsim_refuse(c,
-                           "can't be mapped over the batch: each example has a table '%s' of its own, and rows are "
-                           "taken of one",
-                           tensor_of(c, table)->name);
-    return run_rule(c);
-}
-
-/* All examples take the same elements. */
-bool fsim_batch_index_select(fsim_call *c)
-{
-    if (is_mapped(c, 1))
-        return fsim_refuse(c, "can't be mapped over the batch: each example has an index of its own, and 'gather' with "
-                              "'dim' takes these");
-    return shift_dims(c, rank_of(c, 0)) && run_rule(c);
-}
-
-/* Examples take the same elements of their own x, or their own elements of one x for all. */
-bool fsim_batch_index(fsim_call *c)
-{
-    fsim_list *dims = &c->list[FSIM_ATTR_DIMS];
-    int rank = 0, mapped = 0;
-    for (int i = 1; i < c->args; i++) {
-        rank = rank_of(c, i) > rank ? rank_of(c, i) : rank;
-        mapped += is_mapped(c, i);
-    }
-    if (mapped && is_mapped(c, 0))
-        return fsim_refuse(c, "can't be mapped over the batch: wants x of each example and indices for all, or one x");
-    if (mapped == 0) {
-        for (int i = 0; !dims->present && i < c->args - 1; i++)
-            dims->at[dims->count++] = i;
-        dims->present = true;
-        c->examples = examples_of(c);
-        return shift_dims(c, rank_of(c, 0)) && run_rule(c);
-    }
-    int first = 0;
-    if (dims->present && dims->count > 0 && !fsim_wrap_dim(c, rank_of(c, 0), dims->at[0], &first))
-        return false;
-    if (first > 0)
-        return fsim_refuse(c, "can't be mapped over the batch: each example's indices want dimension 0 among them");
-    for (int i = 1; i < c->args; i++)
-        if (is_mapped(c, i) && !align(c, i, rank))
-            return false;
-    return run_rule(c);
+    return batch_lengths(c, attr, repeats ? 1 : examples_of(c)) && fsim_align(c, 0, rank) && run_rule(c);
 }
 
 /* The shape of a matrix product of examples. False where a vector is missing; the rule says the rest. */
@@ -436,7 +363,7 @@ bool fsim_batch_linear(fsim_call *c)
     const int rank = rank_of(c, 0);
     if (c->args == 2 || (!is_mapped(c, 1) && !is_mapped(c, 2)))
         return linear_product(c);
-    if (is_mapped(c, 2) && !align(c, 2, rank))
+    if (is_mapped(c, 2) && !fsim_align(c, 2, rank))
         return false;
     int result = -1;
     const char *name = fsim_printf(c->build->arena, "%s/matmul", c->out[0]);
@@ -500,7 +427,7 @@ bool fsim_batch_planes(fsim_call *c)
 
 bool fsim_batch_pixels(fsim_call *c) { return merge(c, 0) && run_rule(c) && part(c); }
 
-bool fsim_batch_slice_dims(fsim_call *c) { return shift_dims(c, rank_of(c, 0)) && run_rule(c); }
+bool fsim_batch_slice_dims(fsim_call *c) { return fsim_shift_dims(c, rank_of(c, 0)) && run_rule(c); }
 
 /* Norms over trailing dimensions; scale and shift broadcast. */
 bool fsim_batch_trailing(fsim_call *c)
@@ -516,7 +443,7 @@ bool fsim_batch_trailing(fsim_call *c)
     if (l->count > rank)
         return fsim_refuse(c, "'normalized_shape' has %d dimensions, the example's tensor %d", l->count, rank);
     for (int i = 0; i < c->args; i++)
-        if (is_mapped(c, i) && !align(c, i, rank))
+        if (is_mapped(c, i) && !fsim_align(c, i, rank))
             return false;
     return run_rule(c);
 }
@@ -547,7 +474,7 @@ bool fsim_batch_attention(fsim_call *c)
         if (rank_of(c, i) != 4)
             return fsim_refuse(c, "wants q[B, heads, Sq, D] and k, v[B, kv_heads, Sk, D] for each example");
     for (int i = 0; i < 3; i++)
-        if (!spread(c, i) || !merge(c, i))
+        if (!fsim_copy_to_examples(c, i) || !merge(c, i))
             return false;
     if (c->args == 4) {
         const fsim_shape mask = example_of(c, 3);
@@ -555,7 +482,8 @@ bool fsim_batch_attention(fsim_call *c)
         if (is_mapped(c, 3) && for_all && q.dim[0] != 1)
             return fsim_refuse(c, "can't be mapped over the batch: an example's mask %s is for all of its %lld",
                                fsim_shape_text(c->build->arena, &mask), (long long)q.dim[0]);
-        if (is_mapped(c, 3) ? !align(c, 3, 4) || !merge(c, 3) : !for_all && (!spread(c, 3) || !merge(c, 3)))
+        if (is_mapped(c, 3) ? !fsim_align(c, 3, 4) || !merge(c, 3)
+                            : !for_all && (!fsim_copy_to_examples(c, 3) || !merge(c, 3)))
             return false;
     }
     return run_rule(c) && part(c);
@@ -580,7 +508,7 @@ bool fsim_batch_cross_entropy(fsim_call *c)
     const bool rows = rank_of(c, 0) > 1;
     c->examples = examples_of(c);
     for (int i = 0; i < 2; i++)
-        if (!spread(c, i) || (rows && rank_of(c, i) > 0 && !merge(c, i)))
+        if (!fsim_copy_to_examples(c, i) || (rows && rank_of(c, i) > 0 && !merge(c, i)))
             return false;
     if (rank_of(c, 0) < 1)
         return fsim_refuse(c, "wants logits [N, C, ...] or [C] for each example");
