@@ -48,20 +48,6 @@ static fsim_operand *elu(fsim_onnx_call *c, fsim_onnx_at at, fsim_operand *x, pa
     return y;
 }
 
-static fsim_operand *where_above(fsim_onnx_call *c, fsim_onnx_at at, fsim_operand *x, double limit, fsim_operand *below)
-{
-    if (!x)
-        return NULL;
-    fsim_operand *above = fsim_onnx_emit(c, FSIM_STEP("above"), "gt", &x->shape, FSIM_BOOL, FSIM_ARGS(x));
-    if (above)
-        fsim_onnx_put_number(c, "scalar", limit);
-    fsim_operand *y = fsim_onnx_emit(c, at, "where", &x->shape, x->dtype,
-                                     FSIM_LIST(below ? 3 : 2, ((fsim_operand *[]){above, x, below})));
-    if (y && !below)
-        fsim_onnx_put_number(c, "other", 0);
-    return y;
-}
-
 /* PyTorch's selu has its own constants, those that ONNX has by default. */
 static fsim_operand *selu(fsim_onnx_call *c, fsim_onnx_at at, fsim_operand *x, params p)
 {
@@ -70,13 +56,12 @@ static fsim_operand *selu(fsim_onnx_call *c, fsim_onnx_at at, fsim_operand *x, p
     return fsim_onnx_scalar(c, at, "mul", elu(c, FSIM_STEP("elu"), x, p), p.beta);
 }
 
-/* max(0, x) + min(0, alpha (exp(x / alpha) - 1)) is ELU with a scaled argument. */
 static fsim_operand *celu(fsim_onnx_call *c, fsim_onnx_at at, fsim_operand *x, params p)
 {
-    if (p.alpha == 1)
-        return elu(c, at, x, p);
-    fsim_operand *scaled = scalar(c, "scaled", "div", x, p.alpha);
-    return fsim_onnx_scalar(c, at, "mul", elu(c, FSIM_STEP("elu"), scaled, (params){1, 0}), p.alpha);
+    fsim_operand *y = fsim_onnx_unary(c, at, "celu", x);
+    if (y && p.alpha != 1)
+        fsim_onnx_put_number(c, "alpha", p.alpha);
+    return y;
 }
 
 /* clamp(alpha x + beta, 0, 1); PyTorch's has alpha 1 / 6 and beta 1 / 2. */
@@ -87,16 +72,12 @@ static fsim_operand *hardsigmoid(fsim_onnx_call *c, fsim_onnx_at at, fsim_operan
     return clamp(c, at, scalar(c, "sum", "add", scalar(c, "scaled", "mul", x, p.alpha), p.beta), 0, 1);
 }
 
-static fsim_operand *softsign(fsim_onnx_call *c, fsim_onnx_at at, fsim_operand *x, params p)
-{
-    (void)p;
-    fsim_operand *below = scalar(c, "sum", "add", fsim_onnx_unary(c, FSIM_STEP("abs"), "abs", x), 1);
-    return fsim_onnx_binary(c, at, "div", x, below);
-}
-
 static fsim_operand *thresholded_relu(fsim_onnx_call *c, fsim_onnx_at at, fsim_operand *x, params p)
 {
-    return where_above(c, at, x, p.alpha, NULL);
+    fsim_operand *y = fsim_onnx_unary(c, at, "threshold", x);
+    if (y)
+        fsim_onnx_put_number(c, "threshold", p.alpha);
+    return y;
 }
 
 static fsim_operand *affine(fsim_onnx_call *c, fsim_onnx_at at, fsim_operand *x, params p)
@@ -141,6 +122,7 @@ static const struct {
     {"Sigmoid", "sigmoid", NULL, {0, 0}},
     {"Tanh", "tanh", NULL, {0, 0}},
     {"Softplus", "softplus", NULL, {0, 0}},
+    {"Softsign", "softsign", NULL, {0, 0}},
     {"HardSwish", "hardswish", NULL, {0, 0}},
     {"Mish", "mish", NULL, {0, 0}},
     {"LeakyRelu", NULL, leaky_relu, {0.01, 0}},
@@ -148,7 +130,6 @@ static const struct {
     {"Selu", NULL, selu, {1.67326319217681884765625, 1.05070102214813232421875}},
     {"Celu", NULL, celu, {1, 0}},
     {"HardSigmoid", NULL, hardsigmoid, {0.2, 0.5}},
-    {"Softsign", NULL, softsign, {0, 0}},
     {"ThresholdedRelu", NULL, thresholded_relu, {1, 0}},
     {"Swish", NULL, swish, {1, 0}},
     {"Affine", NULL, affine, {1, 0}},
@@ -185,29 +166,48 @@ bool fsim_onnx_op_gelu(fsim_onnx_call *c)
     return fsim_onnx_gelu(c, FSIM_OUT(0), fsim_onnx_need(c, 0), fast) != NULL;
 }
 
-/* x where it is above 0, slope x elsewhere; one slope is a constant of leaky_relu. */
+/* The slopes of PyTorch's prelu: one, or one for each channel; NULL where they are others. */
+static fsim_operand *slopes_of(fsim_onnx_call *c, const fsim_operand *x, fsim_operand *slope)
+{
+    const int from = x->shape.rank - slope->shape.rank; /* the dimension of x that slope's first lies along */
+    const int64_t count = fsim_onnx_elems(slope);
+    const int channel = 1 - from;
+    const fsim_shape vector = {.rank = 1, .dim = {count}};
+    if (count == 1 || (x->shape.rank > 1 && channel >= 0 && channel < slope->shape.rank &&
+                       slope->shape.dim[channel] == count && count == x->shape.dim[1]))
+        return fsim_onnx_view(c, FSIM_STEP("slope"), slope, &vector);
+    return NULL;
+}
+
+/* x where it is above 0, slope x elsewhere. */
 bool fsim_onnx_op_prelu(fsim_onnx_call *c)
 {
     fsim_operand *x = fsim_onnx_need(c, 0), *slope = fsim_onnx_need(c, 1);
-    double constant;
     if (!x || !slope)
         return false;
-    if (fsim_dtype_floating(x->dtype) && fsim_onnx_number_of(slope, &constant) && !slope->parameter)
-        return leaky_relu(c, FSIM_OUT(0), x, (params){constant, 0}) != NULL;
-    return where_above(c, FSIM_OUT(0), x, 0, fsim_onnx_binary(c, FSIM_STEP("slope"), "mul", x, slope)) != NULL;
+    fsim_operand *slopes = fsim_dtype_floating(x->dtype) ? slopes_of(c, x, slope) : NULL;
+    if (slopes)
+        return fsim_onnx_emit(c, FSIM_OUT(0), "prelu", &x->shape, x->dtype, FSIM_ARGS(x, slopes)) != NULL;
+    fsim_operand *above = fsim_onnx_emit(c, FSIM_STEP("above"), "gt", &x->shape, FSIM_BOOL, FSIM_ARGS(x));
+    if (above)
+        fsim_onnx_put_number(c, "scalar", 0);
+    fsim_operand *below = fsim_onnx_binary(c, FSIM_STEP("below"), "mul", x, slope);
+    return fsim_onnx_emit(c, FSIM_OUT(0), "where", &x->shape, x->dtype, FSIM_ARGS(above, x, below)) != NULL;
 }
 
-/* x below -lambd plus bias, above lambd minus bias, 0 between. */
+/* x + bias below -lambd, x - bias above lambd, 0 between. */
 bool fsim_onnx_op_shrink(fsim_onnx_call *c)
 {
     fsim_operand *x = fsim_onnx_need(c, 0);
     const double lambd = fsim_onnx_float(c, "lambd", 0.5), bias = fsim_onnx_float(c, "bias", 0);
-    if (!x)
-        return false;
-    fsim_operand *cut = clamp(c, FSIM_STEP("inside"), x, -lambd, lambd);
-    fsim_operand *far = fsim_onnx_binary(c, bias == lambd ? FSIM_OUT(0) : FSIM_STEP("outside"), "sub", x, cut);
-    if (bias == lambd)
-        return far != NULL;
+    if (bias == 0 || bias == lambd) {
+        fsim_operand *y = fsim_onnx_unary(c, FSIM_OUT(0), bias == 0 ? "hardshrink" : "softshrink", x);
+        if (y)
+            fsim_onnx_put_number(c, "lambd", lambd);
+        return y != NULL;
+    }
+    fsim_operand *far =
+        fsim_onnx_binary(c, FSIM_STEP("outside"), "sub", x, clamp(c, FSIM_STEP("inside"), x, -lambd, lambd));
     fsim_operand *side = scalar(c, "shift", "mul", fsim_onnx_unary(c, FSIM_STEP("side"), "sign", far), lambd - bias);
     return fsim_onnx_binary(c, FSIM_OUT(0), "add", far, side) != NULL;
 }

@@ -124,11 +124,10 @@ typedef struct {
 } transposed;
 
 /* The pads that make the result as long as output_shape, or auto_pad, says: half on either side. */
-static void pad_to(const fsim_onnx_call *c, transposed *t, int i, int64_t whole, int64_t wanted, bool upper)
+static void pad_to(transposed *t, int i, int64_t whole, int64_t wanted, bool upper)
 {
-    (void)c;
     const int64_t sum = whole - wanted;
-    t->w.before[i] = upper ? sum - sum / 2 : sum / 2;
+    t->w.before[i] = upper ? sum / 2 : sum - sum / 2;
     t->w.after[i] = sum - t->w.before[i];
 }
 
@@ -150,7 +149,7 @@ static bool read_transposed(fsim_onnx_call *c, const fsim_shape *x, const fsim_s
             return fsim_onnx_refuse(c, "makes %g elements", most);
         const int64_t whole = t->w.stride[i] * (x->dim[2 + i] - 1) + t->extra[i] + fsim_onnx_reach(&t->w, i);
         if (shape || same)
-            pad_to(c, t, i, whole, shape ? shape[wanted - t->w.axes + i] : x->dim[2 + i] * t->w.stride[i], upper);
+            pad_to(t, i, whole, shape ? shape[wanted - t->w.axes + i] : x->dim[2 + i] * t->w.stride[i], upper);
         t->out.dim[2 + i] = whole - t->w.before[i] - t->w.after[i];
     }
     return true;

@@ -2,6 +2,7 @@
 /* op_norm.c: normalisations and softmaxes. */
 #include "import/onnx/norm.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool same_shape(const fsim_shape *a, const fsim_shape *b)
@@ -98,8 +99,10 @@ static bool running(fsim_onnx_call *c, int k, fsim_operand *old, fsim_operand *o
 {
     if (!fsim_onnx_wants(c, k))
         return true;
+    if (momentum == 0)
+        return fsim_onnx_same(c, k, own);
     fsim_operand *kept = fsim_onnx_scalar(c, FSIM_STEP("kept"), "mul", old, momentum);
-    fsim_operand *added = fsim_onnx_scalar(c, FSIM_STEP("new"), "mul", own, 1 - momentum);
+    fsim_operand *added = fsim_onnx_scalar(c, FSIM_STEP("new"), "mul", own, nearbyint((1 - momentum) * 1e12) / 1e12);
     return fsim_onnx_binary(c, FSIM_OUT(k), "add", kept, added) != NULL;
 }
 

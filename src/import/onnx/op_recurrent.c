@@ -266,9 +266,10 @@ static bool check(fsim_onnx_call *c, const layer *l)
         (l->b && !has_shape(l->b, l->dirs, 0, 2 * wide)) || (l->p && !has_shape(l->p, l->dirs, 0, 3 * l->hidden)) ||
         (l->h && !has_shape(l->h, l->dirs, l->batch, l->hidden)) ||
         (l->c0 && !has_shape(l->c0, l->dirs, l->batch, l->hidden)))
-        return fsim_onnx_refuse(c, "x %s, w %s and r %s do not fit with %d directions of %lld",
+        return fsim_onnx_refuse(c, "x %s, w %s and r %s do not fit with %d direction%s of %lld",
                                 fsim_shape_text(c->a, &l->x->shape), fsim_shape_text(c->a, &l->w->shape),
-                                fsim_shape_text(c->a, &l->r->shape), l->dirs, (long long)l->hidden);
+                                fsim_shape_text(c->a, &l->r->shape), l->dirs, l->dirs == 1 ? "" : "s",
+                                (long long)l->hidden);
     return true;
 }
 
