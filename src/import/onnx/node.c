@@ -288,6 +288,17 @@ static bool keep_outputs(fsim_onnx_call *c)
     return true;
 }
 
+/* Does it read strings or complex numbers, which no row takes, other than for their shape? */
+static bool reads_no_dtype(fsim_onnx_call *c)
+{
+    bool found = false;
+    for (int i = 0; i < c->ins; i++)
+        found = found || (c->in[i] && c->in[i]->items < 0 && c->in[i]->dtype == FSIM_DTYPE_NONE);
+    if (found)
+        c->unsupported = "strings or complex numbers";
+    return found && strcmp(c->op, "Shape") != 0 && strcmp(c->op, "Size") != 0;
+}
+
 static bool translate(fsim_onnx_call *c)
 {
     const fsim_onnx_model *p = c->m->proto;
@@ -299,7 +310,7 @@ static bool translate(fsim_onnx_call *c)
     }
     const row *r = row_of(c->m, c);
     const int errors = fsim_errors(c->d);
-    if (r && r->rule(c))
+    if (r && !reads_no_dtype(c) && r->rule(c))
         return fsim_errors(c->d) == errors;
     return fsim_errors(c->d) == errors && translate_unknown(c);
 }

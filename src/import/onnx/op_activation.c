@@ -228,14 +228,14 @@ bool fsim_onnx_op_clip(fsim_onnx_call *c)
 {
     fsim_operand *x = fsim_onnx_need(c, 0), *least, *most;
     double from, to;
-    const bool numbers = limit(c, 1, "min", -INFINITY, &least, &from) & limit(c, 2, "max", INFINITY, &most, &to);
+    const bool low = limit(c, 1, "min", -INFINITY, &least, &from), high = limit(c, 2, "max", INFINITY, &most, &to);
     if (!x)
         return false;
     if (from <= -3.4028234e38)
         from = -INFINITY;
     if (to >= 3.4028234e38)
         to = INFINITY;
-    if (numbers)
+    if (low && high)
         return from == 0 && to == INFINITY && fsim_dtype_floating(x->dtype)
                    ? fsim_onnx_unary(c, FSIM_OUT(0), "relu", x) != NULL
                    : clamp(c, FSIM_OUT(0), x, from, to) != NULL;
