@@ -169,7 +169,8 @@ bool fsim_onnx_op_gelu(fsim_onnx_call *c)
 /* The slopes of PyTorch's prelu: one, or one for each channel; NULL where they are others. */
 static fsim_operand *slopes_of(fsim_onnx_call *c, const fsim_operand *x, fsim_operand *slope)
 {
-    const int from = x->shape.rank - slope->shape.rank; /* the dimension of x that slope's first lies along */
+    const bool channels = c->opset < 7 && slope->shape.rank == 1;
+    const int from = channels ? 1 : x->shape.rank - slope->shape.rank; /* the dimension of x that slope begins with */
     const int64_t count = fsim_onnx_elems(slope);
     const int channel = 1 - from;
     const fsim_shape vector = {.rank = 1, .dim = {count}};

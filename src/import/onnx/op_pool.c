@@ -148,10 +148,13 @@ bool fsim_onnx_op_global_lp_pool(fsim_onnx_call *c) { return whole_planes(c, "no
 bool fsim_onnx_op_max_unpool(fsim_onnx_call *c)
 {
     fsim_operand *x = fsim_onnx_need(c, 0);
-    const int64_t *size = fsim_onnx_ints_of(fsim_onnx_in(c, 2), NULL);
+    int count = 0;
+    const int64_t *size = fsim_onnx_ints_of(fsim_onnx_in(c, 2), &count);
     fsim_onnx_window w;
     if (!x || !fsim_onnx_read_window(c, &x->shape, NULL, &w))
         return false;
+    if (fsim_onnx_in(c, 2) && count != x->shape.rank)
+        return fsim_onnx_unsupported(c, "its size is not known");
     fsim_shape out = x->shape;
     for (int d = size ? 0 : 2; d < out.rank; d++)
         out.dim[d] = size ? size[d]
