@@ -102,7 +102,7 @@ static fsim_operand *channels_to(fsim_onnx_call *c, fsim_onnx_at at, fsim_operan
     return fsim_onnx_reorder(c, at, x, order);
 }
 
-/* com.microsoft: images and filters with their channels last. */
+/* com.microsoft: images and filters with their channels last; with an addition and an activation, as above. */
 bool fsim_onnx_op_nhwc_conv(fsim_onnx_call *c)
 {
     fsim_operand *x = fsim_onnx_need(c, 0), *w = fsim_onnx_need(c, 1);
@@ -112,7 +112,12 @@ bool fsim_onnx_op_nhwc_conv(fsim_onnx_call *c)
         return fsim_onnx_refuse(c, "wants x[N, ..., C] and weight[O, ..., C]");
     const fsim_onnx_conv conv = {channels_to(c, FSIM_STEP("channels_first"), x, true),
                                  channels_to(c, FSIM_STEP("filters"), w, true), fsim_onnx_in(c, 2), 0, x->dtype};
-    return channels_to(c, FSIM_OUT(0), fsim_onnx_convolve(c, FSIM_STEP("conv"), &conv), false) != NULL;
+    const char *name = fsim_onnx_string(c, "activation", "");
+    fsim_operand *z = fsim_onnx_in(c, 3), *y = fsim_onnx_convolve(c, FSIM_STEP("conv"), &conv);
+    y = channels_to(c, *name || z ? FSIM_STEP("channels_last") : FSIM_OUT(0), y, false);
+    if (z)
+        y = fsim_onnx_binary(c, *name ? FSIM_STEP("sum") : FSIM_OUT(0), "add", y, z);
+    return *name ? fsim_onnx_activate(c, FSIM_OUT(0), name, y) != NULL : y != NULL;
 }
 
 /* Transposed convolutions. */

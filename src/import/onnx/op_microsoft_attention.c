@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* op_microsoft_attention.c: Attention, MultiHeadAttention, GroupQueryAttention and RotaryEmbedding of com.microsoft. */
 #include "import/onnx/attend.h"
+#include "import/onnx/quantised.h"
 
 #include <math.h>
 
@@ -113,22 +114,28 @@ static bool read_thirds(fsim_onnx_call *c, int64_t whole, int64_t at[4])
                                               (long long)at[3], (long long)whole);
 }
 
-bool fsim_onnx_op_ms_attention(fsim_onnx_call *c)
+/* Inputs that come behind the projection, by their numbers; -1: none. */
+typedef struct {
+    int mask, past, bias;
+} behind;
+
+/* The attention of all[B, S, queries, keys and values]. */
+static bool attend_packed(fsim_onnx_call *c, fsim_operand *all, behind at)
 {
-    fsim_operand *x = fsim_onnx_need(c, 0), *bias = fsim_onnx_in(c, 2), *past = fsim_onnx_in(c, 4), *part[3];
     static const char *const name[3] = {"q", "k", "v"};
-    const int64_t heads = fsim_onnx_int(c, "num_heads", 0);
-    int64_t at[4];
-    fsim_operand *all = fsim_onnx_product(c, FSIM_STEP("projection"), x, fsim_onnx_need(c, 1));
-    if (bias)
-        all = fsim_onnx_binary(c, FSIM_STEP("qkv"), "add", all, bias);
-    if (!all || all->shape.rank != 3 || !read_thirds(c, all->shape.dim[2], at))
-        return all && all->shape.rank != 3 ? fsim_onnx_refuse(c, "wants x[B, S, C]") : false;
-    for (int i = 0; i < 3; i++)
-        part[i] = fsim_onnx_split_heads(
-            c, name[i],
-            fsim_onnx_slice(c, FSIM_STEP(fsim_printf(c->a, "%s_part", name[i])), all, 2, at[i], at[i + 1] - at[i]),
-            heads);
+    fsim_operand *past = fsim_onnx_in(c, at.past), *part[3];
+    int64_t from[4];
+    if (!all)
+        return false;
+    if (all->shape.rank != 3)
+        return fsim_onnx_refuse(c, "wants x[B, S, C]; found %s", fsim_shape_text(c->a, &all->shape));
+    if (!read_thirds(c, all->shape.dim[2], from))
+        return false;
+    for (int i = 0; i < 3; i++) {
+        fsim_operand *third = fsim_onnx_slice(c, FSIM_STEP(fsim_printf(c->a, "%s_part", name[i])), all, 2, from[i],
+                                              from[i + 1] - from[i]);
+        part[i] = fsim_onnx_split_heads(c, name[i], third, fsim_onnx_int(c, "num_heads", 0));
+    }
     fsim_onnx_attention a = {.q = part[0],
                              .k = fsim_onnx_cached(c, -1, half(c, "past_keys", past, 0), part[1]),
                              .v = fsim_onnx_cached(c, -2, half(c, "past_values", past, 1), part[2]),
@@ -138,9 +145,29 @@ bool fsim_onnx_op_ms_attention(fsim_onnx_call *c)
                              .scores = -1};
     if (!a.q || !a.k || !present(c, 1, a.k, a.v))
         return false;
-    a.mask = with_bias(c, read_mask(c, fsim_onnx_in(c, 3), x->shape.dim[0], x->shape.dim[1], a.k->shape.dim[2]),
-                       fsim_onnx_in(c, 5));
+    const int64_t *dim = all->shape.dim;
+    a.mask = with_bias(c, read_mask(c, fsim_onnx_in(c, at.mask), dim[0], dim[1], a.k->shape.dim[2]),
+                       at.bias < 0 ? NULL : fsim_onnx_in(c, at.bias));
     return fsim_onnx_merge_heads(c, FSIM_OUT(0), fsim_onnx_attend(c, FSIM_STEP("attention"), &a)) != NULL;
+}
+
+bool fsim_onnx_op_ms_attention(fsim_onnx_call *c)
+{
+    fsim_operand *bias = fsim_onnx_in(c, 2);
+    fsim_operand *all = fsim_onnx_product(c, FSIM_STEP("projection"), fsim_onnx_need(c, 0), fsim_onnx_need(c, 1));
+    if (bias)
+        all = fsim_onnx_binary(c, FSIM_STEP("qkv"), "add", all, bias);
+    return attend_packed(c, all, (behind){.mask = 3, .past = 4, .bias = 5});
+}
+
+/* The same with a projection of codes: x, weight, bias, the scales of both, mask, the zeros of both, past. */
+bool fsim_onnx_op_qattention(fsim_onnx_call *c)
+{
+    fsim_operand *sums = fsim_onnx_code_product(c, FSIM_STEP("sums"), fsim_onnx_need(c, 0), fsim_onnx_need(c, 1));
+    fsim_operand *all = fsim_onnx_rescale(c, FSIM_STEP("projection"), sums, fsim_onnx_need(c, 3), fsim_onnx_need(c, 4),
+                                          sums ? sums->shape.rank - 1 : 0);
+    all = fsim_onnx_binary(c, FSIM_STEP("qkv"), "add", all, fsim_onnx_need(c, 2));
+    return attend_packed(c, all, (behind){.mask = 5, .past = 8, .bias = -1});
 }
 
 /* MultiHeadAttention: queries, keys and values, or two or three of them packed into one. */

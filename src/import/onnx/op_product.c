@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* op_product.c: MatMul, Gemm, Einsum, and the products of com.microsoft. */
+#include "import/onnx/activation.h"
 #include "import/onnx/quantised.h"
 
 #include <string.h>
@@ -40,34 +41,33 @@ static bool is_bias(const gemm *g)
            g->sum->shape.dim[0] == b->dim[0] && g->sum->dtype == g->a->dtype;
 }
 
-static bool write_gemm(fsim_onnx_call *c, const gemm *g)
+static fsim_operand *write_gemm(fsim_onnx_call *c, fsim_onnx_at to, const gemm *g)
 {
     const bool scaled = g->alpha != 1, bias = is_bias(g), added = g->sum && !bias && g->beta != 0;
-    const fsim_onnx_at last = added ? FSIM_STEP("scaled") : FSIM_OUT(0),
-                       at = scaled || added ? FSIM_STEP("product") : FSIM_OUT(0);
+    const fsim_onnx_at last = added ? FSIM_STEP("scaled") : to, at = scaled || added ? FSIM_STEP("product") : to;
     fsim_operand *y =
         g->turn_b ? fsim_onnx_linear(c, at, g->a, g->b, bias ? g->sum : NULL) : fsim_onnx_product(c, at, g->a, g->b);
     if (scaled)
         y = fsim_onnx_scalar(c, last, "mul", y, g->alpha);
     if (!added)
-        return y != NULL;
+        return y;
     fsim_operand *sum = g->beta == 1 ? g->sum : fsim_onnx_scalar(c, FSIM_STEP("addend"), "mul", g->sum, g->beta);
-    return fsim_onnx_binary(c, FSIM_OUT(0), "add", y, sum) != NULL;
+    return fsim_onnx_binary(c, to, "add", y, sum);
 }
 
 /* The product of the codes of both, of 8 bits, with sums of 32 bits, then as numbers. */
-static bool gemm_of_codes(fsim_onnx_call *c, const gemm *g)
+static fsim_operand *gemm_of_codes(fsim_onnx_call *c, fsim_onnx_at to, const gemm *g)
 {
     const struct fsim_onnx_codes *a = g->a->codes, *b = g->b->codes;
-    fsim_operand *codes = g->turn_b && is_bias(g) ? fsim_onnx_bias_codes(g->sum) : NULL, *bias = codes ? NULL : g->sum;
+    fsim_operand *codes = is_bias(g) ? fsim_onnx_bias_codes(g->sum) : NULL, *bias = codes ? NULL : g->sum;
     fsim_operand *in[3] = {a->code, b->code, codes};
     fsim_operand *y = g->turn_b ? fsim_onnx_linear_of(c, FSIM_STEP("sums"), in, FSIM_I32)
                                 : fsim_onnx_code_product(c, FSIM_STEP("sums"), a->code, b->code);
-    y = fsim_onnx_rescale(c, bias ? FSIM_STEP("numbers") : FSIM_OUT(0), y, a->scale, b->scale, 1);
-    return bias ? fsim_onnx_binary(c, FSIM_OUT(0), "add", y, bias) != NULL : y != NULL;
+    y = fsim_onnx_rescale(c, bias ? FSIM_STEP("numbers") : to, y, a->scale, b->scale, 1);
+    return bias ? fsim_onnx_binary(c, to, "add", y, bias) : y;
 }
 
-bool fsim_onnx_op_gemm(fsim_onnx_call *c)
+static fsim_operand *read_gemm(fsim_onnx_call *c, fsim_onnx_at to)
 {
     gemm g = {fsim_onnx_need(c, 0),
               fsim_onnx_need(c, 1),
@@ -76,16 +76,29 @@ bool fsim_onnx_op_gemm(fsim_onnx_call *c)
               fsim_onnx_float(c, "alpha", 1),
               fsim_onnx_float(c, "beta", 1)};
     if (!g.a || !g.b)
-        return false;
-    if (g.a->shape.rank != 2 || g.b->shape.rank != 2)
-        return fsim_onnx_refuse(c, "wants two matrices; found %s and %s", fsim_shape_text(c->a, &g.a->shape),
-                                fsim_shape_text(c->a, &g.b->shape));
+        return NULL;
+    if (g.a->shape.rank != 2 || g.b->shape.rank != 2) {
+        fsim_onnx_refuse(c, "wants two matrices; found %s and %s", fsim_shape_text(c->a, &g.a->shape),
+                         fsim_shape_text(c->a, &g.b->shape));
+        return NULL;
+    }
     if (fsim_onnx_are_codes(g.a, g.b, g.turn_b ? 0 : 1) && !fsim_onnx_int(c, "transA", 0) && g.alpha == 1 &&
         g.beta == 1)
-        return gemm_of_codes(c, &g);
+        return gemm_of_codes(c, to, &g);
     if (fsim_onnx_int(c, "transA", 0))
         g.a = transposed(c, "a", g.a);
-    return g.a && write_gemm(c, &g);
+    return g.a ? write_gemm(c, to, &g) : NULL;
+}
+
+bool fsim_onnx_op_gemm(fsim_onnx_call *c) { return read_gemm(c, FSIM_OUT(0)) != NULL; }
+
+/* com.microsoft: with an activation, whose parameters are called otherwise. */
+bool fsim_onnx_op_fused_gemm(fsim_onnx_call *c)
+{
+    const char *name = fsim_onnx_string(c, "activation", "");
+    if (!*name)
+        return fsim_onnx_op_gemm(c);
+    return fsim_onnx_activate(c, FSIM_OUT(0), name, read_gemm(c, FSIM_STEP("gemm"))) != NULL;
 }
 
 /* com.microsoft: alpha A' B', where the last two dimensions may be swapped, or the first moved to the last but one. */

@@ -193,6 +193,19 @@ bool fsim_onnx_op_qlinear_unary(fsim_onnx_call *c)
     return y && requantise(c, 3, y, c->in[0]->dtype);
 }
 
+/* QLinearSoftmax: along one axis. */
+bool fsim_onnx_op_qlinear_softmax(fsim_onnx_call *c)
+{
+    fsim_operand *x = numbers_at(c, "x", 0);
+    int axis;
+    if (!x || !fsim_onnx_axis(c, fsim_onnx_int(c, "axis", -1), x->shape.rank, &axis))
+        return false;
+    fsim_operand *y = fsim_onnx_unary(c, FSIM_STEP("softmax"), "softmax", x);
+    if (y)
+        fsim_onnx_put_int(c, "dim", axis);
+    return y && requantise(c, 3, y, c->in[0]->dtype);
+}
+
 bool fsim_onnx_op_qlinear_global_pool(fsim_onnx_call *c)
 {
     fsim_operand *x = numbers_at(c, "x", 0);
@@ -234,6 +247,31 @@ bool fsim_onnx_op_matmul_integer_to_float(fsim_onnx_call *c)
 {
     fsim_operand *sums = fsim_onnx_code_product(c, FSIM_STEP("sums"), fsim_onnx_need(c, 0), fsim_onnx_need(c, 1));
     return to_numbers(c, sums, fsim_onnx_need(c, 2), fsim_onnx_need(c, 3), fsim_onnx_in(c, 6));
+}
+
+/* A, its scale and zero, B, its scale and zero, C of 32 bits, the result's scale and zero: without these, of floats. */
+bool fsim_onnx_op_qgemm(fsim_onnx_call *c)
+{
+    static const int64_t turn[2] = {1, 0};
+    fsim_operand *a = fsim_onnx_need(c, 0), *b = fsim_onnx_need(c, 3), *bias = fsim_onnx_in(c, 6), *y;
+    const double alpha = fsim_onnx_float(c, "alpha", 1);
+    const bool coded = fsim_onnx_in(c, 7) != NULL;
+    if (!a || !b || a->shape.rank != 2 || b->shape.rank != 2)
+        return a && b && fsim_onnx_refuse(c, "wants two matrices");
+    if (fsim_onnx_int(c, "transA", 0))
+        a = fsim_onnx_reorder(c, FSIM_STEP("a"), a, turn);
+    fsim_operand *in[3] = {a, b, bias};
+    if (fsim_onnx_int(c, "transB", 0)) {
+        y = fsim_onnx_linear_of(c, FSIM_STEP("sums"), in, FSIM_I32);
+    } else {
+        y = fsim_onnx_code_product(c, FSIM_STEP("products"), a, b);
+        y = bias ? fsim_onnx_binary(c, FSIM_STEP("sums"), "add", y, bias) : y;
+    }
+    y = fsim_onnx_rescale(c, coded || alpha != 1 ? FSIM_STEP("numbers") : FSIM_OUT(0), y, fsim_onnx_need(c, 1),
+                          fsim_onnx_need(c, 4), 1);
+    if (alpha != 1)
+        y = fsim_onnx_scalar(c, coded ? FSIM_STEP("scaled") : FSIM_OUT(0), "mul", y, alpha);
+    return coded ? requantise(c, 7, y, FSIM_U8) : y != NULL;
 }
 
 /* A of floats, B, scale and zero of B, bias: A is quantised by its own range first. */
