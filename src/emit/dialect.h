@@ -410,16 +410,6 @@ FS_FN float fs_rsqrtf(float x) { return rsqrtf(x); }
 #else
 FS_FN float fs_rsqrtf(float x) { return 1.0f / sqrtf(x); }
 #endif
-FS_FN float fs_asinf(float x) { return asinf(x); }
-FS_FN float fs_acosf(float x) { return acosf(x); }
-FS_FN float fs_atanf(float x) { return atanf(x); }
-FS_FN float fs_atan2f(float y, float x) { return atan2f(y, x); }
-FS_FN float fs_tanf(float x) { return tanf(x); }
-FS_FN float fs_sinhf(float x) { return sinhf(x); }
-FS_FN float fs_coshf(float x) { return coshf(x); }
-FS_FN float fs_asinhf(float x) { return asinhf(x); }
-FS_FN float fs_acoshf(float x) { return acoshf(x); }
-FS_FN float fs_atanhf(float x) { return atanhf(x); }
 FS_FN float fs_sigmoidf(float x) { return 1.0f / (1.0f + fs_expf(-x)); }
 FS_FN double fs_expd(double x) { return exp(x); }
 FS_FN double fs_logd(double x) { return log(x); }
@@ -427,16 +417,20 @@ FS_FN double fs_tanhd(double x) { return tanh(x); }
 FS_FN double fs_erfd(double x) { return erf(x); }
 FS_FN double fs_sind(double x) { return sin(x); }
 FS_FN double fs_cosd(double x) { return cos(x); }
-FS_FN double fs_asind(double x) { return asin(x); }
-FS_FN double fs_acosd(double x) { return acos(x); }
-FS_FN double fs_atand(double x) { return atan(x); }
+#define FS_LIBRARY(name)                                                                                               \
+    FS_FN float fs_##name##f(float x) { return name##f(x); }                                                           \
+    FS_FN double fs_##name##d(double x) { return name(x); }
+FS_LIBRARY(tan)
+FS_LIBRARY(asin)
+FS_LIBRARY(acos)
+FS_LIBRARY(atan)
+FS_LIBRARY(sinh)
+FS_LIBRARY(cosh)
+FS_LIBRARY(asinh)
+FS_LIBRARY(acosh)
+FS_LIBRARY(atanh)
+FS_FN float fs_atan2f(float y, float x) { return atan2f(y, x); }
 FS_FN double fs_atan2d(double y, double x) { return atan2(y, x); }
-FS_FN double fs_tand(double x) { return tan(x); }
-FS_FN double fs_sinhd(double x) { return sinh(x); }
-FS_FN double fs_coshd(double x) { return cosh(x); }
-FS_FN double fs_asinhd(double x) { return asinh(x); }
-FS_FN double fs_acoshd(double x) { return acosh(x); }
-FS_FN double fs_atanhd(double x) { return atanh(x); }
 FS_FN double fs_powd(double x, double y) { return pow(x, y); }
 FS_FN double fs_sqrtd(double x) { return sqrt(x); }
 FS_FN double fs_rsqrtd(double x) { return 1.0 / sqrt(x); }
@@ -483,16 +477,22 @@ FS_QUOTIENTS(d, double)
 FS_WHOLE(i, int, fs_u32)
 FS_WHOLE(l, fs_i64, fs_u64)
 
-/* Is the number infinite, finite, or none? Integers are finite. */
+/* Is the number infinite, or none? Integers are finite. */
 FS_FN int fs_isinff(float x) { return x == FS_INFf || x == -FS_INFf; }
 FS_FN int fs_isinfd(double x) { return x == FS_INFd || x == -FS_INFd; }
 FS_FN int fs_isinfi(fs_i64 x) { return (void)x, 0; }
-FS_FN int fs_isfinitef(float x) { return x - x == 0; }
-FS_FN int fs_isfinited(double x) { return x - x == 0; }
-FS_FN int fs_isfinitei(fs_i64 x) { return (void)x, 1; }
 FS_FN int fs_isnanf(float x) { return x != x; }
 FS_FN int fs_isnand(double x) { return x != x; }
 FS_FN int fs_isnani(fs_i64 x) { return (void)x, 0; }
+/* Weight of a neighbour at this distance in cubic interpolation with A = -0.75, PyTorch's. */
+#define FS_CUBIC(s, type)                                                                                              \
+    FS_FN type fs_cubic##s(type x)                                                                                     \
+    {                                                                                                                  \
+        const type d = fs_abs##s(x), a = (type)-0.75;                                                                  \
+        return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;               \
+    }
+FS_CUBIC(f, float)
+FS_CUBIC(d, double)
 /* Shifts: by more bits than there are, all are lost, or become the sign. */
 #define FS_SHIFTS(s, type, wide, bits)                                                                                 \
     FS_FN type fs_shl##s(type x, type n) { return n < 0 || n >= bits ? 0 : (type)((wide)x << n); }                     \

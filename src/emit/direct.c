@@ -258,24 +258,51 @@ static const char *nearest_to(fsim_emitter *e, const fsim_node *n, int i, const 
     return fsim_printf(e->a, "(fs_int)((fs_i64)%s * %lld / %lld)", at, (long long)a->extent, (long long)a->out);
 }
 
-/* Where output `at` lies among the elements along axis i, as a number of type t. */
+/* Where output `at` lies among the elements along axis i, as a number of type t; cubic windows reach beyond them. */
 static const char *place_of(fsim_emitter *e, const fsim_node *n, int i, const char *at, fsim_ctype t)
 {
     const fsim_axis *a = &n->arg[0].axis[i];
     const char *type = fsim_ctype_names[t], *ratio = fsim_literal(e, fsim_interpolation_ratio(n, i), t);
+    if (n->attrs.align_corners && n->attrs.mode == FSIM_BICUBIC)
+        return fsim_printf(e->a, "(%s)%s * %s", type, at, ratio);
     if (n->attrs.align_corners)
         return fsim_printf(e->a, "fs_min%s((%s)%s * %s, %lld)", fsim_ctype_suffix[t], type, at, ratio,
                            (long long)(a->extent - 1));
     const char *half = fsim_literal(e, 0.5, t);
+    if (n->attrs.mode == FSIM_BICUBIC)
+        return fsim_printf(e->a, "((%s)%s + %s) * %s - %s", type, at, half, ratio, half);
     return fsim_printf(e->a, "fs_min%s(fs_max%s(((%s)%s + %s) * %s - %s, 0), %lld)", fsim_ctype_suffix[t],
                        fsim_ctype_suffix[t], type, at, half, ratio, half, (long long)(a->extent - 1));
 }
 
-/* Interpolation: one element, or two along each axis, by their distances. */
+/* Opens a loop over the neighbours of the place of output `at` along axis i, whose number is then in `inside`. Returns
+ * the neighbour's weight, as a factor to append. */
+static const char *neighbours(fsim_emitter *e, const fsim_node *n, int i, const char *at, const char *inside,
+                              fsim_ctype t)
+{
+    const char *place = fsim_fresh(e, "s"), *first = fsim_fresh(e, "i"), *tap = fsim_fresh(e, "k"),
+               *type = fsim_ctype_names[t], *s = fsim_ctype_suffix[t];
+    const long long last = (long long)n->arg[0].axis[i].extent - 1;
+    const bool cubic = n->attrs.mode == FSIM_BICUBIC;
+    fsim_say(e, e->depth, "const %s %s = %s;", type, place, place_of(e, n, i, at, t));
+    if (cubic) {
+        fsim_say(e, e->depth, "const fs_int %s = (fs_int)fs_floor%s(%s);", first, s, place);
+        fsim_open(e, "for (fs_int %s = -1; %s < 3; %s++) {", tap, tap, tap);
+        fsim_say(e, e->depth, "const fs_int %s = fs_mini(fs_maxi((int)(%s + %s), 0), %lld);", inside, first, tap, last);
+        return fsim_printf(e->a, " * fs_cubic%s(%s - (%s)(%s + %s))", s, place, type, first, tap);
+    }
+    fsim_say(e, e->depth, "const fs_int %s = (fs_int)%s;", first, place);
+    fsim_open(e, "for (fs_int %s = 0; %s < 2; %s++) {", tap, tap, tap);
+    fsim_say(e, e->depth, "const fs_int %s = %s + %s <= %lld ? %s + %s : %s;", inside, first, tap, last, first, tap,
+             first);
+    return fsim_printf(e->a, " * (%s ? %s - (%s)%s : 1 - (%s - (%s)%s))", tap, place, type, first, place, type, first);
+}
+
+/* Interpolation: one element, or two or four along each axis, by their distances. */
 static void interpolated(fsim_emitter *e, const fsim_node *n, const fsim_where *w, const char *acc, fsim_ctype t)
 {
     const fsim_access *x = &n->arg[0];
-    const bool linear = n->attrs.mode != FSIM_NEAREST;
+    const bool nearest = n->attrs.mode == FSIM_NEAREST;
     int64_t out[3], in[3];
     const char *at[3], *inside[3], *weight = "", *element = numbered(e, w);
     for (int i = 0; i < x->axes; i++) {
@@ -285,22 +312,14 @@ static void interpolated(fsim_emitter *e, const fsim_node *n, const fsim_where *
     const char *plane = coordinates(e, element, out, x->axes, at);
     for (int i = 0; i < x->axes; i++) {
         inside[i] = fsim_fresh(e, "i");
-        if (!linear) {
+        if (nearest)
             fsim_say(e, e->depth, "const fs_int %s = %s;", inside[i], nearest_to(e, n, i, at[i]));
-            continue;
-        }
-        const char *place = fsim_fresh(e, "s"), *first = fsim_fresh(e, "i"), *tap = fsim_fresh(e, "k");
-        fsim_say(e, e->depth, "const %s %s = %s;", fsim_ctype_names[t], place, place_of(e, n, i, at[i], t));
-        fsim_say(e, e->depth, "const fs_int %s = (fs_int)%s;", first, place);
-        fsim_open(e, "for (fs_int %s = 0; %s < 2; %s++) {", tap, tap, tap);
-        fsim_say(e, e->depth, "const fs_int %s = %s + %s < %lld ? %s + %s : %s;", inside[i], first, tap,
-                 (long long)in[i], first, tap, first);
-        weight = fsim_printf(e->a, "%s * (%s ? %s - (%s)%s : 1 - (%s - (%s)%s))", weight, tap, place,
-                             fsim_ctype_names[t], first, place, fsim_ctype_names[t], first);
+        else
+            weight = fsim_printf(e->a, "%s%s", weight, neighbours(e, n, i, at[i], inside[i], t));
     }
     const fsim_where there = windowed(e, x, plane, (const char *const *)inside, in);
     fsim_say(e, e->depth, "%s += %s%s;", acc, factor(e, x, &there, t), weight);
-    for (int i = 0; i < x->axes && linear; i++)
+    for (int i = 0; i < x->axes && !nearest; i++)
         fsim_close(e);
 }
 

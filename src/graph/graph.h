@@ -96,8 +96,8 @@ typedef struct {
         arithmetic; /* FSIM_F32: FP32 units; FSIM_TF32, F16, BF16, F8*, I8: tensor units where the device has them */
 } fsim_gemm;
 
-enum { FSIM_GELU_ERF, FSIM_GELU_TANH };                            /* words of `approximate` */
-enum { FSIM_NEAREST, FSIM_LINEAR, FSIM_BILINEAR, FSIM_TRILINEAR }; /* words of `mode` */
+enum { FSIM_GELU_ERF, FSIM_GELU_TANH };                                          /* words of `approximate` */
+enum { FSIM_NEAREST, FSIM_LINEAR, FSIM_BILINEAR, FSIM_TRILINEAR, FSIM_BICUBIC }; /* words of `mode` */
 /* Attributes with one value: the fields that attribute.def lists. Which operator takes which, and what each is where it
  * is absent, says op.def. */
 typedef struct {
@@ -136,6 +136,8 @@ typedef struct {
     fsim_loc at;
 } fsim_node;
 
+/* interpolate: how many neighbours along each axis a mode reads. */
+int fsim_interpolation_taps(int mode);
 /* interpolate: how far neighbours of the result along spatial axis i are apart, in elements of x. */
 double fsim_interpolation_ratio(const fsim_node *n, int i);
 

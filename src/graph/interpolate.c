@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* interpolate.c: the rule of torch.nn.functional.interpolate: a window of one element, or of two along each axis. */
+/* interpolate.c: the rule of torch.nn.functional.interpolate: a window of one element, or of two or four along each
+ * axis. */
 #include "graph/build.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 /* Does the mode suit so many spatial axes? */
 static bool check_mode(const fsim_call *call, int axes)
 {
-    static const int axes_of[] = {[FSIM_LINEAR] = 1, [FSIM_BILINEAR] = 2, [FSIM_TRILINEAR] = 3};
+    static const int axes_of[] = {[FSIM_LINEAR] = 1, [FSIM_BILINEAR] = 2, [FSIM_TRILINEAR] = 3, [FSIM_BICUBIC] = 2};
     static const char *const name[] = {"", "linear", "bilinear", "trilinear"};
     const int mode = call->attrs.mode;
     if (mode == FSIM_NEAREST)
@@ -16,6 +17,8 @@ static bool check_mode(const fsim_call *call, int axes)
     return axes_of[mode] == axes || fsim_refuse(call, "x has %d spatial dimension%s: wants 'mode: %s', or 'nearest'",
                                                 axes, axes == 1 ? "" : "s", name[axes]);
 }
+
+int fsim_interpolation_taps(int mode) { return mode == FSIM_NEAREST ? 1 : mode == FSIM_BICUBIC ? 4 : 2; }
 
 double fsim_interpolation_ratio(const fsim_node *n, int i)
 {
@@ -30,7 +33,7 @@ bool fsim_rule_interpolate(fsim_call *call)
     const fsim_shape x = fsim_arg(call, 0)->shape;
     const fsim_list *size = &call->list[FSIM_ATTR_SIZE];
     const bool scaled = call->list[FSIM_ATTR_SCALE_FACTOR].present;
-    const int axes = x.rank - 2, taps = call->attrs.mode == FSIM_NEAREST ? 1 : 2;
+    const int axes = x.rank - 2, taps = fsim_interpolation_taps(call->attrs.mode);
     fsim_shape out = x;
     fsim_axis axis[3];
     int64_t window = 1;

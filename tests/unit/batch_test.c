@@ -202,6 +202,7 @@ static const program programs[] = {
     {"adaptive_avg_pool3d", ", output_size: 2", {M("[2, 4, 4, 4]")}, 0},
     {"interpolate", ", scale_factor: 2", {M("[2, 3, 4]")}, 0},
     {"interpolate", ", size: [5, 3], mode: bilinear", {M("[2, 3, 4, 4]")}, 0},
+    {"interpolate", ", scale_factor: 2, mode: bicubic", {M("[2, 3, 4, 4]")}, 0},
     {"pixel_shuffle", ", upscale_factor: 2", {M("[2, 8, 2, 3]")}, 0},
     {"repeat_interleave", ", repeats: 3, dim: 0", {M("[4, 2]")}, 0},
     {"l1_loss", "", {M("[2, 4]"), S("[4]")}, 0},

@@ -334,6 +334,28 @@ static const struct {
      {1, 1.5, 2.166666666666667, 2.833333333333333, 4, 4.5, 5.166666666666666, 5.833333333333334}},
     {"{op: interpolate, in: c1, out: o, scale_factor: 2.5}", 14, {1, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 6, 6}},
     {"{op: interpolate, in: z5, out: o, size: [1, 2, 3], mode: trilinear}", 6, {1, 1.5, 2, 3, 3.5, 4}},
+    {"{op: interpolate, in: w, out: o, size: 3, mode: bicubic}",
+     9,
+     {1.6307870370370416, 3.0046296296296333, 4.378472222222226, 7.12615740740741, 8.5, 9.873842592592592,
+      12.621527777777784, 13.99537037037037, 15.369212962962964}},
+    {"{op: interpolate, in: w, out: o, size: [2, 6], mode: bicubic, align_corners: true}",
+     12,
+     {1, 1.5039999999999991, 2.247999999999998, 2.751999999999999, 3.4959999999999978, 4, 13, 13.503999999999994,
+      14.247999999999992, 14.752000000000002, 15.495999999999988, 16}},
+    {"{op: interpolate, in: z, out: o, scale_factor: 2, mode: bicubic}",
+     16,
+     {0.68359375, 1.015625, 1.5625, 1.89453125, 1.34765625, 1.6796875, 2.2265625, 2.55859375, 2.44140625, 2.7734375,
+      3.3203125, 3.65234375, 3.10546875, 3.4375, 3.984375, 4.31640625}},
+    {"{op: batch_norm, in: [x, v, v, v, v3], out: [p, o, r], training: true, momentum: 0.3}",
+     3,
+     {1.45, 2.45, 3.4499999999999993}},
+    {"{op: batch_norm, in: [x, v, v, v, v3], out: [p, r, o], training: true, momentum: 0.3}",
+     3,
+     {2.75, 4.1499999999999995, 5.549999999999999}},
+    {"{op: batch_norm, in: [x, v, v, v, v3], out: [p, r, p2, o], training: true}", 3, {2.5, 3.5, 4.5}},
+    {"{op: batch_norm, in: [x, v, v, v, v3], out: [p, r, p2, p3, o], training: true, eps: 0.5}",
+     3,
+     {0.6030226891555273, 0.6030226891555273, 0.6030226891555273}},
     {"{op: pixel_shuffle, in: p8, out: o, upscale_factor: 2}",
      16,
      {1, 3, 2, 4, 5, 7, 6, 8, 9, 11, 10, 12, 13, 15, 14, 16}},
@@ -372,6 +394,7 @@ static const char more[] = "  - {op: reshape, in: r16, out: p8, shape: [1, 8, 1,
                            "  - {op: slice, in: r4, out: r2, dim: 0, start: 0, size: 2}\n"
                            "  - {op: mul, in: n, out: q, scalar: 0.5}\n"
                            "  - {op: reshape, in: i, out: ic, shape: [2, 1]}\n"
+                           "  - {op: mul, in: v, out: v3, scalar: 2}\n"
                            "  - {op: mul, in: n, out: h, scalar: 0.25}\n"
                            "  - {op: log, in: n, out: ln}\n"
                            "  - {op: expand, in: i, out: ig, shape: [2, 2]}\n"

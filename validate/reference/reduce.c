@@ -295,18 +295,38 @@ static double place_along(const fsim_node *n, int i, int64_t o)
                     : f > 0                ? floor((double)o / f)
                                            : floor((double)o * in / out),
                     in - 1);
-    const double at = n->attrs.align_corners ? (out > 1 ? (double)o * (in - 1) / (out - 1) : 0)
-                                             : fmax(((double)o + 0.5) * step - 0.5, 0);
-    return fmin(at, in - 1);
+    const double at =
+        n->attrs.align_corners ? (out > 1 ? (double)o * (in - 1) / (out - 1) : 0) : ((double)o + 0.5) * step - 0.5;
+    return n->attrs.mode == FSIM_BICUBIC ? at : fmin(fmax(at, 0), in - 1);
 }
 
-/* A weighted sum of the 2^axes elements around each place; with `nearest` of the one at it. The places are rounded: an
- * error of a few units in the length of the axis, times the difference of the elements. */
+/* What a neighbour at this distance counts: Keys's cubic with a = -0.75, or linear. */
+static double weight_at(const fsim_node *n, double distance)
+{
+    const double d = fabs(distance), a = -0.75;
+    if (n->attrs.mode == FSIM_NEAREST)
+        return 1;
+    if (n->attrs.mode != FSIM_BICUBIC)
+        return 1 - d;
+    return d <= 1  ? (a + 2) * pow(d, 3) - (a + 3) * d * d + 1
+           : d < 2 ? a * pow(d, 3) - 5 * a * d * d + 8 * a * d - 4 * a
+                   : 0;
+}
+
+/* A weighted sum of the elements around each place, two or four along each axis; with `nearest` of the one at it. The
+ * places are rounded: an error of a few units in the length of the axis, times the difference of the elements. */
 void fsim_interpret_interpolate(const fsim_interpreter *in, const fsim_node *n)
 {
     const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]);
     const fsim_access *from = &n->arg[0];
-    const int axes = from->axes, taps = n->attrs.mode == FSIM_NEAREST ? 1 : 1 << axes;
+    const bool cubic = n->attrs.mode == FSIM_BICUBIC;
+    const int axes = from->axes,
+              each = n->attrs.mode == FSIM_NEAREST ? 1
+                     : cubic                       ? 4
+                                                   : 2,
+              taps = axes == 1   ? each
+                     : axes == 2 ? each * each
+                                 : each * each * each;
     const double unit = fsim_arithmetic_unit(n->dtype);
     int64_t pixels = 1, elements = 1;
     double longest = 1;
@@ -323,17 +343,16 @@ void fsim_interpret_interpolate(const fsim_interpreter *in, const fsim_node *n)
         for (int k = 0; k < taps; k++) {
             int64_t at = 0;
             double weight = 1;
-            for (int i = 0; i < axes; i++) {
-                const double low = floor(place[i]), off = place[i] - low;
-                const bool next = k >> i & 1;
-                at = at * from->axis[i].extent + (int64_t)fmin(low + next, (double)from->axis[i].extent - 1);
-                weight *= next ? off : 1 - off;
+            for (int i = 0, rest = k; i < axes; i++, rest /= each) {
+                const double tap = floor(place[i]) + rest % each - cubic;
+                at = at * from->axis[i].extent + (int64_t)fmin(fmax(tap, 0), (double)from->axis[i].extent - 1);
+                weight *= weight_at(n, place[i] - tap);
             }
             const int64_t e = from->map.offset + p / pixels * elements + at;
             const double shared = fmin(x.shared[e], x.bound[e]), own = x.bound[e] - shared;
             most = fmax(most, fabs(x.value[e]) + x.bound[e]);
-            fsim_sum_add(&sum, weight * x.value[e], weight > 0 || isinf(own) ? fmax(weight, 0x1p-20) * own : 0,
-                         weight * shared);
+            fsim_sum_add(&sum, weight * x.value[e], weight != 0 || isinf(own) ? fmax(fabs(weight), 0x1p-20) * own : 0,
+                         fabs(weight) * shared);
         }
         const double rounding = taps > 1 ? (8 + 8 * axes * longest) * unit * most : 0;
         fsim_set_result(
