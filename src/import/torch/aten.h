@@ -27,7 +27,8 @@ struct fsim_torch_value {
     const char *tensor;     /* its name in the workload; NULL: not made yet */
     int reads;              /* operators of the workload that read this tensor */
     fsim_torch_value *base; /* it is a view of that: what is written in place shows there; NULL: it is none */
-    int dim;                /* the part of base that it is: along dim, from start on; -1: all of it, reshaped */
+    int dim;                /* the part of base that it is: along dim, from start on; -1: all of it, reshaped; -2: a
+                               matrix whose dimensions changed places */
     int64_t start;
 };
 

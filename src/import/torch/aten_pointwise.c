@@ -95,60 +95,6 @@ bool fsim_aten_op_logical(fsim_aten *c, const char *word)
     return fsim_aten_make(c, 0, word, 2, in);
 }
 
-/* Of bools they are the logical ones; of integers one instruction, as a product is. */
-bool fsim_aten_op_bitwise(fsim_aten *c, const char *word)
-{
-    fsim_torch_value *x = fsim_aten_self(c);
-    const fsim_torch_arg *other = fsim_aten_arg(c, "other");
-    const bool of_bools = x && c->out[0]->dtype == FSIM_BOOL;
-    double value;
-    bool whole;
-    if (!other)
-        return fsim_aten_make(c, 0, of_bools ? word : "neg", 1, &x);
-    if (!of_bools)
-        return with_other(c, "mul", x, other);
-    fsim_torch_value *in[2] = {x, fsim_aten_scalar(c, other, &value, &whole)
-                                      ? fsim_aten_constant(c, value, true, FSIM_BOOL)
-                                      : fsim_aten_tensor(c, "other")};
-    return fsim_aten_make(c, 0, strcmp(word, "mul") == 0 ? "logical_and" : word, 2, in);
-}
-
-/* x != x, |x| == inf, |x| < inf */
-bool fsim_aten_op_is_special(fsim_aten *c, const char *word)
-{
-    fsim_torch_value *x = fsim_aten_self(c);
-    fsim_torch_value *both[2] = {x, x};
-    if (strcmp(word, "ne") == 0)
-        return fsim_aten_make(c, 0, word, 2, both);
-    x = x ? fsim_aten_step(c, "abs", "abs", &x->shape, x->dtype, 1, &x) : NULL;
-    if (!fsim_aten_make(c, 0, word, 1, &x))
-        return false;
-    fsim_draft_number(c->x, "scalar", INFINITY);
-    return true;
-}
-
-/* -softplus(-x) */
-bool fsim_aten_op_log_sigmoid(fsim_aten *c, const char *word)
-{
-    (void)word;
-    fsim_torch_value *x = fsim_aten_self(c);
-    x = x ? fsim_aten_step(c, "neg", "neg", &x->shape, x->dtype, 1, &x) : NULL;
-    x = x ? fsim_aten_step(c, "softplus", "softplus", &x->shape, x->dtype, 1, &x) : NULL;
-    return fsim_aten_make(c, 0, "neg", 1, &x);
-}
-
-/* x / (1 + |x|) */
-bool fsim_aten_op_softsign(fsim_aten *c, const char *word)
-{
-    (void)word;
-    fsim_torch_value *x = fsim_aten_self(c), *y = x;
-    y = y ? fsim_aten_step(c, "abs", "abs", &x->shape, x->dtype, 1, &y) : NULL;
-    y = y ? fsim_aten_step(c, "one", "add", &x->shape, x->dtype, 1, &y) : NULL;
-    if (y)
-        fsim_draft_int(c->x, "scalar", 1);
-    return fsim_aten_make(c, 0, "div", 2, (fsim_torch_value *[2]){x, y});
-}
-
 bool fsim_aten_op_elu(fsim_aten *c, const char *word)
 {
     fsim_torch_value *x = fsim_aten_self(c);
@@ -167,23 +113,37 @@ bool fsim_aten_op_leaky_relu(fsim_aten *c, const char *word)
     return true;
 }
 
-/* x > 0 ? x : weight * x, a weight for each channel or one for all. */
+bool fsim_aten_op_shrink(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = fsim_aten_self(c);
+    if (!fsim_aten_make(c, 0, word, 1, &x))
+        return false;
+    fsim_draft_number(c->x, "lambd", fsim_aten_number(c, "lambd", 0.5));
+    return true;
+}
+
 bool fsim_aten_op_prelu(fsim_aten *c, const char *word)
 {
-    (void)word;
-    fsim_torch_value *x = fsim_aten_self(c), *w = fsim_aten_tensor(c, "weight");
-    if (!x || !w)
+    return fsim_aten_make(c, 0, word, 2, (fsim_torch_value *[2]){fsim_aten_self(c), fsim_aten_tensor(c, "weight")});
+}
+
+bool fsim_aten_op_glu(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = fsim_aten_self(c);
+    if (!fsim_aten_make(c, 0, word, 1, &x))
         return false;
-    fsim_shape wide = {.rank = x->shape.rank};
-    for (int i = 0; i < wide.rank; i++)
-        wide.dim[i] = i == 1 ? fsim_aten_elems(&w->shape) : 1;
-    if (w->shape.rank == 1 && x->shape.rank > 1)
-        w = fsim_aten_reshaped(c, w, &wide);
-    fsim_torch_value *side = fsim_aten_step(c, "side", "mul", &x->shape, x->dtype, 2, (fsim_torch_value *[2]){x, w});
-    fsim_torch_value *above = fsim_aten_step(c, "above", "gt", &x->shape, FSIM_BOOL, 1, &x);
-    if (above)
-        fsim_draft_int(c->x, "scalar", 0);
-    return fsim_aten_make(c, 0, "where", 3, (fsim_torch_value *[3]){above, x, side});
+    fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){fsim_aten_int(c, "dim", -1)});
+    return true;
+}
+
+bool fsim_aten_op_threshold(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = fsim_aten_self(c);
+    if (!fsim_aten_make(c, 0, word, 1, &x))
+        return false;
+    fsim_draft_number(c->x, "threshold", fsim_aten_number(c, "threshold", 0));
+    fsim_draft_number(c->x, "value", fsim_aten_number(c, "value", 0));
+    return true;
 }
 
 bool fsim_aten_op_gelu(fsim_aten *c, const char *word)
@@ -194,27 +154,6 @@ bool fsim_aten_op_gelu(fsim_aten *c, const char *word)
     if (strcmp(fsim_aten_text(c, "approximate", "none"), "tanh") == 0)
         fsim_draft_word(c->x, "approximate", "tanh");
     return true;
-}
-
-/* The first half of a dimension times the sigmoid of the second. */
-bool fsim_aten_op_glu(fsim_aten *c, const char *word)
-{
-    (void)word;
-    fsim_torch_value *x = fsim_aten_self(c), *half[2];
-    const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dim", -1), x->shape.rank) : -1;
-    if (dim < 0)
-        return false;
-    const fsim_shape shape = c->out[0]->shape;
-    for (int i = 0; i < 2; i++) {
-        half[i] = fsim_aten_step(c, i ? "gate" : "half", "slice", &shape, x->dtype, 1, &x);
-        if (!half[i])
-            return false;
-        fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){dim});
-        fsim_draft_ints(c->x, "start", 1, (int64_t[1]){i * shape.dim[dim]});
-        fsim_draft_ints(c->x, "size", 1, (int64_t[1]){shape.dim[dim]});
-    }
-    half[1] = fsim_aten_step(c, "sigmoid", "sigmoid", &shape, x->dtype, 1, &half[1]);
-    return fsim_aten_make(c, 0, "mul", 2, half);
 }
 
 /* Bounds that are numbers; of tensors, maximum and minimum. */
@@ -240,20 +179,6 @@ bool fsim_aten_op_clamp(fsim_aten *c, const char *word)
             fsim_aten_put(c, keys[i], bound[i], whole[i]);
         else if (tanh)
             fsim_draft_int(c->x, keys[i], i ? 1 : -1);
-    return true;
-}
-
-/* x > threshold ? x : value */
-bool fsim_aten_op_threshold(fsim_aten *c, const char *word)
-{
-    (void)word;
-    fsim_torch_value *in[2] = {NULL, fsim_aten_self(c)};
-    in[0] = in[1] ? fsim_aten_step(c, "above", "gt", &in[1]->shape, FSIM_BOOL, 1, &in[1]) : NULL;
-    if (in[0])
-        fsim_draft_number(c->x, "scalar", fsim_aten_number(c, "threshold", 0));
-    if (!fsim_aten_make(c, 0, "where", 2, in))
-        return false;
-    fsim_draft_number(c->x, "other", fsim_aten_number(c, "value", 0));
     return true;
 }
 

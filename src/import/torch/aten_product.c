@@ -40,6 +40,8 @@ bool fsim_aten_op_matmul(fsim_aten *c, const char *word)
     fsim_torch_value *a = fsim_aten_self(c), *b = fsim_aten_tensor(c, "other|mat2|vec|tensor");
     if (!a || !b)
         return false;
+    if (a->shape.rank > 1 && b->shape.rank == 2 && b->base && b->dim == -2) /* of a layer without a bias */
+        return fsim_aten_make(c, 0, "linear", 2, (fsim_torch_value *[2]){a, b->base});
     if (a->shape.rank > 1 && b->shape.rank > 1)
         return fsim_aten_make(c, 0, word, 2, (fsim_torch_value *[2]){a, b});
     a = as_matrix(c, a, false);
@@ -63,6 +65,24 @@ static fsim_torch_value *times(fsim_aten *c, fsim_torch_value *v, double by)
     return v;
 }
 
+/* The transpose of a matrix, as linear wants its weight: what it was before it was turned, or turned now. */
+static fsim_torch_value *turned(fsim_aten *c, fsim_torch_value *v)
+{
+    if (!v || (v->base && v->dim == -2))
+        return v ? v->base : NULL;
+    const fsim_shape s = {.rank = 2, .dim = {v->shape.dim[1], v->shape.dim[0]}};
+    v = fsim_aten_step(c, "weight", "transpose", &s, v->dtype, 1, &v);
+    if (v)
+        fsim_draft_ints(c->x, "dim", 2, (int64_t[2]){0, 1});
+    return v;
+}
+
+/* A product whose bias is a vector, as a layer's is. */
+static bool as_layer(fsim_aten *c, fsim_torch_value *bias, fsim_torch_value *a, fsim_torch_value *b)
+{
+    return fsim_aten_make(c, 0, "linear", 3, (fsim_torch_value *[3]){a, turned(c, b), bias});
+}
+
 /* beta * self + alpha * mat1 @ mat2. A vector that is added is the product's bias. */
 bool fsim_aten_op_addmm(fsim_aten *c, const char *word)
 {
@@ -70,20 +90,21 @@ bool fsim_aten_op_addmm(fsim_aten *c, const char *word)
     fsim_torch_value *bias = fsim_aten_self(c), *a = fsim_aten_tensor(c, "mat1|mat|batch1"),
                      *b = fsim_aten_tensor(c, "mat2|vec|batch2");
     const double alpha = fsim_aten_number(c, "alpha", 1), beta = fsim_aten_number(c, "beta", 1);
-    if (!a || !b)
+    if (!a || !b || !bias || a->shape.rank < 2)
         return false;
+    if (alpha == 1 && beta == 1 && bias->shape.rank == 1 && a->shape.rank == 2 && b->shape.rank == 2 &&
+        bias->shape.dim[0] == b->shape.dim[1])
+        return as_layer(c, bias, a, b);
     fsim_shape s = a->shape;
-    if (b->shape.rank == 1) {
-        const fsim_shape column = {.rank = 2, .dim = {a->shape.dim[0], 1}};
-        b = as_matrix(c, b, true);
-        s = column;
-    }
-    if (!b || s.rank < 2)
-        return false;
-    s.dim[s.rank - 1] = b->shape.dim[b->shape.rank - 1];
+    b = as_matrix(c, b, true);
+    s.dim[s.rank - 1] = b ? b->shape.dim[b->shape.rank - 1] : 1;
     fsim_torch_value *y = fsim_aten_step(c, "product", s.rank == 3 ? "bmm" : "matmul", &s, c->out[0]->dtype, 2,
                                          (fsim_torch_value *[2]){a, b});
-    y = times(c, fsim_aten_reshaped(c, y, &c->out[0]->shape), alpha);
+    if (b && fsim_aten_tensor(c, "vec")) {
+        s.rank--; /* the column as a vector */
+        y = fsim_aten_reshaped(c, y, &s);
+    }
+    y = times(c, y, alpha);
     if (beta == 0)
         return fsim_aten_same(c, 0, y);
     return fsim_aten_make(c, 0, "add", 2, (fsim_torch_value *[2]){y, times(c, bias, beta)});

@@ -38,26 +38,8 @@ bool fsim_aten_op_reduce(fsim_aten *c, const char *word)
 {
     fsim_torch_value *x = in_dtype(c, fsim_aten_self(c));
     const reduction r = reduction_of(c);
-    if (x && x->shape.rank == 0)
+    if (x && x->shape.rank == 0 && !strstr(word, "arg"))
         return fsim_aten_same(c, 0, fsim_aten_cast(c, x, c->out[0]->dtype));
-    if (!fsim_aten_make(c, 0, word, 1, &x))
-        return false;
-    put_reduction(c, &r);
-    return true;
-}
-
-/* Of bools, as numbers: the largest is any, the smallest all. */
-bool fsim_aten_op_any(fsim_aten *c, const char *word)
-{
-    fsim_torch_value *x = fsim_aten_self(c);
-    const reduction r = reduction_of(c);
-    if (x && x->dtype != FSIM_BOOL) {
-        x = fsim_aten_step(c, "holds", "ne", &x->shape, FSIM_BOOL, 1, &x);
-        if (x)
-            fsim_draft_int(c->x, "scalar", 0);
-    }
-    if (x && x->shape.rank == 0)
-        return fsim_aten_same(c, 0, x);
     if (!fsim_aten_make(c, 0, word, 1, &x))
         return false;
     put_reduction(c, &r);
@@ -125,12 +107,6 @@ bool fsim_aten_op_norm(fsim_aten *c, const char *word)
     return true;
 }
 
-/* How many elements each result is made of. */
-static double reduced(const fsim_aten *c, const fsim_torch_value *x)
-{
-    return (double)fsim_aten_elems(&x->shape) / (double)fsim_aten_elems(&c->out[0]->shape);
-}
-
 /* The mean with the reduced dimensions still there. */
 static fsim_torch_value *mean_of(fsim_aten *c, fsim_torch_value *x, const reduction *r)
 {
@@ -149,32 +125,18 @@ static fsim_torch_value *mean_of(fsim_aten *c, fsim_torch_value *x, const reduct
     return x;
 }
 
-/* The mean of squares of what lies beside the mean, times n / (n - correction). word: sqrt of it. */
+/* With the mean as the second output, or alone. */
 bool fsim_aten_op_var(fsim_aten *c, const char *word)
 {
-    fsim_torch_value *x = fsim_aten_self(c), *mean, *y;
+    fsim_torch_value *x = fsim_aten_self(c);
     const reduction r = reduction_of(c);
-    if (!x || !(mean = mean_of(c, x, &r)))
-        return false;
-    const double n = reduced(c, x), less = fsim_aten_number(c, "correction", fsim_aten_flag(c, "unbiased", true));
-    y = fsim_aten_step(c, "beside", "sub", &x->shape, x->dtype, 2, (fsim_torch_value *[2]){x, mean});
-    y = y ? fsim_aten_step(c, "square", "square", &x->shape, x->dtype, 1, &y) : NULL;
-    const bool corrected = less != 0 && n > less, root = *word != 0;
-    const fsim_shape s = c->out[0]->shape;
-    y = corrected || root ? fsim_aten_step(c, "of_all", "mean", &s, x->dtype, 1, &y)
-                          : (fsim_aten_make(c, 0, "mean", 1, &y) ? c->out[0] : NULL);
-    if (!y)
+    const double less = fsim_aten_number(c, "correction", fsim_aten_flag(c, "unbiased", true));
+    if (!fsim_aten_make(c, 0, word, 1, &x))
         return false;
     put_reduction(c, &r);
-    if (corrected) {
-        y = root ? fsim_aten_step(c, "corrected", "mul", &s, x->dtype, 1, &y)
-                 : (fsim_aten_make(c, 0, "mul", 1, &y) ? c->out[0] : NULL);
-        if (y)
-            fsim_draft_number(c->x, "scalar", n / (n - less));
-    }
-    if (root && !fsim_aten_make(c, 0, "sqrt", 1, &y))
-        return false;
-    return c->outs == 1 || fsim_aten_reshape(c, 1, mean);
+    if (less != 1)
+        fsim_draft_number(c->x, "correction", less);
+    return c->outs == 1 || fsim_aten_reshape(c, 1, mean_of(c, x, &r));
 }
 
 bool fsim_aten_op_softmax(fsim_aten *c, const char *word)

@@ -105,6 +105,8 @@ static bool permuted(fsim_aten *c, fsim_torch_value *x, const int64_t *order)
     if (!fsim_aten_make(c, 0, "permute", 1, &x))
         return false;
     put_dims(c, rank, order);
+    if (rank == 2)
+        fsim_aten_view(c, 0, x, -2, 0);
     return true;
 }
 

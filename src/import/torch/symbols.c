@@ -156,7 +156,7 @@ static bool from_derived(fsim_torch_bound *b, const char *symbol)
 /* Binds a symbol by its name, by a place that has its length, or by one whose length follows from it. */
 static void bind_symbol(fsim_torch_bound *b, const char *symbol)
 {
-    const char *places = NULL, *match = NULL;
+    const char *first = NULL, *match = NULL;
     if (fsim_names_get(&b->at, symbol) >= 0)
         return;
     for (int i = 0; i < b->p->inputs; i++) {
@@ -165,12 +165,12 @@ static void bind_symbol(fsim_torch_bound *b, const char *symbol)
             if (!t->dim[k].expression || !is_alone(t->dim[k].expression, symbol))
                 continue;
             const char *place = fsim_printf(b->a, "%s:%d", t->name, k);
-            places = places ? fsim_printf(b->a, "%s, %s", places, place) : place;
+            first = first ? first : place;
             match = !match && given_at(b, place) >= 0 ? place : match;
         }
     }
     if (match || given_at(b, symbol) >= 0 || !from_derived(b, symbol))
-        ask(b, symbol, match ? match : places);
+        ask(b, symbol, match ? match : first);
 }
 
 /* What --dim says of places is what they have. */

@@ -457,13 +457,24 @@ static fsim_torch_value *rows_of(fsim_aten *c, const fsim_torch_value *v)
     return index;
 }
 
+/* A matrix with its dimensions in each other's place. */
+static fsim_torch_value *turned(fsim_aten *c, fsim_torch_value *v, const fsim_shape *shape)
+{
+    v = fsim_aten_step(c, "turned", "transpose", shape, v->dtype, 1, &v);
+    if (v)
+        fsim_draft_ints(c->x, "dim", 2, (int64_t[2]){0, 1});
+    return v;
+}
+
 /* v has a new tensor: what it is a view of has one, too. */
 static void write_through(fsim_aten *c, fsim_torch_value *v)
 {
     fsim_torch_value *base = v->base, *written;
     if (!base || !base->tensor || fsim_aten_elems(&base->shape) == 0)
         return;
-    if (v->dim < 0) {
+    if (v->dim == -2)
+        written = turned(c, v, &base->shape);
+    else if (v->dim < 0) {
         written = fsim_aten_reshaped(c, v, &base->shape);
         v->reads--;
     } else {
@@ -752,7 +763,6 @@ static bool begin_input(fsim_torch_import *m, const fsim_torch_input *in)
 static void finish_outputs(fsim_torch_import *m)
 {
     fsim_names said = {0};
-    fsim_torch_value *list[2];
     for (int i = 0; i < m->p->inputs; i++) /* what an input is called is no result */
         if (m->p->input[i].arg.kind == FSIM_TORCH_TENSOR) {
             const fsim_torch_value *v = m->s->value[fsim_names_get(&m->s->g->tensor_at, m->p->input[i].arg.text)];
@@ -762,10 +772,10 @@ static void finish_outputs(fsim_torch_import *m)
     for (int i = 0; i < m->p->outputs + m->p->inputs; i++) {
         const fsim_torch_arg *arg = i < m->p->outputs ? &m->p->output[i].arg : &m->p->input[i - m->p->outputs].arg;
         const int t = arg->kind == FSIM_TORCH_TENSOR ? fsim_names_get(&m->s->g->tensor_at, arg->text) : -1;
-        list[0] = t < 0 ? NULL : m->s->value[t];
-        if (!list[0] || !list[0]->tensor || fsim_names_set(m->a, &said, list[0]->tensor, 1) >= 0)
+        const fsim_torch_value *v = t < 0 ? NULL : m->s->value[t];
+        if (!v || !v->tensor || fsim_names_set(m->a, &said, v->tensor, 1) >= 0)
             continue;
-        fsim_draft_output(m->x, list[0]->tensor);
+        fsim_draft_output(m->x, v->tensor);
     }
 }
 
