@@ -116,92 +116,28 @@ static bool read_picks(fsim_aten *c, const fsim_torch_value *x, picks *p)
     return p->first >= 0;
 }
 
-/* The dimensions that indices name first, in their order; where ':' stands between two. */
-static fsim_torch_value *indices_first(fsim_aten *c, fsim_torch_value *x, fsim_torch_value **list, int count, picks *p)
-{
-    int64_t order[FSIM_MAX_RANK];
-    fsim_shape s = {.rank = x->shape.rank};
-    int rank = 0;
-    *p = (picks){.first = 0};
-    for (int turn = 0; turn < 2; turn++)
-        for (int i = 0; i < x->shape.rank; i++)
-            if ((turn == 0) == (i < count && list[i] != NULL)) {
-                if (turn == 0)
-                    p->index[p->count++] = list[i];
-                s.dim[rank] = x->shape.dim[i];
-                order[rank++] = i;
-            }
-    for (int i = 0; i < p->count; i++)
-        if (is_mask(p->index[i]) || !broadcast(&p->at, &p->index[i]->shape))
-            return NULL;
-    x = fsim_aten_step(c, "front", "permute", &s, x->dtype, 1, &x);
-    if (x)
-        fsim_draft_ints(c->x, "dim", rank, order);
-    return x;
-}
-
-/* The row that several indices name together: (i * length + j) * length + k. */
-static fsim_torch_value *joined(fsim_aten *c, const fsim_torch_value *x, const picks *p)
-{
-    fsim_torch_value *at = p->index[p->first];
-    for (int i = p->first + 1; i < p->first + p->count && at; i++) {
-        fsim_shape wide = at->shape;
-        at = fsim_aten_step(c, "row", "mul", &at->shape, FSIM_I64, 1, &at);
-        if (at)
-            fsim_draft_int(c->x, "scalar", x->shape.dim[i]);
-        broadcast(&wide, &p->index[i]->shape);
-        at = fsim_aten_step(c, "index", "add", &wide, FSIM_I64, 2, (fsim_torch_value *[2]){at, p->index[i]});
-    }
-    return at;
-}
-
-/* x with the dimensions that are indexed in one. */
-static fsim_torch_value *merged(fsim_aten *c, fsim_torch_value *x, const picks *p)
-{
-    fsim_shape s = {0};
-    for (int i = 0; i < x->shape.rank; i++)
-        if (i > p->first && i < p->first + p->count)
-            s.dim[s.rank - 1] *= x->shape.dim[i];
-        else
-            s.dim[s.rank++] = x->shape.dim[i];
-    return fsim_aten_reshaped(c, x, &s);
-}
-
-static fsim_torch_value *as_i64(fsim_aten *c, fsim_torch_value *v, int count)
-{
-    return count > 1 ? fsim_aten_cast(c, v, FSIM_I64) : v;
-}
-
 bool fsim_aten_op_index(fsim_aten *c, const char *word)
 {
-    (void)word;
-    fsim_torch_value *x = fsim_aten_self(c), **list;
-    picks p;
-    if (!x)
+    fsim_torch_value *x = fsim_aten_self(c), **list, *in[FSIM_MAX_RANK + 1] = {x};
+    int64_t dims[FSIM_MAX_RANK];
+    int ins = 1;
+    const int count = x ? fsim_aten_tensors(c, "indices", &list) : -1;
+    if (count < 1 || count > x->shape.rank)
         return false;
-    const int count = fsim_aten_tensors(c, "indices", &list);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         if (list[i] && is_mask(list[i]))
             return fsim_aten_opaque(c); /* as many as the mask holds: data */
-    if (!read_picks(c, x, &p) && (count > x->shape.rank || !(x = indices_first(c, x, list, count, &p))))
-        return false;
-    for (int i = p.first; i < p.first + p.count; i++)
-        p.index[i] = as_i64(c, p.index[i], p.count);
-    fsim_torch_value *at = joined(c, x, &p);
-    if (!at)
-        return false;
-    const int64_t picked = fsim_aten_elems(&at->shape);
-    x = merged(c, x, &p);
-    const fsim_shape flat = {.rank = 1, .dim = {picked}};
-    at = fsim_aten_reshaped(c, at, &flat);
-    if (c->out[0]->shape.rank == x->shape.rank) /* one index of one dimension */
-        return rows_along(c, x, p.first, at);
-    fsim_shape rows = x->shape;
-    rows.dim[p.first] = picked;
-    x = fsim_aten_step(c, "picked", "index_select", &rows, x->dtype, 2, (fsim_torch_value *[2]){x, at});
-    if (x)
-        put_dim(c, p.first);
-    return fsim_aten_reshape(c, 0, x);
+        if (list[i]) {
+            dims[ins - 1] = i;
+            in[ins++] = list[i];
+        }
+    }
+    if (ins > 5)
+        return false; /* more than our operator takes */
+    if (ins < 2 || !fsim_aten_make(c, 0, word, ins, in))
+        return ins < 2 && fsim_aten_same(c, 0, x);
+    fsim_draft_ints(c->x, "dim", ins - 1, dims);
+    return true;
 }
 
 /* Writes. */
