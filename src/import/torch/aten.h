@@ -65,10 +65,15 @@ const fsim_torch_arg *fsim_aten_arg(const fsim_aten *c, const char *name);
 fsim_torch_value *fsim_aten_tensor(fsim_aten *c, const char *name);
 /* The first argument, a tensor: NULL where it is none. */
 fsim_torch_value *fsim_aten_self(fsim_aten *c);
+/* A number, symbolic or not, as an integer. */
 int64_t fsim_aten_int(fsim_aten *c, const char *name, int64_t absent);
+/* A number. */
 double fsim_aten_number(fsim_aten *c, const char *name, double absent);
+/* A boolean. */
 bool fsim_aten_flag(fsim_aten *c, const char *name, bool absent);
+/* A text. */
 const char *fsim_aten_text(fsim_aten *c, const char *name, const char *absent);
+/* A dtype. */
 fsim_dtype fsim_aten_dtype(fsim_aten *c, const char *name, fsim_dtype absent);
 /* At most 16 integers, one alone counting as a list; -1 where there is none. */
 int fsim_aten_ints(fsim_aten *c, const char *name, int64_t list[16]);
@@ -84,9 +89,10 @@ bool fsim_aten_scalar(fsim_aten *c, const fsim_torch_arg *arg, double *value, bo
 /* Output k is the result of an operator `op` of ours. Its attributes follow by fsim_draft_*(c->x, ...). False where an
  * input is NULL or has no tensor. */
 bool fsim_aten_make(fsim_aten *c, int k, const char *op, int ins, fsim_torch_value *const *in);
-/* An operator before the last, of this type; `what` ends its name. NULL as above. */
-fsim_torch_value *fsim_aten_step(fsim_aten *c, const char *what, const char *op, const fsim_shape *shape,
-                                 fsim_dtype dtype, int ins, fsim_torch_value *const *in);
+/* An operator before the last: the end of its name, its shape and dtype by FSIM_AS. NULL as above. */
+fsim_torch_value *fsim_aten_step(fsim_aten *c, const char *op, const fsim_draft_result *as, int ins,
+                                 fsim_torch_value *const *in);
+#define FSIM_AS(what, of_shape, of_dtype) (&(fsim_draft_result){(what), *(of_shape), (of_dtype)})
 /* All outputs by one operator. */
 bool fsim_aten_make_all(fsim_aten *c, const char *op, int ins, fsim_torch_value *const *in);
 /* Output k is v: nothing runs. */
@@ -101,15 +107,19 @@ bool fsim_aten_opaque(fsim_aten *c);
  * nobody else reads it. */
 bool fsim_aten_may_overwrite(const fsim_aten *c, const fsim_torch_value *v);
 
-/* v in that shape, dtype, or broadcast; v itself where it has it. */
+/* v in that shape; v itself where it has it. */
 fsim_torch_value *fsim_aten_reshaped(fsim_aten *c, fsim_torch_value *v, const fsim_shape *shape);
+/* The same of a dtype. */
 fsim_torch_value *fsim_aten_cast(fsim_aten *c, fsim_torch_value *v, fsim_dtype dtype);
+/* The same, broadcast to a shape. */
 fsim_torch_value *fsim_aten_expanded(fsim_aten *c, fsim_torch_value *v, const fsim_shape *shape);
 /* A tensor of one number. rank 0 */
 fsim_torch_value *fsim_aten_constant(fsim_aten *c, double value, bool whole, fsim_dtype dtype);
 /* The attribute `key` as a number, a whole one written so. */
 void fsim_aten_put(fsim_aten *c, const char *key, double value, bool whole);
+/* How many elements a shape has; 0 where a dimension is. */
 int64_t fsim_aten_elems(const fsim_shape *s);
+/* Are two shapes equal? */
 bool fsim_aten_same_shape(const fsim_shape *x, const fsim_shape *y);
 
 /* Graphs within graphs. */

@@ -76,7 +76,7 @@ static fsim_torch_value *row_of(fsim_aten *c, fsim_torch_value *x, int64_t t)
     fsim_shape s = {.rank = x->shape.rank - 1};
     for (int i = 0; i < s.rank; i++)
         s.dim[i] = x->shape.dim[i + 1];
-    x = fsim_aten_step(c, "row", "select", &s, x->dtype, 1, &x);
+    x = fsim_aten_step(c, "select", FSIM_AS("row", &s, x->dtype), 1, &x);
     if (x) {
         fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){0});
         fsim_draft_int(c->x, "index", t);

@@ -26,7 +26,7 @@ bool fsim_aten_op_embedding_bag(fsim_aten *c, const char *word)
     fsim_shape rows = index->shape;
     rows.dim[rows.rank++] = table->shape.dim[1];
     fsim_torch_value *row =
-        fsim_aten_step(c, "rows", "embedding", &rows, table->dtype, 2, (fsim_torch_value *[2]){index, table});
+        fsim_aten_step(c, "embedding", FSIM_AS("rows", &rows, table->dtype), 2, (fsim_torch_value *[2]){index, table});
     fsim_torch_value *in[2] = {row, offsets};
     for (int k = 0; k < c->outs; k++) {
         fsim_torch_value *v = c->out[k];
@@ -273,7 +273,7 @@ bool fsim_aten_op_slice_scatter(fsim_aten *c, const char *word)
         return fsim_aten_same(c, 0, rows);
     if (start < 0 || start > x->shape.dim[dim])
         return false;
-    fsim_torch_value *at = fsim_aten_step(c, "rows", "arange", &count, FSIM_I64, 0, NULL);
+    fsim_torch_value *at = fsim_aten_step(c, "arange", FSIM_AS("rows", &count, FSIM_I64), 0, NULL);
     fsim_draft_int(c->x, "start", start);
     fsim_draft_int(c->x, "end", start + count.dim[0] * step);
     fsim_draft_int(c->x, "step", step);

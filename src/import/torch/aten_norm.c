@@ -19,7 +19,7 @@ static fsim_torch_value *mean_of_rows(fsim_aten *c, const char *what, fsim_torch
     if (!x)
         return NULL;
     const fsim_shape s = {.rank = 2, .dim = {x->shape.dim[0], 1}};
-    x = fsim_aten_step(c, what, "mean", &s, x->dtype, 1, &x);
+    x = fsim_aten_step(c, "mean", FSIM_AS(what, &s, x->dtype), 1, &x);
     if (x) {
         fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){-1});
         fsim_draft_flag(c->x, "keepdim", true);
@@ -29,7 +29,7 @@ static fsim_torch_value *mean_of_rows(fsim_aten *c, const char *what, fsim_torch
 
 static fsim_torch_value *square_of(fsim_aten *c, fsim_torch_value *x)
 {
-    return x ? fsim_aten_step(c, "square", "square", &x->shape, x->dtype, 1, &x) : NULL;
+    return x ? fsim_aten_step(c, "square", FSIM_AS("square", &x->shape, x->dtype), 1, &x) : NULL;
 }
 
 /* 1 / sqrt(mean + eps) */
@@ -37,10 +37,10 @@ static fsim_torch_value *root_of(fsim_aten *c, fsim_torch_value *mean, double ep
 {
     if (!mean)
         return NULL;
-    mean = fsim_aten_step(c, "eps", "add", &mean->shape, mean->dtype, 1, &mean);
+    mean = fsim_aten_step(c, "add", FSIM_AS("eps", &mean->shape, mean->dtype), 1, &mean);
     if (mean)
         fsim_draft_number(c->x, "scalar", eps);
-    return mean ? fsim_aten_step(c, "root", "rsqrt", &mean->shape, mean->dtype, 1, &mean) : NULL;
+    return mean ? fsim_aten_step(c, "rsqrt", FSIM_AS("root", &mean->shape, mean->dtype), 1, &mean) : NULL;
 }
 
 /* Outputs k and k + 1: the mean and the reciprocal of the deviation, of rows that end in `count` dimensions. Nothing
@@ -57,7 +57,7 @@ static bool statistics(fsim_aten *c, int k, fsim_torch_value *x, const fsim_shap
         return false;
     if (!root_read)
         return true;
-    x = fsim_aten_step(c, "beside", "sub", rows, x->dtype, 2, (fsim_torch_value *[2]){x, mean});
+    x = fsim_aten_step(c, "sub", FSIM_AS("beside", rows, x->dtype), 2, (fsim_torch_value *[2]){x, mean});
     return fsim_aten_reshape(c, k + 1, root_of(c, mean_of_rows(c, "var", square_of(c, x)), eps));
 }
 
@@ -140,7 +140,7 @@ bool fsim_aten_op_instance_norm(fsim_aten *c, const char *word)
 static fsim_torch_value *channels_of(fsim_aten *c, double value, int64_t channels, fsim_dtype dtype)
 {
     const fsim_shape s = {.rank = 1, .dim = {channels}};
-    fsim_torch_value *v = fsim_aten_step(c, "channels", "fill", &s, dtype, 0, NULL);
+    fsim_torch_value *v = fsim_aten_step(c, "fill", FSIM_AS("channels", &s, dtype), 0, NULL);
     fsim_draft_ints(c->x, "shape", 1, &channels);
     fsim_draft_number(c->x, "value", value);
     fsim_draft_word(c->x, "dtype", fsim_dtype_names[dtype]);
@@ -155,29 +155,30 @@ static fsim_torch_value *channels_first(fsim_aten *c, fsim_torch_value *x)
         .dim = {x->shape.dim[0], x->shape.dim[1], fsim_aten_elems(&x->shape) / (x->shape.dim[0] * x->shape.dim[1])}};
     const fsim_shape turned = {.rank = 3, .dim = {three.dim[1], three.dim[0], three.dim[2]}};
     x = fsim_aten_reshaped(c, x, &three);
-    x = x ? fsim_aten_step(c, "channels", "permute", &turned, x->dtype, 1, &x) : NULL;
+    x = x ? fsim_aten_step(c, "permute", FSIM_AS("channels", &turned, x->dtype), 1, &x) : NULL;
     if (x)
         fsim_draft_ints(c->x, "dim", 3, (int64_t[3]){1, 0, 2});
     return x;
 }
 
 /* running + momentum * (statistic - running), into output k, or into the running buffer itself (k < 0). */
-static bool moved(fsim_aten *c, int k, fsim_torch_value *running, fsim_torch_value *statistic)
+static bool update_running(fsim_aten *c, int k, fsim_torch_value *running, fsim_torch_value *statistic)
 {
     if (!running || !statistic)
         return true;
     const fsim_shape s = running->shape;
     const fsim_dtype t = running->dtype;
     statistic = fsim_aten_reshaped(c, fsim_aten_cast(c, statistic, t), &s);
-    fsim_torch_value *way = fsim_aten_step(c, "way", "sub", &s, t, 2, (fsim_torch_value *[2]){statistic, running});
-    way = way ? fsim_aten_step(c, "momentum", "mul", &s, t, 1, &way) : NULL;
+    fsim_torch_value *way =
+        fsim_aten_step(c, "sub", FSIM_AS("way", &s, t), 2, (fsim_torch_value *[2]){statistic, running});
+    way = way ? fsim_aten_step(c, "mul", FSIM_AS("momentum", &s, t), 1, &way) : NULL;
     if (!way)
         return false;
     fsim_draft_number(c->x, "scalar", fsim_aten_number(c, "momentum", 0.1));
     fsim_torch_value *in[2] = {running, way};
     if (k >= 0)
         return !c->out[k] || fsim_aten_make(c, k, "add", 2, in);
-    fsim_torch_value *y = fsim_aten_step(c, "running", "add", &s, t, 2, in);
+    fsim_torch_value *y = fsim_aten_step(c, "add", FSIM_AS("running", &s, t), 2, in);
     if (!y)
         return false;
     running->tensor = y->tensor;
@@ -196,7 +197,7 @@ static bool batch_statistics(fsim_aten *c, fsim_torch_value *x, fsim_torch_value
     const fsim_shape rows = {.rank = 2, .dim = {y->shape.dim[0], y->shape.dim[1] * y->shape.dim[2]}};
     y = fsim_aten_reshaped(c, y, &rows);
     mean = mean_of_rows(c, "mean", y);
-    y = mean ? fsim_aten_step(c, "beside", "sub", &rows, y->dtype, 2, (fsim_torch_value *[2]){y, mean}) : NULL;
+    y = mean ? fsim_aten_step(c, "sub", FSIM_AS("beside", &rows, y->dtype), 2, (fsim_torch_value *[2]){y, mean}) : NULL;
     var = mean_of_rows(c, "var", square_of(c, y));
     if (!var)
         return false;
@@ -206,7 +207,8 @@ static bool batch_statistics(fsim_aten *c, fsim_torch_value *x, fsim_torch_value
         !fsim_aten_reshape(c, 2, root_of(c, var, fsim_aten_number(c, "eps", 1e-5))))
         return false;
     const int first = functional ? c->outs - 2 : -1;
-    return moved(c, first, running[0], mean) && moved(c, functional ? first + 1 : -1, running[1], var);
+    return update_running(c, first, running[0], mean) &&
+           update_running(c, functional ? first + 1 : -1, running[1], var);
 }
 
 bool fsim_aten_op_batch_norm(fsim_aten *c, const char *word)

@@ -32,7 +32,7 @@ static fsim_torch_value *scaled(fsim_aten *c, fsim_torch_value *x, double by, bo
 {
     if (!x || by == 1)
         return x;
-    x = fsim_aten_step(c, "scaled", "mul", &x->shape, whole ? x->dtype : c->out[0]->dtype, 1, &x);
+    x = fsim_aten_step(c, "mul", FSIM_AS("scaled", &x->shape, whole ? x->dtype : c->out[0]->dtype), 1, &x);
     if (x)
         fsim_aten_put(c, "scalar", by, whole);
     return x;
@@ -169,7 +169,7 @@ bool fsim_aten_op_clamp(fsim_aten *c, const char *word)
         given[i] = fsim_aten_scalar(c, arg, &bound[i], &whole[i]);
         fsim_torch_value *t = arg && !given[i] ? fsim_aten_tensor(c, names[i]) : NULL;
         if (t && x)
-            x = fsim_aten_step(c, keys[i], i ? "minimum" : "maximum", &c->out[0]->shape, c->out[0]->dtype, 2,
+            x = fsim_aten_step(c, i ? "minimum" : "maximum", FSIM_AS(keys[i], &c->out[0]->shape, c->out[0]->dtype), 2,
                                (fsim_torch_value *[2]){x, t});
     }
     if (!fsim_aten_make(c, 0, word, 1, &x))
@@ -231,8 +231,8 @@ bool fsim_aten_op_lerp(fsim_aten *c, const char *word)
     fsim_torch_value *x = fsim_aten_self(c), *end = fsim_aten_tensor(c, "end"), *w = fsim_aten_tensor(c, "weight");
     const fsim_shape *s = &c->out[0]->shape;
     const fsim_dtype t = c->out[0]->dtype;
-    fsim_torch_value *y = fsim_aten_step(c, "way", "sub", s, t, 2, (fsim_torch_value *[2]){end, x});
-    y = w ? fsim_aten_step(c, "part", "mul", s, t, 2, (fsim_torch_value *[2]){y, w})
+    fsim_torch_value *y = fsim_aten_step(c, "sub", FSIM_AS("way", s, t), 2, (fsim_torch_value *[2]){end, x});
+    y = w ? fsim_aten_step(c, "mul", FSIM_AS("part", s, t), 2, (fsim_torch_value *[2]){y, w})
           : scaled(c, y, fsim_aten_number(c, "weight", 0.5), false);
     return fsim_aten_make(c, 0, "add", 2, (fsim_torch_value *[2]){x, y});
 }
@@ -241,7 +241,7 @@ bool fsim_aten_op_lerp(fsim_aten *c, const char *word)
 bool fsim_aten_op_addc(fsim_aten *c, const char *word)
 {
     fsim_torch_value *in[2] = {fsim_aten_tensor(c, "tensor1"), fsim_aten_tensor(c, "tensor2")};
-    fsim_torch_value *y = fsim_aten_step(c, "product", word, &c->out[0]->shape, c->out[0]->dtype, 2, in);
+    fsim_torch_value *y = fsim_aten_step(c, word, FSIM_AS("product", &c->out[0]->shape, c->out[0]->dtype), 2, in);
     y = scaled(c, y, fsim_aten_number(c, "value", 1), false);
     return fsim_aten_make(c, 0, "add", 2, (fsim_torch_value *[2]){fsim_aten_self(c), y});
 }

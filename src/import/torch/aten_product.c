@@ -31,7 +31,7 @@ bool fsim_aten_op_linear(fsim_aten *c, const char *word)
         return fsim_aten_make(c, 0, "linear", 2 + (bias != NULL), in);
     }
     const fsim_shape row = {.rank = 2, .dim = {1, weight->shape.dim[0]}};
-    x = fsim_aten_step(c, "row", "linear", &row, c->out[0]->dtype, 2 + (bias != NULL), in);
+    x = fsim_aten_step(c, "linear", FSIM_AS("row", &row, c->out[0]->dtype), 2 + (bias != NULL), in);
     return fsim_aten_reshape(c, 0, x);
 }
 
@@ -51,7 +51,7 @@ bool fsim_aten_op_matmul(fsim_aten *c, const char *word)
         return false;
     s.dim[s.rank - 2] = a->shape.dim[a->shape.rank - 2];
     s.dim[s.rank - 1] = b->shape.dim[b->shape.rank - 1];
-    a = fsim_aten_step(c, "product", "matmul", &s, c->out[0]->dtype, 2, (fsim_torch_value *[2]){a, b});
+    a = fsim_aten_step(c, "matmul", FSIM_AS("product", &s, c->out[0]->dtype), 2, (fsim_torch_value *[2]){a, b});
     return fsim_aten_reshape(c, 0, a);
 }
 
@@ -59,7 +59,7 @@ static fsim_torch_value *times(fsim_aten *c, fsim_torch_value *v, double by)
 {
     if (!v || by == 1)
         return v;
-    v = fsim_aten_step(c, "scaled", "mul", &v->shape, v->dtype, 1, &v);
+    v = fsim_aten_step(c, "mul", FSIM_AS("scaled", &v->shape, v->dtype), 1, &v);
     if (v)
         fsim_draft_number(c->x, "scalar", by);
     return v;
@@ -71,7 +71,7 @@ static fsim_torch_value *turned(fsim_aten *c, fsim_torch_value *v)
     if (!v || (v->base && v->dim == -2))
         return v ? v->base : NULL;
     const fsim_shape s = {.rank = 2, .dim = {v->shape.dim[1], v->shape.dim[0]}};
-    v = fsim_aten_step(c, "weight", "transpose", &s, v->dtype, 1, &v);
+    v = fsim_aten_step(c, "transpose", FSIM_AS("weight", &s, v->dtype), 1, &v);
     if (v)
         fsim_draft_ints(c->x, "dim", 2, (int64_t[2]){0, 1});
     return v;
@@ -98,7 +98,7 @@ bool fsim_aten_op_addmm(fsim_aten *c, const char *word)
     fsim_shape s = a->shape;
     b = as_matrix(c, b, true);
     s.dim[s.rank - 1] = b ? b->shape.dim[b->shape.rank - 1] : 1;
-    fsim_torch_value *y = fsim_aten_step(c, "product", s.rank == 3 ? "bmm" : "matmul", &s, c->out[0]->dtype, 2,
+    fsim_torch_value *y = fsim_aten_step(c, s.rank == 3 ? "bmm" : "matmul", FSIM_AS("product", &s, c->out[0]->dtype), 2,
                                          (fsim_torch_value *[2]){a, b});
     if (b && fsim_aten_tensor(c, "vec")) {
         s.rank--; /* the column as a vector */
@@ -142,7 +142,7 @@ bool fsim_aten_op_grouped_mm(fsim_aten *c, const char *word)
                      out = {.rank = 3, .dim = {experts, in.dim[1], b->shape.dim[2]}};
     a = fsim_aten_reshaped(c, a, &in);
     return fsim_aten_reshape(
-        c, 0, fsim_aten_step(c, "groups", "bmm", &out, c->out[0]->dtype, 2, (fsim_torch_value *[2]){a, b}));
+        c, 0, fsim_aten_step(c, "bmm", FSIM_AS("groups", &out, c->out[0]->dtype), 2, (fsim_torch_value *[2]){a, b}));
 }
 
 /* Convolutions. */
@@ -224,7 +224,7 @@ static bool make_batch(fsim_aten *c, const char *op, int rank, int ins, fsim_tor
     fsim_shape s = {.rank = rank, .dim = {1}};
     memcpy(s.dim + 1, c->out[0]->shape.dim, (size_t)(rank - 1) * sizeof *s.dim);
     in[0] = as_batch(c, in[0], rank);
-    fsim_torch_value *y = fsim_aten_step(c, "batch", op, &s, c->out[0]->dtype, ins, in);
+    fsim_torch_value *y = fsim_aten_step(c, op, FSIM_AS("batch", &s, c->out[0]->dtype), ins, in);
     if (!y)
         return false;
     c->out[0]->base = y; /* reshaped by unbatched() when the attributes are written */
@@ -306,7 +306,7 @@ static bool attend(fsim_aten *c, fsim_torch_value *in[4], bool causal)
     const bool direct = fsim_aten_same_shape(&s, &c->out[0]->shape);
     fsim_torch_value *y = NULL;
     if (direct ? !fsim_aten_make(c, 0, "attention", ins, in)
-               : !(y = fsim_aten_step(c, "heads", "attention", &s, c->out[0]->dtype, ins, in)))
+               : !(y = fsim_aten_step(c, "attention", FSIM_AS("heads", &s, c->out[0]->dtype), ins, in)))
         return false;
     if (causal)
         fsim_draft_flag(c->x, "causal", true);
@@ -357,28 +357,45 @@ bool fsim_aten_op_flex_attention(fsim_aten *c, const char *word)
 
 /* Windows. */
 
+typedef struct {
+    int axes;
+    int64_t kernel[16], stride[16], padding[16], dilation[16];
+} window;
+
+static bool read_window(fsim_aten *c, window *w)
+{
+    const char *digit = strpbrk(c->op, "123");
+    w->axes = digit ? *digit - '0' : 2;
+    if (!spread(c, "kernel_size", w->axes, 1, w->kernel) || !spread(c, "stride", w->axes, 0, w->stride) ||
+        !spread(c, "padding", w->axes, 0, w->padding) || !spread(c, "dilation", w->axes, 1, w->dilation))
+        return false;
+    for (int i = 0; i < w->axes; i++)
+        w->stride[i] = w->stride[i] > 0 ? w->stride[i] : w->kernel[i];
+    return true;
+}
+
 /* Elements behind x that a window which is rounded up reaches. */
-static fsim_torch_value *reached(fsim_aten *c, fsim_torch_value *x, int axes, const int64_t *kernel,
-                                 const int64_t *stride, const int64_t *padding, const int64_t *dilation)
+static fsim_torch_value *reached(fsim_aten *c, fsim_torch_value *x, const window *w)
 {
     fsim_shape s = x->shape;
+    const fsim_shape *out = &c->out[0]->shape;
     int64_t pads[16] = {0};
     bool any = false;
-    for (int i = 0; i < axes; i++) {
-        const int64_t out = c->out[0]->shape.dim[c->out[0]->shape.rank - axes + i];
-        const int64_t want = (out - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1 - 2 * padding[i];
-        const int64_t more = want - s.dim[s.rank - axes + i];
+    for (int i = 0; i < w->axes; i++) {
+        const int64_t want = (out->dim[out->rank - w->axes + i] - 1) * w->stride[i] +
+                             w->dilation[i] * (w->kernel[i] - 1) + 1 - 2 * w->padding[i];
+        const int64_t more = want - s.dim[s.rank - w->axes + i];
         if (more <= 0)
             continue;
-        pads[2 * (axes - 1 - i) + 1] = more;
-        s.dim[s.rank - axes + i] = want;
+        pads[2 * (w->axes - 1 - i) + 1] = more;
+        s.dim[s.rank - w->axes + i] = want;
         any = true;
     }
     if (!any)
         return x;
-    x = fsim_aten_step(c, "rounded", "pad", &s, x->dtype, 1, &x);
+    x = fsim_aten_step(c, "pad", FSIM_AS("rounded", &s, x->dtype), 1, &x);
     if (x)
-        fsim_draft_ints(c->x, "padding", 2 * axes, pads);
+        fsim_draft_ints(c->x, "padding", 2 * w->axes, pads);
     return x;
 }
 
@@ -397,23 +414,18 @@ static bool pool_places(fsim_aten *c, fsim_torch_value *x)
 bool fsim_aten_op_pool(fsim_aten *c, const char *word)
 {
     fsim_torch_value *x = fsim_aten_self(c);
-    const char *digit = strpbrk(c->op, "123");
-    const int axes = digit ? *digit - '0' : 2;
-    int64_t kernel[16], stride[16], padding[16], dilation[16];
-    if (!x || !spread(c, "kernel_size", axes, 1, kernel) || !spread(c, "stride", axes, 0, stride) ||
-        !spread(c, "padding", axes, 0, padding) || !spread(c, "dilation", axes, 1, dilation))
+    window w;
+    if (!x || !read_window(c, &w) || x->shape.rank < w.axes || c->out[0]->shape.rank < w.axes)
         return false;
-    for (int i = 0; i < axes; i++)
-        stride[i] = stride[i] > 0 ? stride[i] : kernel[i];
     if (fsim_aten_flag(c, "ceil_mode", false))
-        x = reached(c, x, axes, kernel, stride, padding, dilation);
+        x = reached(c, x, &w);
     fsim_torch_value *in[1] = {x};
-    if (!make_batch(c, fsim_printf(c->a, "%s%dd", word, axes), axes + 2, 1, in))
+    if (!make_batch(c, fsim_printf(c->a, "%s%dd", word, w.axes), w.axes + 2, 1, in))
         return false;
-    fsim_draft_ints(c->x, "kernel", axes, kernel);
-    fsim_draft_ints(c->x, "stride", axes, stride);
-    put_list(c, "padding", axes, padding, 0);
-    put_list(c, "dilation", axes, dilation, 1);
+    fsim_draft_ints(c->x, "kernel", w.axes, w.kernel);
+    fsim_draft_ints(c->x, "stride", w.axes, w.stride);
+    put_list(c, "padding", w.axes, w.padding, 0);
+    put_list(c, "dilation", w.axes, w.dilation, 1);
     return unbatched(c) && pool_places(c, x);
 }
 

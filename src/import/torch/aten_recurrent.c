@@ -39,11 +39,11 @@ static fsim_shape of_batch(const recurrent *r, int64_t width)
 }
 
 /* A step's operator on x (and y) of the batch, so many numbers wide. */
-static fsim_torch_value *point(direction *d, int64_t t, const char *what, const char *op, int64_t width,
-                               fsim_torch_value *x, fsim_torch_value *y)
+static fsim_torch_value *point(direction *d, const char *name, const char *op, int64_t width, fsim_torch_value *x,
+                               fsim_torch_value *y)
 {
     const fsim_shape s = of_batch(d->r, width);
-    return fsim_aten_step(d->r->c, named(d, t, what), op, &s, d->r->dtype, y ? 2 : 1, (fsim_torch_value *[2]){x, y});
+    return fsim_aten_step(d->r->c, op, FSIM_AS(name, &s, d->r->dtype), y ? 2 : 1, (fsim_torch_value *[2]){x, y});
 }
 
 /* Elements start to start + size along dim. */
@@ -53,7 +53,7 @@ static fsim_torch_value *part(fsim_aten *c, const char *name, fsim_torch_value *
         return x;
     fsim_shape s = x->shape;
     s.dim[dim] = size;
-    x = fsim_aten_step(c, name, "slice", &s, x->dtype, 1, &x);
+    x = fsim_aten_step(c, "slice", FSIM_AS(name, &s, x->dtype), 1, &x);
     if (x) {
         fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){dim});
         fsim_draft_ints(c->x, "start", 1, &start);
@@ -80,7 +80,7 @@ static fsim_torch_value *product(direction *d, int64_t t, const char *what, fsim
 {
     fsim_torch_value *in[3] = {d->h, weight, bias};
     const fsim_shape s = of_batch(d->r, weight ? weight->shape.dim[0] : 1);
-    return fsim_aten_step(d->r->c, named(d, t, what), "linear", &s, d->r->dtype, 2 + (bias != NULL), in);
+    return fsim_aten_step(d->r->c, "linear", FSIM_AS(named(d, t, what), &s, d->r->dtype), 2 + (bias != NULL), in);
 }
 
 /* Gates in PyTorch's order: input, forget, candidate, output. */
@@ -88,14 +88,14 @@ static bool lstm_step(direction *d, int64_t t)
 {
     const int64_t H = d->r->hidden;
     fsim_torch_value *sums =
-        point(d, t, "sums", "add", 4 * H, input_of(d, t), product(d, t, "state", d->weight, d->bias));
-    fsim_torch_value *i = point(d, t, "i", "sigmoid", H, gate(d, t, "i_sum", sums, 0, 1), NULL);
-    fsim_torch_value *f = point(d, t, "f", "sigmoid", H, gate(d, t, "f_sum", sums, 1, 1), NULL);
-    fsim_torch_value *g = point(d, t, "g", "tanh", H, gate(d, t, "g_sum", sums, 2, 1), NULL);
-    fsim_torch_value *o = point(d, t, "o", "sigmoid", H, gate(d, t, "o_sum", sums, 3, 1), NULL);
-    fsim_torch_value *kept = point(d, t, "kept", "mul", H, f, d->cell);
-    d->cell = point(d, t, "c", "add", H, kept, point(d, t, "new", "mul", H, i, g));
-    d->h = point(d, t, "h", "mul", H, o, point(d, t, "c_act", "tanh", H, d->cell, NULL));
+        point(d, named(d, t, "sums"), "add", 4 * H, input_of(d, t), product(d, t, "state", d->weight, d->bias));
+    fsim_torch_value *i = point(d, named(d, t, "i"), "sigmoid", H, gate(d, t, "i_sum", sums, 0, 1), NULL);
+    fsim_torch_value *f = point(d, named(d, t, "f"), "sigmoid", H, gate(d, t, "f_sum", sums, 1, 1), NULL);
+    fsim_torch_value *g = point(d, named(d, t, "g"), "tanh", H, gate(d, t, "g_sum", sums, 2, 1), NULL);
+    fsim_torch_value *o = point(d, named(d, t, "o"), "sigmoid", H, gate(d, t, "o_sum", sums, 3, 1), NULL);
+    fsim_torch_value *kept = point(d, named(d, t, "kept"), "mul", H, f, d->cell);
+    d->cell = point(d, named(d, t, "c"), "add", H, kept, point(d, named(d, t, "new"), "mul", H, i, g));
+    d->h = point(d, named(d, t, "h"), "mul", H, o, point(d, named(d, t, "c_act"), "tanh", H, d->cell, NULL));
     return d->h != NULL;
 }
 
@@ -104,24 +104,25 @@ static bool gru_step(direction *d, int64_t t)
 {
     const int64_t H = d->r->hidden;
     fsim_torch_value *x = input_of(d, t);
-    fsim_torch_value *sums =
-        point(d, t, "sums", "add", 2 * H, gate(d, t, "x_gates", x, 0, 2), product(d, t, "state", d->weight, d->bias));
-    fsim_torch_value *r = point(d, t, "r", "sigmoid", H, gate(d, t, "r_sum", sums, 0, 1), NULL);
-    fsim_torch_value *z = point(d, t, "z", "sigmoid", H, gate(d, t, "z_sum", sums, 1, 1), NULL);
+    fsim_torch_value *sums = point(d, named(d, t, "sums"), "add", 2 * H, gate(d, t, "x_gates", x, 0, 2),
+                                   product(d, t, "state", d->weight, d->bias));
+    fsim_torch_value *r = point(d, named(d, t, "r"), "sigmoid", H, gate(d, t, "r_sum", sums, 0, 1), NULL);
+    fsim_torch_value *z = point(d, named(d, t, "z"), "sigmoid", H, gate(d, t, "z_sum", sums, 1, 1), NULL);
     fsim_torch_value *seen = product(d, t, "state_n", d->reset_weight, d->reset_bias);
-    fsim_torch_value *n_sum =
-        point(d, t, "n_sum", "add", H, gate(d, t, "x_n", x, 2, 1), point(d, t, "reset_h", "mul", H, r, seen));
-    fsim_torch_value *n = point(d, t, "n", "tanh", H, n_sum, NULL);
-    fsim_torch_value *gap = point(d, t, "gap", "sub", H, d->h, n);
-    d->h = point(d, t, "h", "add", H, n, point(d, t, "kept", "mul", H, z, gap));
+    fsim_torch_value *n_sum = point(d, named(d, t, "n_sum"), "add", H, gate(d, t, "x_n", x, 2, 1),
+                                    point(d, named(d, t, "reset_h"), "mul", H, r, seen));
+    fsim_torch_value *n = point(d, named(d, t, "n"), "tanh", H, n_sum, NULL);
+    fsim_torch_value *gap = point(d, named(d, t, "gap"), "sub", H, d->h, n);
+    d->h = point(d, named(d, t, "h"), "add", H, n, point(d, named(d, t, "kept"), "mul", H, z, gap));
     return d->h != NULL;
 }
 
 static bool rnn_step(direction *d, int64_t t)
 {
     const int64_t H = d->r->hidden;
-    fsim_torch_value *sums = point(d, t, "sums", "add", H, input_of(d, t), product(d, t, "state", d->weight, d->bias));
-    d->h = point(d, t, "h", d->r->act, H, sums, NULL);
+    fsim_torch_value *sums =
+        point(d, named(d, t, "sums"), "add", H, input_of(d, t), product(d, t, "state", d->weight, d->bias));
+    d->h = point(d, named(d, t, "h"), d->r->act, H, sums, NULL);
     return d->h != NULL;
 }
 
@@ -144,7 +145,7 @@ static bool begin(direction *d, fsim_torch_value *x, int at)
         own[1]->shape.dim[0] != r->gates * r->hidden || own[1]->shape.dim[1] != r->hidden)
         return false;
     fsim_torch_value *in[3] = {x, own[0], biased ? own[2] : NULL};
-    d->inputs = fsim_aten_step(r->c, named(d, -1, "inputs"), "linear", &s, r->dtype, 2 + biased, in);
+    d->inputs = fsim_aten_step(r->c, "linear", FSIM_AS(named(d, -1, "inputs"), &s, r->dtype), 2 + biased, in);
     d->weight = part(r->c, named(d, -1, "weight"), own[1], 0, 0, rows);
     d->bias = biased ? part(r->c, named(d, -1, "bias"), own[3], 0, 0, rows) : NULL;
     if (r->gates == 3) {
@@ -174,7 +175,8 @@ static fsim_torch_value *run_direction(direction *d, fsim_torch_value *x, int at
     r->last[1][at] = d->cell;
     if (r->steps == 1)
         return fsim_aten_reshaped(r->c, state[0], &all);
-    fsim_torch_value *y = fsim_aten_step(r->c, named(d, -1, "states"), "stack", &all, r->dtype, (int)r->steps, state);
+    fsim_torch_value *y =
+        fsim_aten_step(r->c, "stack", FSIM_AS(named(d, -1, "states"), &all, r->dtype), (int)r->steps, state);
     if (y)
         fsim_draft_ints(r->c->x, "dim", 1, (int64_t[1]){0});
     return y;
@@ -192,7 +194,7 @@ static fsim_torch_value *run_layer(recurrent *r, int layer, fsim_torch_value *x)
     }
     if (r->dirs == 1)
         return y[0];
-    x = fsim_aten_step(r->c, fsim_printf(r->c->a, "l%d.both", layer), "concat", &both, r->dtype, 2, y);
+    x = fsim_aten_step(r->c, "concat", FSIM_AS(fsim_printf(r->c->a, "l%d.both", layer), &both, r->dtype), 2, y);
     if (x)
         fsim_draft_ints(r->c->x, "dim", 1, (int64_t[1]){2});
     return x;
@@ -204,7 +206,7 @@ static fsim_torch_value *steps_first(fsim_aten *c, fsim_torch_value *x)
     fsim_shape s = x->shape;
     s.dim[0] = x->shape.dim[1];
     s.dim[1] = x->shape.dim[0];
-    x = fsim_aten_step(c, "steps_first", "transpose", &s, x->dtype, 1, &x);
+    x = fsim_aten_step(c, "transpose", FSIM_AS("steps_first", &s, x->dtype), 1, &x);
     if (x)
         fsim_draft_ints(c->x, "dim", 2, (int64_t[2]){0, 1});
     return x;

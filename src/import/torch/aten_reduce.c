@@ -94,7 +94,7 @@ bool fsim_aten_op_norm(fsim_aten *c, const char *word)
     const reduction r = reduction_of(c);
     const double p = fsim_aten_number(c, "p|ord", 2);
     if (isinf(p)) {
-        x = x ? fsim_aten_step(c, "abs", "abs", &x->shape, x->dtype, 1, &x) : NULL;
+        x = x ? fsim_aten_step(c, "abs", FSIM_AS("abs", &x->shape, x->dtype), 1, &x) : NULL;
         if (!fsim_aten_make(c, 0, p > 0 ? "max" : "min", 1, &x))
             return false;
     } else {
@@ -117,7 +117,7 @@ static fsim_torch_value *mean_of(fsim_aten *c, fsim_torch_value *x, const reduct
             return NULL;
         s.dim[dim] = 1;
     }
-    x = fsim_aten_step(c, "mean", "mean", &s, x->dtype, 1, &x);
+    x = fsim_aten_step(c, "mean", FSIM_AS("mean", &s, x->dtype), 1, &x);
     if (x && r->count)
         fsim_draft_ints(c->x, "dim", r->count, r->dim);
     if (x)
@@ -161,7 +161,7 @@ bool fsim_aten_op_scan(fsim_aten *c, const char *word)
         fsim_draft_ints(c->x, "dim", 1, &dim);
         return true;
     }
-    x = fsim_aten_step(c, "sums", word, &x->shape, made, 1, &x);
+    x = fsim_aten_step(c, word, FSIM_AS("sums", &x->shape, made), 1, &x);
     if (!x)
         return false;
     fsim_draft_ints(c->x, "dim", 1, &dim);

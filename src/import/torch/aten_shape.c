@@ -205,7 +205,7 @@ static bool stepped(fsim_aten *c, fsim_torch_value *x, int dim, int64_t start, i
         fsim_draft_int(c->x, "index", 0);
         return true;
     }
-    fsim_torch_value *at = fsim_aten_step(c, "rows", "arange", &index, FSIM_I64, 0, NULL);
+    fsim_torch_value *at = fsim_aten_step(c, "arange", FSIM_AS("rows", &index, FSIM_I64), 0, NULL);
     if (!at)
         return false;
     fsim_draft_int(c->x, "end", start + count * step);
@@ -400,7 +400,7 @@ static fsim_torch_value *shifted(fsim_aten *c, fsim_torch_value *x, int dim, int
 {
     fsim_shape s = x->shape;
     s.dim[dim]--;
-    fsim_torch_value *y = fsim_aten_step(c, from ? "next" : "former", "slice", &s, x->dtype, 1, &x);
+    fsim_torch_value *y = fsim_aten_step(c, "slice", FSIM_AS(from ? "next" : "former", &s, x->dtype), 1, &x);
     if (y) {
         put_dim(c, dim);
         fsim_draft_ints(c->x, "start", 1, &from);
@@ -427,7 +427,7 @@ bool fsim_aten_op_diff(fsim_aten *c, const char *word)
             some[count++] = in[i];
         }
     if (count > 1) {
-        x = fsim_aten_step(c, "whole", "concat", &s, x->dtype, count, some);
+        x = fsim_aten_step(c, "concat", FSIM_AS("whole", &s, x->dtype), count, some);
         put_dim(c, dim);
     }
     if (!x || s.dim[dim] < 2)
@@ -459,7 +459,7 @@ bool fsim_aten_op_pixel_unshuffle(fsim_aten *c, const char *word)
     const fsim_shape six = {.rank = 6, .dim = {d[0], d[1], d[2] / r, r, d[3] / r, r}},
                      moved = {.rank = 6, .dim = {d[0], d[1], r, r, d[2] / r, d[3] / r}};
     x = fsim_aten_reshaped(c, x, &six);
-    x = fsim_aten_step(c, "pixels", "permute", &moved, c->out[0]->dtype, 1, &x);
+    x = fsim_aten_step(c, "permute", FSIM_AS("pixels", &moved, c->out[0]->dtype), 1, &x);
     if (x)
         put_dims(c, 6, (int64_t[6]){0, 1, 3, 5, 2, 4});
     return fsim_aten_reshape(c, 0, x);

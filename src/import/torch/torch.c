@@ -2,8 +2,7 @@
 /* torch.c: a torch.export archive as a workload: its inputs, then its nodes in order, by the rows of aten.def. What
  * works in place gives its first argument a new tensor, which all that read it later read. */
 #include "import/torch/archive.h"
-#include "import/torch/aten.h"
-#include "import/torch/symbols.h"
+#include "import/torch/import.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,26 +26,6 @@ static const row higher_rows[] = {
 #include "import/torch/aten.def"
 #undef FSIM_ATEN
 #undef FSIM_HIGHER
-};
-
-/* A graph whose nodes are being translated. */
-typedef struct scope {
-    const fsim_torch_graph *g;
-    fsim_torch_value **value; /* of g->tensor; NULL: not made yet */
-    bool *read;               /* is it an argument or an output of anything? */
-} scope;
-
-struct fsim_torch_import {
-    fsim_arena *a;
-    fsim_diag *d;
-    fsim_draft *x;
-    fsim_dims *dims;
-    fsim_torch_bound bound;
-    const fsim_torch_program *p;
-    scope *s;
-    fsim_names aten, higher; /* rows, by name */
-    const char *within;
-    int64_t nodes; /* translated, those of bodies again each time */
 };
 
 enum { MOST_NODES = 1 << 18 };
@@ -74,303 +53,11 @@ static fsim_torch_value *new_value(fsim_torch_import *m, const fsim_torch_tensor
     return NULL;
 }
 
-static int index_of(fsim_torch_import *m, const char *name)
-{
-    const int i = fsim_names_get(&m->s->g->tensor_at, name);
-    if (i < 0)
-        fsim_error(m->d, fsim_draft_place(m->x), "names a tensor '%s' that the file does not describe", name);
-    return i;
-}
-
-/* The value of a tensor that is read. NULL after an error. */
-static fsim_torch_value *value_of(fsim_torch_import *m, const char *name)
-{
-    const int i = index_of(m, name);
-    if (i >= 0 && !m->s->value[i])
-        fsim_error(m->d, fsim_draft_place(m->x), "reads '%s', which nothing before it makes", name);
-    return i < 0 ? NULL : m->s->value[i];
-}
-
-/* Arguments. */
-
-const fsim_torch_arg *fsim_aten_arg(const fsim_aten *c, const char *name)
-{
-    for (const char *end; *name; name = *end ? end + 1 : end) {
-        end = name + strcspn(name, "|");
-        for (int i = 0; i < c->node->ins; i++) {
-            const fsim_torch_arg *arg = &c->node->in[i];
-            if (strncmp(arg->name, name, (size_t)(end - name)) == 0 && !arg->name[end - name])
-                return arg->kind == FSIM_TORCH_NONE ? NULL : arg;
-        }
-    }
-    return NULL;
-}
-
-static fsim_torch_value *tensor_in(fsim_aten *c, const fsim_torch_arg *arg)
-{
-    return arg && arg->kind == FSIM_TORCH_TENSOR ? value_of(c->m, arg->text) : NULL;
-}
-
-fsim_torch_value *fsim_aten_tensor(fsim_aten *c, const char *name) { return tensor_in(c, fsim_aten_arg(c, name)); }
-fsim_torch_value *fsim_aten_self(fsim_aten *c) { return c->node->ins ? tensor_in(c, &c->node->in[0]) : NULL; }
-
-/* The value of a symbolic number. */
-static int64_t number_named(fsim_torch_import *m, const char *name)
-{
-    const int i = fsim_names_get(&m->s->g->number_at, name);
-    int64_t value = 1;
-    if (i < 0)
-        fsim_error(m->d, fsim_draft_place(m->x), "names a number '%s' that the file does not describe", name);
-    else
-        fsim_torch_dim_of(&m->bound, &m->s->g->number[i].is, name, &value);
-    return value;
-}
-
-static bool is_number(const fsim_torch_arg *arg)
-{
-    return arg && (arg->kind == FSIM_TORCH_INT || arg->kind == FSIM_TORCH_FLOAT || arg->kind == FSIM_TORCH_BOOL);
-}
-
-bool fsim_aten_scalar(fsim_aten *c, const fsim_torch_arg *arg, double *value, bool *whole)
-{
-    if (!is_number(arg))
-        return false;
-    *whole = arg->kind != FSIM_TORCH_FLOAT;
-    if (arg->text)
-        *value = (double)number_named(c->m, arg->text);
-    else
-        *value = *whole ? (double)arg->integer : arg->number;
-    return true;
-}
-
-int64_t fsim_aten_int(fsim_aten *c, const char *name, int64_t absent)
-{
-    const fsim_torch_arg *arg = fsim_aten_arg(c, name);
-    if (!is_number(arg))
-        return absent;
-    if (arg->text)
-        return number_named(c->m, arg->text);
-    if (arg->kind != FSIM_TORCH_FLOAT)
-        return arg->integer;
-    return arg->number > -9e18 && arg->number < 9e18 ? (int64_t)arg->number : absent;
-}
-
-double fsim_aten_number(fsim_aten *c, const char *name, double absent)
-{
-    double value;
-    bool whole;
-    return fsim_aten_scalar(c, fsim_aten_arg(c, name), &value, &whole) ? value : absent;
-}
-
-bool fsim_aten_flag(fsim_aten *c, const char *name, bool absent) { return fsim_aten_int(c, name, absent) != 0; }
-
-const char *fsim_aten_text(fsim_aten *c, const char *name, const char *absent)
-{
-    const fsim_torch_arg *arg = fsim_aten_arg(c, name);
-    return arg && arg->kind == FSIM_TORCH_TEXT ? arg->text : absent;
-}
-
-fsim_dtype fsim_aten_dtype(fsim_aten *c, const char *name, fsim_dtype absent)
-{
-    const fsim_torch_arg *arg = fsim_aten_arg(c, name);
-    bool complex;
-    return arg && arg->kind == FSIM_TORCH_TYPE ? fsim_torch_dtype((int)arg->integer, &complex) : absent;
-}
-
-int fsim_aten_ints(fsim_aten *c, const char *name, int64_t list[16])
-{
-    const fsim_torch_arg *arg = fsim_aten_arg(c, name);
-    if (is_number(arg)) {
-        list[0] = fsim_aten_int(c, name, 0);
-        return 1;
-    }
-    if (!arg || arg->kind != FSIM_TORCH_LIST || arg->count > 16)
-        return -1;
-    for (int i = 0; i < arg->count; i++) {
-        const fsim_torch_arg *item = &arg->item[i];
-        if (!is_number(item))
-            return -1;
-        list[i] = item->text ? number_named(c->m, item->text) : item->integer;
-    }
-    return arg->count;
-}
-
-int fsim_aten_tensors(fsim_aten *c, const char *name, fsim_torch_value ***list)
-{
-    const fsim_torch_arg *arg = fsim_aten_arg(c, name);
-    if (!arg || arg->kind != FSIM_TORCH_LIST)
-        return -1;
-    *list = fsim_new(c->a, fsim_torch_value *, arg->count + 1);
-    for (int i = 0; i < arg->count; i++)
-        (*list)[i] = tensor_in(c, &arg->item[i]);
-    return arg->count;
-}
-
-int fsim_aten_axis(int64_t dim, int rank)
-{
-    const int64_t front = dim < 0 ? dim + rank : dim;
-    return front >= 0 && front < rank ? (int)front : -1;
-}
-
-int64_t fsim_aten_elems(const fsim_shape *s)
-{
-    int64_t elems = 1;
-    for (int i = 0; i < s->rank; i++)
-        elems *= s->dim[i];
-    return elems;
-}
-
-bool fsim_aten_same_shape(const fsim_shape *x, const fsim_shape *y)
-{
-    return x->rank == y->rank && memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim) == 0;
-}
-
-/* Results. */
-
-/* The names of inputs in the workload; NULL where one has none. */
-static const char **names_of(fsim_aten *c, int ins, fsim_torch_value *const *in)
-{
-    const char **name = fsim_new(c->a, const char *, ins + 1);
-    for (int i = 0; i < ins; i++) {
-        if (!in[i] || !in[i]->tensor)
-            return NULL;
-        name[i] = in[i]->tensor;
-    }
-    for (int i = 0; i < ins; i++)
-        in[i]->reads++;
-    return name;
-}
-
-static const char *wanted_name(const fsim_aten *c, const fsim_torch_value *v) { return v->name ? v->name : c->op; }
-
-bool fsim_aten_make(fsim_aten *c, int k, const char *op, int ins, fsim_torch_value *const *in)
-{
-    const char **name = names_of(c, ins, in);
-    if (!name || k >= c->outs || !c->out[k])
-        return false;
-    fsim_torch_value *v = c->out[k];
-    v->tensor = fsim_draft_op(c->x, op, wanted_name(c, v), ins, name);
-    fsim_draft_expect(c->x, v->tensor, &v->shape, v->dtype);
-    return true;
-}
-
-fsim_torch_value *fsim_aten_step(fsim_aten *c, const char *what, const char *op, const fsim_shape *shape,
-                                 fsim_dtype dtype, int ins, fsim_torch_value *const *in)
-{
-    const char **name = names_of(c, ins, in);
-    fsim_torch_value *v = fsim_new(c->a, fsim_torch_value, 1);
-    if (!name)
-        return NULL;
-    *v = (fsim_torch_value){.shape = *shape, .dtype = dtype, .dim = -1};
-    const char *of = c->outs && c->out[0] ? wanted_name(c, c->out[0]) : c->op;
-    v->tensor = fsim_draft_op(c->x, op, fsim_printf(c->a, "%s.%s", of, what), ins, name);
-    fsim_draft_expect(c->x, v->tensor, shape, dtype);
-    return v;
-}
-
-bool fsim_aten_make_all(fsim_aten *c, const char *op, int ins, fsim_torch_value *const *in)
-{
-    const char **name = names_of(c, ins, in), **out = fsim_new(c->a, const char *, c->outs + 1);
-    for (int k = 0; k < c->outs; k++) {
-        if (!c->out[k])
-            return false;
-        out[k] = wanted_name(c, c->out[k]);
-    }
-    if (!name)
-        return false;
-    fsim_draft_op_outs(c->x, op, ins, name, c->outs, out);
-    for (int k = 0; k < c->outs; k++) {
-        c->out[k]->tensor = out[k];
-        fsim_draft_expect(c->x, out[k], &c->out[k]->shape, c->out[k]->dtype);
-    }
-    return true;
-}
-
-bool fsim_aten_same(fsim_aten *c, int k, fsim_torch_value *v)
-{
-    if (!v || k >= c->outs)
-        return false;
-    c->out[k] = v;
-    return true;
-}
-
-void fsim_aten_view(fsim_aten *c, int k, fsim_torch_value *v, int dim, int64_t start)
-{
-    if (k >= c->outs || !c->out[k] || c->out[k] == v)
-        return;
-    c->out[k]->base = v;
-    c->out[k]->dim = dim;
-    c->out[k]->start = start;
-}
-
-bool fsim_aten_reshape(fsim_aten *c, int k, fsim_torch_value *v)
-{
-    if (!v || k >= c->outs || !c->out[k])
-        return false;
-    if (fsim_aten_same_shape(&v->shape, &c->out[k]->shape))
-        return fsim_aten_same(c, k, v);
-    if (!fsim_aten_make(c, k, "reshape", 1, &v))
-        return false;
-    fsim_draft_ints(c->x, "shape", c->out[k]->shape.rank, c->out[k]->shape.dim);
-    fsim_aten_view(c, k, v, -1, 0);
-    return true;
-}
-
-fsim_torch_value *fsim_aten_reshaped(fsim_aten *c, fsim_torch_value *v, const fsim_shape *shape)
-{
-    if (!v || fsim_aten_same_shape(&v->shape, shape))
-        return v;
-    v = fsim_aten_step(c, "view", "reshape", shape, v->dtype, 1, &v);
-    if (v)
-        fsim_draft_ints(c->x, "shape", shape->rank, shape->dim);
-    return v;
-}
-
-fsim_torch_value *fsim_aten_cast(fsim_aten *c, fsim_torch_value *v, fsim_dtype dtype)
-{
-    if (!v || v->dtype == dtype)
-        return v;
-    v = fsim_aten_step(c, "cast", "cast", &v->shape, dtype, 1, &v);
-    if (v)
-        fsim_draft_word(c->x, "dtype", fsim_dtype_names[dtype]);
-    return v;
-}
-
-fsim_torch_value *fsim_aten_expanded(fsim_aten *c, fsim_torch_value *v, const fsim_shape *shape)
-{
-    if (!v || fsim_aten_same_shape(&v->shape, shape))
-        return v;
-    v = fsim_aten_step(c, "expand", "expand", shape, v->dtype, 1, &v);
-    if (v)
-        fsim_draft_ints(c->x, "shape", shape->rank, shape->dim);
-    return v;
-}
-
-void fsim_aten_put(fsim_aten *c, const char *key, double value, bool whole)
-{
-    if (whole && value > -9e15 && value < 9e15)
-        fsim_draft_int(c->x, key, (int64_t)value);
-    else
-        fsim_draft_number(c->x, key, value);
-}
-
-fsim_torch_value *fsim_aten_constant(fsim_aten *c, double value, bool whole, fsim_dtype dtype)
-{
-    const fsim_shape scalar = {0};
-    fsim_torch_value *v = fsim_aten_step(c, "constant", "fill", &scalar, dtype, 0, NULL);
-    if (v) {
-        fsim_draft_ints(c->x, "shape", 0, NULL);
-        fsim_aten_put(c, "value", value, whole);
-        fsim_draft_word(c->x, "dtype", fsim_dtype_names[dtype]);
-    }
-    return v;
-}
-
 /* The tensors among the node's arguments, each once. */
 static int tensors_in(fsim_aten *c, const fsim_torch_arg *arg, int count, fsim_torch_value **in, int have)
 {
     for (int i = 0; i < count && have < FSIM_ATEN_MAX_INS; i++) {
-        fsim_torch_value *v = tensor_in(c, &arg[i]);
+        fsim_torch_value *v = fsim_torch_tensor_in(c, &arg[i]);
         if (arg[i].kind == FSIM_TORCH_LIST)
             have = tensors_in(c, arg[i].item, arg[i].count, in, have);
         else if (v && v->tensor)
@@ -393,7 +80,7 @@ static const char **all_inputs(fsim_aten *c, int *ins)
     const int most = count_args(c->node->in, c->node->ins);
     fsim_torch_value **in = fsim_new(c->a, fsim_torch_value *, most + 1);
     *ins = tensors_in(c, c->node->in, c->node->ins, in, 0);
-    return names_of(c, *ins, in);
+    return fsim_torch_names(c, *ins, in);
 }
 
 bool fsim_aten_opaque(fsim_aten *c)
@@ -404,7 +91,7 @@ bool fsim_aten_opaque(fsim_aten *c)
         fsim_torch_value *v = c->out[k];
         if (!v || v->tensor)
             continue;
-        v->tensor = fsim_draft_op(c->x, "custom", wanted_name(c, v), k == 0 ? ins : 0, in);
+        v->tensor = fsim_draft_op(c->x, "custom", fsim_torch_wanted(c, v), k == 0 ? ins : 0, in);
         fsim_draft_ints(c->x, "shape", v->shape.rank, v->shape.dim);
         fsim_draft_word(c->x, "dtype", fsim_dtype_names[v->dtype]);
     }
@@ -421,7 +108,7 @@ static void unknown(fsim_aten *c)
     for (int k = 0; k < c->outs; k++)
         if (c->out[k] && !c->out[k]->tensor && !c->out[k]->empty && (k == 0 || c->read[k])) {
             of[outs] = c->out[k];
-            result[outs++] = (fsim_draft_result){wanted_name(c, c->out[k]), c->out[k]->shape, c->out[k]->dtype};
+            result[outs++] = (fsim_draft_result){fsim_torch_wanted(c, c->out[k]), c->out[k]->shape, c->out[k]->dtype};
         }
     if (outs == 0)
         return;
@@ -451,7 +138,7 @@ bool fsim_aten_may_overwrite(const fsim_aten *c, const fsim_torch_value *v)
 static fsim_torch_value *rows_of(fsim_aten *c, const fsim_torch_value *v)
 {
     const fsim_shape rows = {.rank = 1, .dim = {v->shape.dim[v->dim]}};
-    fsim_torch_value *index = fsim_aten_step(c, "rows", "arange", &rows, FSIM_I64, 0, NULL);
+    fsim_torch_value *index = fsim_aten_step(c, "arange", FSIM_AS("rows", &rows, FSIM_I64), 0, NULL);
     fsim_draft_int(c->x, "start", v->start);
     fsim_draft_int(c->x, "end", v->start + rows.dim[0]);
     return index;
@@ -460,7 +147,7 @@ static fsim_torch_value *rows_of(fsim_aten *c, const fsim_torch_value *v)
 /* A matrix with its dimensions in each other's place. */
 static fsim_torch_value *turned(fsim_aten *c, fsim_torch_value *v, const fsim_shape *shape)
 {
-    v = fsim_aten_step(c, "turned", "transpose", shape, v->dtype, 1, &v);
+    v = fsim_aten_step(c, "transpose", FSIM_AS("turned", shape, v->dtype), 1, &v);
     if (v)
         fsim_draft_ints(c->x, "dim", 2, (int64_t[2]){0, 1});
     return v;
@@ -480,7 +167,7 @@ static void write_through(fsim_aten *c, fsim_torch_value *v)
     } else {
         fsim_torch_value *in[3] = {base, rows_of(c, v), v};
         const bool over = base->reads <= 1 && !base->base; /* the view itself reads it */
-        written = fsim_aten_step(c, "written", "index_copy", &base->shape, base->dtype, 3, in);
+        written = fsim_aten_step(c, "index_copy", FSIM_AS("written", &base->shape, base->dtype), 3, in);
         if (written) {
             fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){v->dim});
             fsim_draft_flag(c->x, "inplace", over);
@@ -530,7 +217,7 @@ static bool begin_results(fsim_aten *c, const char **name)
     bool *read = fsim_new(c->a, bool, c->outs + 1);
     c->out = fsim_new(c->a, fsim_torch_value *, c->outs + 1);
     for (int k = 0; k < c->outs; k++) {
-        const int i = name[k] && name[k][0] ? index_of(m, name[k]) : -1;
+        const int i = name[k] && name[k][0] ? fsim_torch_index(m, name[k]) : -1;
         if (i < 0 && name[k] && name[k][0])
             return false;
         if (i < 0)
@@ -581,7 +268,7 @@ static bool has_complex(fsim_aten *c)
     for (int k = 0; k < c->outs; k++)
         complex = complex || (c->out[k] && c->out[k]->complex);
     for (int i = 0; i < c->node->ins; i++) {
-        const fsim_torch_value *v = tensor_in(c, &c->node->in[i]);
+        const fsim_torch_value *v = fsim_torch_tensor_in(c, &c->node->in[i]);
         complex = complex || (v && v->complex);
     }
     return complex;
@@ -594,7 +281,7 @@ static bool reads_nothing(fsim_aten *c)
     for (int k = 0; k < c->outs; k++)
         some = some || (c->out[k] && !c->out[k]->empty);
     for (int i = 0; i < c->node->ins; i++) {
-        const fsim_torch_value *v = tensor_in(c, &c->node->in[i]);
+        const fsim_torch_value *v = fsim_torch_tensor_in(c, &c->node->in[i]);
         none = none || (v && v->empty);
     }
     return some && none;
@@ -657,13 +344,13 @@ static bool run_node(fsim_torch_import *m, const fsim_torch_node *n, int number)
         return false;
     for (int k = 0; k < c.outs; k++)
         if (name[k] && name[k][0])
-            m->s->value[index_of(m, name[k])] = c.out[k];
+            m->s->value[fsim_torch_index(m, name[k])] = c.out[k];
     return true;
 }
 
 /* Graphs. */
 
-static void mark_read(scope *s, const fsim_torch_arg *arg, int count)
+static void mark_read(fsim_torch_scope *s, const fsim_torch_arg *arg, int count)
 {
     for (int i = 0; i < count; i++) {
         const int t = arg[i].kind == FSIM_TORCH_TENSOR ? fsim_names_get(&s->g->tensor_at, arg[i].text) : -1;
@@ -674,10 +361,11 @@ static void mark_read(scope *s, const fsim_torch_arg *arg, int count)
     }
 }
 
-static scope *new_scope(fsim_torch_import *m, const fsim_torch_graph *g)
+static fsim_torch_scope *new_scope(fsim_torch_import *m, const fsim_torch_graph *g)
 {
-    scope *s = fsim_new(m->a, scope, 1);
-    *s = (scope){g, fsim_new(m->a, fsim_torch_value *, g->tensors + 1), fsim_new(m->a, bool, g->tensors + 1)};
+    fsim_torch_scope *s = fsim_new(m->a, fsim_torch_scope, 1);
+    *s =
+        (fsim_torch_scope){g, fsim_new(m->a, fsim_torch_value *, g->tensors + 1), fsim_new(m->a, bool, g->tensors + 1)};
     for (int n = 0; n < g->nodes; n++)
         mark_read(s, g->node[n].in, g->node[n].ins);
     mark_read(s, g->out, g->outs);
@@ -699,7 +387,7 @@ static fsim_torch_value **results_of(fsim_torch_import *m)
     const fsim_torch_graph *g = m->s->g;
     fsim_torch_value **out = fsim_new(m->a, fsim_torch_value *, g->outs + 1);
     for (int k = 0; k < g->outs; k++)
-        if (g->out[k].kind == FSIM_TORCH_TENSOR && !(out[k] = value_of(m, g->out[k].text)))
+        if (g->out[k].kind == FSIM_TORCH_TENSOR && !(out[k] = fsim_torch_value_of(m, g->out[k].text)))
             return NULL;
     return out;
 }
@@ -707,11 +395,11 @@ static fsim_torch_value **results_of(fsim_torch_import *m)
 bool fsim_torch_run(fsim_torch_import *m, const fsim_torch_graph *g, int ins, fsim_torch_value *const *in,
                     fsim_torch_value ***out)
 {
-    scope *outer = m->s;
+    fsim_torch_scope *outer = m->s;
     m->s = new_scope(m, g);
     bool good = true;
     for (int i = 0; i < g->ins && i < ins && good; i++) {
-        const int t = g->in[i].kind == FSIM_TORCH_TENSOR ? index_of(m, g->in[i].text) : -1;
+        const int t = g->in[i].kind == FSIM_TORCH_TENSOR ? fsim_torch_index(m, g->in[i].text) : -1;
         good = t >= 0 || g->in[i].kind != FSIM_TORCH_TENSOR;
         if (t >= 0)
             m->s->value[t] = in[i];
@@ -747,7 +435,7 @@ static bool begin_input(fsim_torch_import *m, const fsim_torch_input *in)
 {
     if (in->arg.kind != FSIM_TORCH_TENSOR)
         return true;
-    const int t = index_of(m, in->arg.text);
+    const int t = fsim_torch_index(m, in->arg.text);
     fsim_torch_value *v = t < 0 ? NULL : new_value(m, &m->s->g->tensor[t]);
     if (!v)
         return false;
