@@ -111,7 +111,7 @@ static const char *compare(fsim_arena *a, const fsim_graph *g, const fsim_yaml *
     if (k < 0)
         return fsim_printf(a, "'%s' is not among the results", name);
     const fsim_shape *s = &g->tensor[k].shape;
-    if (s->rank == t->dims && memcmp(s->dim, t->dim, (size_t)t->dims * sizeof *t->dim) == 0)
+    if (s->rank == t->dims && (t->dims == 0 || memcmp(s->dim, t->dim, (size_t)t->dims * sizeof *t->dim) == 0))
         return NULL;
     return fsim_printf(a, "'%s' is %s, stored is %s", name, shape_text(a, s->rank, s->dim),
                        shape_text(a, t->dims, t->dim));
