@@ -13,7 +13,8 @@ static bool is_mean(fsim_op op)
 
 static bool is_largest(fsim_op op)
 {
-    return op == FSIM_OP_MAX || op == FSIM_OP_ARGMAX || (op >= FSIM_OP_MAX_POOL1D && op <= FSIM_OP_MAX_POOL3D);
+    return op == FSIM_OP_MAX || op == FSIM_OP_ARGMAX || (op >= FSIM_OP_MAX_POOL1D && op <= FSIM_OP_MAX_POOL3D) ||
+           (op >= FSIM_OP_ADAPTIVE_MAX_POOL1D && op <= FSIM_OP_ADAPTIVE_MAX_POOL3D);
 }
 
 static bool is_least(fsim_op op) { return op == FSIM_OP_MIN || op == FSIM_OP_ARGMIN; }
@@ -215,7 +216,7 @@ static void pooled(fsim_emitter *e, const fsim_node *n, const fsim_where *w, con
         fsim_say(e, e->depth, "%s *= %s;", acc, fsim_literal(e, 1 / window, t));
 }
 
-/* Output o of an axis averages elements floor(o * extent / out) to ceil((o + 1) * extent / out). */
+/* Output o of an axis takes elements floor(o * extent / out) to ceil((o + 1) * extent / out). */
 static void adaptive(fsim_emitter *e, const fsim_node *n, const fsim_where *w, const char *acc, fsim_ctype t)
 {
     const fsim_access *x = &n->arg[0];
@@ -242,7 +243,8 @@ static void adaptive(fsim_emitter *e, const fsim_node *n, const fsim_where *w, c
     take(e, n, &there, acc, t);
     for (int i = 0; i < x->axes; i++)
         fsim_close(e);
-    fsim_say(e, e->depth, "%s /= (%s)(%s);", acc, fsim_ctype_names[t], count);
+    if (is_mean(n->op))
+        fsim_say(e, e->depth, "%s /= (%s)(%s);", acc, fsim_ctype_names[t], count);
 }
 
 /* The element along axis i that lies nearest to output `at`. */

@@ -256,6 +256,50 @@ bool fsim_rule_gather(fsim_call *call)
 }
 bool fsim_rule_embedding(fsim_call *call) { return gathered(call, 1, 0); }
 
+/* Bags of one length: rows of a table, and a reduction over those of a bag. */
+static bool even_bags(fsim_call *call)
+{
+    static const fsim_op join[] = {
+        [FSIM_BAG_SUM] = FSIM_OP_SUM, [FSIM_BAG_MEAN] = FSIM_OP_MEAN, [FSIM_BAG_MAX] = FSIM_OP_MAX};
+    fsim_step step;
+    const int rows = fsim_emit(call, FSIM_OP_EMBEDDING, "rows", 2, call->arg);
+    fsim_step_start(&step, call, join[call->attrs.bag], NULL);
+    step.call.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .count = 1, .at = {1}};
+    call->result[0] = fsim_step_end(&step, 1, &rows);
+    return call->result[0] >= 0;
+}
+
+/* torch.nn.functional.embedding_bag: as many rows are read as there are indices; data say which, and where a bag ends.
+ */
+bool fsim_rule_embedding_bag(fsim_call *call)
+{
+    const fsim_shape at = fsim_arg(call, 0)->shape, t = fsim_arg(call, 1)->shape;
+    const bool even = at.rank == 2 && call->args == 2;
+    if (t.rank != 2 || !(even || (at.rank == 1 && call->args == 3 && fsim_arg(call, 2)->shape.rank == 1)))
+        return fsim_refuse(call,
+                           "wants index[n], table[rows, E] and offsets[bags], or index[bags, n] and table[rows, E]");
+    if (even)
+        return even_bags(call);
+    if (!is_index(call, 0) || !is_index(call, 2))
+        return false;
+    const int64_t n = at.dim[0], bags = fsim_arg(call, 2)->elems;
+    const fsim_shape out = {.rank = 2, .dim = {bags, t.dim[1]}};
+    fsim_node *node = fsim_add_node(call, &out, n > bags ? (n + bags - 1) / bags : 1);
+    if (!node)
+        return false;
+    for (int i = 0; i < 3; i++) {
+        node->arg[i].how = FSIM_READ_ONCE;
+        node->arg[i].map.offset = fsim_arg(call, i)->offset;
+    }
+    fsim_access *rows = &node->arg[1];
+    rows->how = FSIM_READ_INDIRECT;
+    rows->rows = n;
+    rows->run = t.dim[1];
+    rows->distinct = n < t.dim[0] ? n * t.dim[1] : t.dim[0] * t.dim[1];
+    rows->any = (fsim_mode){t.dim[0], t.dim[1]};
+    return true;
+}
+
 /* One class of x[N, C, ...] for each target[N, ...]. */
 bool fsim_rule_pick(fsim_call *call)
 {

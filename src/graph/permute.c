@@ -332,3 +332,87 @@ bool fsim_rule_rotate_half(fsim_call *call)
     fsim_map_push(&m, last / 2, 1);
     return through(call, &in, m);
 }
+
+/* torch.Tensor.unfold: windows of `size` elements along dim, `step` apart, as a last dimension. */
+bool fsim_rule_unfold(fsim_call *call)
+{
+    const fsim_shape in = fsim_arg(call, 0)->shape;
+    const fsim_list *size = &call->list[FSIM_ATTR_SIZE];
+    const int64_t step = call->attrs.step;
+    int64_t stride[FSIM_MAX_RANK];
+    fsim_shape out = in;
+    fsim_map m = {0};
+    int dim;
+    if (in.rank < 1 || in.rank == FSIM_MAX_RANK || size->count != 1 || step < 1)
+        return fsim_refuse(call, "wants 1 to %d dimensions, one 'size', and a 'step' above 0", FSIM_MAX_RANK - 1);
+    if (!fsim_one_dim(call, in.rank, &dim))
+        return false;
+    if (size->at[0] > in.dim[dim])
+        return fsim_refuse(call, "'size' %lld is more than the %lld elements of dimension %d", (long long)size->at[0],
+                           (long long)in.dim[dim], dim);
+    fsim_row_major(&in, stride);
+    out.dim[dim] = (in.dim[dim] - size->at[0]) / step + 1;
+    for (int d = 0; d < in.rank; d++)
+        fsim_map_push(&m, out.dim[d], d == dim ? stride[d] * step : stride[d]);
+    out.dim[out.rank++] = size->at[0];
+    fsim_map_push(&m, size->at[0], stride[dim]);
+    return through(call, &out, m);
+}
+
+/* One value for both axes, or two. */
+static bool pair_of(const fsim_call *call, fsim_attr attr, int64_t *of)
+{
+    const fsim_list *l = &call->list[attr];
+    if (l->count != 1 && l->count != 2)
+        return fsim_refuse(call, "'%s' lists %d values for 2 axes", fsim_attr_rows[attr].name, l->count);
+    of[0] = l->at[0];
+    of[1] = l->at[l->count - 1];
+    return of[0] >= 0 && of[1] >= 0 ? true : fsim_refuse(call, "'%s' is negative", fsim_attr_rows[attr].name);
+}
+
+/* x with zeros around its last two dimensions. */
+static int padded(fsim_call *call, const int64_t *by)
+{
+    fsim_step step;
+    if (by[0] == 0 && by[1] == 0)
+        return call->arg[0];
+    fsim_step_start(&step, call, FSIM_OP_PAD, "padded");
+    step.call.list[FSIM_ATTR_PADDING] = (fsim_list){.present = true, .count = 4, .at = {by[1], by[1], by[0], by[0]}};
+    return fsim_step_end(&step, 1, call->arg);
+}
+
+/* torch.nn.functional.unfold: the columns that a convolution multiplies, [N, C kh kw, windows]. */
+bool fsim_rule_im2col(fsim_call *call)
+{
+    const fsim_shape in = fsim_arg(call, 0)->shape;
+    int64_t kernel[2], stride[2], pad[2], dilation[2], windows[2];
+    if (in.rank != 4)
+        return fsim_refuse(call, "wants x[N, C, H, W]; found %s", text_of(call, &in));
+    if (!pair_of(call, FSIM_ATTR_KERNEL, kernel) || !pair_of(call, FSIM_ATTR_STRIDE, stride) ||
+        !pair_of(call, FSIM_ATTR_PADDING, pad) || !pair_of(call, FSIM_ATTR_DILATION, dilation))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const double reach = (double)dilation[i] * (double)(kernel[i] - 1) + 1;
+        const double room = (double)in.dim[2 + i] + 2 * (double)pad[i] - reach;
+        if (room < 0)
+            return fsim_refuse(call, "the window does not fit into %s", text_of(call, &in));
+        windows[i] = (int64_t)room / stride[i] + 1;
+    }
+    const double rows = (double)in.dim[1] * (double)kernel[0] * (double)kernel[1],
+                 columns = (double)windows[0] * (double)windows[1];
+    if (rows > (double)FSIM_MAX_DIM || columns > (double)FSIM_MAX_DIM)
+        return fsim_refuse(call, "makes %g rows of %g columns; at most %lld", rows, columns, (long long)FSIM_MAX_DIM);
+    const int x = padded(call, pad);
+    if (x < 0)
+        return false;
+    const int64_t high = in.dim[2] + 2 * pad[0], wide = in.dim[3] + 2 * pad[1];
+    const fsim_shape out = {.rank = 3, .dim = {in.dim[0], (int64_t)rows, (int64_t)columns}};
+    fsim_map m = {0};
+    fsim_map_push(&m, in.dim[0] * in.dim[1], high * wide);
+    fsim_map_push(&m, kernel[0], dilation[0] * wide);
+    fsim_map_push(&m, kernel[1], dilation[1]);
+    fsim_map_push(&m, windows[0], stride[0] * wide);
+    fsim_map_push(&m, windows[1], stride[1]);
+    call->arg = &(int){x};
+    return through(call, &out, m);
+}

@@ -345,7 +345,7 @@ bool fsim_rule_adaptive_pool(fsim_call *call)
         out.dim[lead + i] = size[i];
     }
     if (whole)
-        return reduce_planes(call, FSIM_OP_MEAN, axes);
+        return reduce_planes(call, call->op >= FSIM_OP_ADAPTIVE_MAX_POOL1D ? FSIM_OP_MAX : FSIM_OP_MEAN, axes);
     fsim_node *n = fsim_add_node(call, &out, window);
     if (!n)
         return false;

@@ -268,8 +268,10 @@ static fsim_kernel reduction(const fsim_costing *c, const fsim_kernel *own, fsim
 static fsim_kernel pooling(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const fsim_node *n = &c->g->node[c->group->anchor >= 0 ? c->group->anchor : c->group->member[0].node];
-    const bool largest = n->op == FSIM_OP_MAX_POOL1D || n->op == FSIM_OP_MAX_POOL2D || n->op == FSIM_OP_MAX_POOL3D;
-    const bool adaptive = n->op == FSIM_OP_ADAPTIVE_AVG_POOL1D || n->op == FSIM_OP_ADAPTIVE_AVG_POOL2D ||
+    const bool to_largest = n->op >= FSIM_OP_ADAPTIVE_MAX_POOL1D && n->op <= FSIM_OP_ADAPTIVE_MAX_POOL3D;
+    const bool largest =
+        to_largest || n->op == FSIM_OP_MAX_POOL1D || n->op == FSIM_OP_MAX_POOL2D || n->op == FSIM_OP_MAX_POOL3D;
+    const bool adaptive = to_largest || n->op == FSIM_OP_ADAPTIVE_AVG_POOL1D || n->op == FSIM_OP_ADAPTIVE_AVG_POOL2D ||
                           n->op == FSIM_OP_ADAPTIVE_AVG_POOL3D;
     bool apart = true;
     for (int i = 0; i < n->arg[0].axes; i++)

@@ -67,7 +67,11 @@ operators:
   - {op: interpolate, in: x, out: o2, size: [7, 21], mode: bicubic, align_corners: true}
   - {op: batch_norm, in: [x, w, b, m, v], out: [n, m2, v2, own, rstd], training: true}
   - {op: relu, in: n, out: o3}
-outputs: [o1, o2, o3, m2, v2, own, rstd]
+  - {op: adaptive_max_pool2d, in: x, out: o4, output_size: [5, 3]}
+  - {op: unfold, in: x, out: o5, dim: 2, size: 4, step: 3}
+  - {op: im2col, in: x, out: c6, kernel: [3, 2], padding: [1, 1], stride: [2, 1], dilation: [1, 2]}
+  - {op: exp, in: c6, out: o6}
+outputs: [o1, o2, o3, m2, v2, own, rstd, o4, o5, o6]
 YAML
 for family in functions indices images; do
     exits 0 $family.yaml --device cpu --hw a100-sxm4-80gb --strategies eager,optimal --no-measure

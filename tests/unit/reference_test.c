@@ -356,6 +356,16 @@ static const struct {
     {"{op: batch_norm, in: [x, v, v, v, v3], out: [p, r, p2, p3, o], training: true, eps: 0.5}",
      3,
      {0.6030226891555273, 0.6030226891555273, 0.6030226891555273}},
+    {"{op: adaptive_max_pool2d, in: nw, out: o, output_size: [3, 2]}", 6, {-1, -3, -5, -7, -9, -11}},
+    {"{op: adaptive_max_pool2d, in: w, out: o, output_size: 1}", 1, {16}},
+    {"{op: unfold, in: x, out: o, dim: 1, size: 2}", 8, {1, 2, 2, 3, 4, 5, 5, 6}},
+    {"{op: unfold, in: r16, out: o, dim: 0, size: 4, step: 5}", 12, {1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14}},
+    {"{op: im2col, in: z, out: o, kernel: [2, 1], padding: [1, 0]}", 12, {0, 0, 1, 2, 3, 4, 1, 2, 3, 4, 0, 0}},
+    {"{op: im2col, in: w, out: o, kernel: 2, stride: 2}", 16, {1, 3, 9, 11, 2, 4, 10, 12, 5, 7, 13, 15, 6, 8, 14, 16}},
+    {"{op: embedding_bag, in: [ii, y, off], out: o}", 4, {0, 0, 3, 4}},
+    {"{op: embedding_bag, in: [ii, y, off], out: o, mode: sum}", 4, {0, 0, 6, 8}},
+    {"{op: embedding_bag, in: [ig, y], out: o, mode: sum}", 4, {6, 8, 6, 8}},
+    {"{op: embedding_bag, in: [ig, y], out: o, mode: max}", 4, {5, 6, 5, 6}},
     {"{op: pixel_shuffle, in: p8, out: o, upscale_factor: 2}",
      16,
      {1, 3, 2, 4, 5, 7, 6, 8, 9, 11, 10, 12, 13, 15, 14, 16}},
@@ -395,6 +405,8 @@ static const char more[] = "  - {op: reshape, in: r16, out: p8, shape: [1, 8, 1,
                            "  - {op: mul, in: n, out: q, scalar: 0.5}\n"
                            "  - {op: reshape, in: i, out: ic, shape: [2, 1]}\n"
                            "  - {op: mul, in: v, out: v3, scalar: 2}\n"
+                           "  - {op: mul, in: i, out: ii, scalar: 1}\n"
+                           "  - {op: mul, in: i, out: off, scalar: 0}\n"
                            "  - {op: mul, in: n, out: h, scalar: 0.25}\n"
                            "  - {op: log, in: n, out: ln}\n"
                            "  - {op: expand, in: i, out: ig, shape: [2, 2]}\n"

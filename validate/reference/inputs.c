@@ -203,6 +203,10 @@ static void find_uses(const fsim_graph *g, use *u, int *stack)
         case FSIM_OP_PICK:
             make_joined_index(g, n->arg[1].tensor, n->arg[0].any.extent, 0, u);
             break;
+        case FSIM_OP_EMBEDDING_BAG:
+            make_index(g, n->arg[2].tensor, n->arg[0].distinct, 0, u);
+            make_index(g, n->arg[0].tensor, n->arg[1].any.extent, 0, u);
+            break;
         case FSIM_OP_EMBEDDING:
             make_index(g, n->arg[0].tensor, n->arg[1].any.extent, 0, u);
             break;

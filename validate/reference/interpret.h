@@ -101,6 +101,8 @@ void fsim_interpret_interpolate(const fsim_interpreter *in, const fsim_node *n);
 void fsim_interpret_assembly(const fsim_interpreter *in, const fsim_node *n);
 /* Gathers and embeddings. An index outside of the table reads row 0, and its result is not compared. */
 void fsim_interpret_gather(const fsim_interpreter *in, const fsim_node *n);
+/* embedding_bag: the sum, mean or largest of the rows of each bag; 0 of an empty one. */
+void fsim_interpret_bag(const fsim_interpreter *in, const fsim_node *n);
 /* PyTorch's scatter, and index_copy where there are fewer indices than elements. Elements that two indices name are
  * not compared. */
 void fsim_interpret_scatter(const fsim_interpreter *in, const fsim_node *n);

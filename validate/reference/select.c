@@ -59,6 +59,45 @@ void fsim_interpret_gather(const fsim_interpreter *in, const fsim_node *n)
     }
 }
 
+/* The first index of bag b: within 0 to count, whatever the data say. */
+static int64_t begin_of(const fsim_operand *offsets, int64_t first, int64_t b, int64_t bags, int64_t count)
+{
+    return b == bags ? count : (int64_t)fmax(0, fmin(offsets->value[first + b], (double)count));
+}
+
+/* A bag is the rows at index[offsets[b]] to index[offsets[b + 1] - 1]. */
+void fsim_interpret_bag(const fsim_interpreter *in, const fsim_node *n)
+{
+    const fsim_operand index = fsim_operand_of(in, n, &n->arg[0]), x = fsim_operand_of(in, n, &n->arg[1]),
+                       offsets = fsim_operand_of(in, n, &n->arg[2]);
+    const fsim_mode any = n->arg[1].any;
+    const int64_t bags = n->arg[2].distinct, count = n->arg[0].distinct;
+    const double unit = fsim_arithmetic_unit(n->dtype);
+    for (int64_t p = 0; p < n->points; p++) {
+        const int64_t b = p / any.stride, from = begin_of(&offsets, n->arg[2].map.offset, b, bags, count),
+                      to = begin_of(&offsets, n->arg[2].map.offset, b + 1, bags, count);
+        fsim_sum sum = {0};
+        double most = -INFINITY, loose = 0, spread = 0;
+        for (int64_t i = from; i < to; i++) {
+            const int64_t at = n->arg[0].map.offset + i;
+            const double row = index.value[at];
+            const bool inside = row >= 0 && row < (double)any.extent;
+            const int64_t k = n->arg[1].map.offset + (inside ? (int64_t)row : 0) * any.stride + p % any.stride;
+            loose = !inside || index.bound[at] > 0 ? INFINITY : loose;
+            fsim_sum_add(&sum, x.value[k], isinf(x.bound[k]) ? INFINITY : x.bound[k], 0);
+            most = fmax(most, x.value[k]);
+            spread = fmax(spread, x.bound[k]);
+        }
+        const double share = n->attrs.bag == FSIM_BAG_MEAN && to > from ? 1 / (double)(to - from) : 1;
+        const double error =
+            share * (fsim_sum_own(&sum) + fsim_sum_rounding(&sum, unit)) + unit * fabs(sum.value * share);
+        if (n->attrs.bag == FSIM_BAG_MAX)
+            fsim_set_result(in, n->result[0], p, to > from ? most : 0, (fsim_doubt){spread + loose, 0, unit});
+        else
+            fsim_set_result(in, n->result[0], p, sum.value * share, (fsim_doubt){error + loose, 0, unit});
+    }
+}
+
 /* x, overwritten with src at index along dim. With as many indices as elements of src it is PyTorch's scatter,
  * out[.., index[i], ..] = src[i] (index as large as x in the other dimensions); with fewer it is index_copy of whole
  * slices. Elements that two indices name, and all elements where an index is not known, are not compared. */
