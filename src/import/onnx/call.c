@@ -238,6 +238,10 @@ fsim_operand *fsim_onnx_cast(fsim_onnx_call *c, fsim_operand *v, fsim_dtype to)
 {
     if (v->dtype == to)
         return v;
+    if (to == FSIM_DTYPE_NONE) {
+        fsim_onnx_refuse(c, "casts to a type that is not supported (strings, complex numbers)");
+        return NULL;
+    }
     fsim_operand *made = fsim_onnx_step(c, fsim_dtype_names[to], "cast", &v->shape, to, FSIM_ARGS(v));
     if (made)
         fsim_onnx_put_word(c, "dtype", fsim_dtype_names[to]);

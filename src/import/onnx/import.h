@@ -45,6 +45,7 @@ typedef struct fsim_onnx_import {
     int layer_count, layer_room;
     const char *layer_now, *from_now; /* of the node that is translated */
     int64_t budget;                   /* nodes that may still be translated */
+    int operators;                    /* that were made, also those that are folded */
     int64_t trips;                    /* of the loop whose body is translated; 0: none */
     int64_t parameters;               /* elements of weights that are numbers with a fraction, or that were quantised */
     bool everything;                  /* translate nodes that nobody reads, too */

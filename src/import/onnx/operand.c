@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { KNOWN_FLOATS = 1024, MAX_PUT_OFF = 256 };
+enum { KNOWN_FLOATS = 1024, MAX_PUT_OFF = 256, MAX_OPERATORS = 1 << 18 };
 
 /* An attribute of an operator that is put off. */
 typedef struct {
@@ -346,12 +346,15 @@ static bool is_arithmetic(const fsim_onnx_call *c, const fsim_shape *shape, cons
     return c->knows && shape->rank <= 1 && !any_parameter(in);
 }
 
-/* May a result have this type? Strings and complex numbers have none of ours. */
+/* May there be a result of this type, and one more? Strings and complex numbers have no type of ours. */
 static bool is_possible(fsim_onnx_call *c, const fsim_shape *shape, fsim_dtype dtype)
 {
     if (dtype == FSIM_DTYPE_NONE)
         return fsim_onnx_unsupported(c, "strings or complex numbers");
-    return fsim_onnx_check_shape(c, shape);
+    if (c->m->operators++ == MAX_OPERATORS)
+        fsim_onnx_refuse(c, "the model has more than %d operators once loops and functions are unrolled",
+                         MAX_OPERATORS);
+    return c->m->operators <= MAX_OPERATORS && fsim_onnx_check_shape(c, shape);
 }
 
 fsim_operand *fsim_onnx_make(fsim_onnx_call *c, int k, const char *op, const fsim_shape *shape, fsim_dtype dtype,
