@@ -53,13 +53,6 @@ static bool wrong_inputs(const fsim_call *c)
     return false;
 }
 
-/* What the operator says of where it comes from; fsim_read_attrs has checked it. */
-static const char *remark(const fsim_pending *p, const char *key)
-{
-    const fsim_yaml *y = fsim_yaml_get(p->yaml, key);
-    return y ? y->text : NULL;
-}
-
 static bool build(fsim_reader *r, fsim_pending *p)
 {
     const fsim_yaml *op = fsim_yaml_get(p->yaml, "op");
@@ -103,8 +96,8 @@ static bool build(fsim_reader *r, fsim_pending *p)
     *FSIM_PUSH(r->arena, r->graph->source, r->graph->sources, r->build.source_room) =
         (fsim_source){.op = c.op,
                       .name = p->out[0],
-                      .layer = remark(p, "layer"),
-                      .from = remark(p, "from"),
+                      .layer = p->layer,
+                      .from = p->from,
                       .first = first,
                       .nodes = r->graph->nodes - first,
                       .at = p->at};

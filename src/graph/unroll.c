@@ -15,21 +15,30 @@ enum {
 typedef struct frame {
     const struct frame *outer;
     const fsim_names *local; /* names that the block computes */
-    const char *suffix, *before;
+    fsim_turn now;
     const fsim_yaml *carry;
     int depth;
 } frame;
 
-static const char *resolve(fsim_reader *r, const frame *f, const char *name)
+/* The turn of this number, of a block in `outer`; NULL: in none. */
+static fsim_turn turn_of(fsim_reader *r, const fsim_turn *outer, int64_t turn, int64_t turns)
 {
-    for (; f; f = f->outer) {
+    const char *around = outer ? outer->suffix : "";
+    return (fsim_turn){turn, turns, fsim_printf(r->arena, "%s.%lld", around, (long long)turn), around};
+}
+
+static const char *resolve(fsim_reader *r, const frame *inner, const char *name, fsim_loc at)
+{
+    for (const frame *f = inner; f; f = f->outer) {
         const fsim_yaml *carried = f->carry ? fsim_yaml_get(f->carry, name) : NULL;
-        if (carried && f->before)
-            return fsim_printf(r->arena, "%s%s", carried->text, f->before);
+        if (carried && f->now.turn > 0) {
+            const fsim_turn before = turn_of(r, f->outer ? &f->outer->now : NULL, f->now.turn - 1, f->now.turns);
+            return fsim_turn_name(r->arena, r->diag, at, carried->text, &before);
+        }
         if (!carried && fsim_names_get(f->local, name) >= 0)
-            return fsim_printf(r->arena, "%s%s", name, f->suffix);
+            return fsim_turn_name(r->arena, r->diag, at, name, &f->now);
     }
-    return name;
+    return inner ? fsim_turn_text(r->arena, r->diag, at, name, &inner->now) : name;
 }
 
 /* One name or a list of them. */
@@ -71,7 +80,8 @@ static void collect_local(fsim_reader *r, const fsim_yaml *block, fsim_names *lo
     }
 }
 
-/* Behind the block a carried name means its value in the last iteration: an alias. */
+/* Behind the block a carried name means its value in the last iteration: an alias. (A name with <...> is not the name
+ * of anything there; what it stood for in the last turn is.) */
 static void add_alias(fsim_reader *r, const char *name, const char *of, fsim_loc at)
 {
     const int op = fsim_names_get(&r->maker, of);
@@ -177,7 +187,7 @@ static void read_list(fsim_reader *r, const fsim_yaml *list, const frame *f);
 static void read_repeat(fsim_reader *r, const fsim_yaml *y, const frame *outer)
 {
     const int depth = outer ? outer->depth + 1 : 0;
-    const char *suffix = outer ? outer->suffix : "", *before = NULL;
+    const fsim_turn *around = outer ? &outer->now : NULL;
     const fsim_yaml *carry = fsim_yaml_get(y, "carry"), *ops = fsim_yaml_get(y, "operators");
     const int64_t iterations = check_repeat(r, y, depth);
     fsim_names local = {0};
@@ -187,18 +197,27 @@ static void read_repeat(fsim_reader *r, const fsim_yaml *y, const frame *outer)
     if (!check_carry(r, y, &local))
         return;
     for (int64_t iteration = 0; iteration < iterations; iteration++) {
-        const char *now = fsim_printf(r->arena, "%s.%lld", suffix, (long long)iteration);
-        const frame f = {outer, &local, now, before, carry, depth};
+        const frame f = {outer, &local, turn_of(r, around, iteration, iterations), carry, depth};
         const int errors = fsim_errors(r->diag);
-        fsim_read_tensors(r, fsim_yaml_get(y, "tensors"), now);
+        fsim_read_tensors(r, fsim_yaml_get(y, "tensors"), &f.now);
         read_list(r, ops, &f);
         if (fsim_errors(r->diag) > errors)
             return; /* the other iterations would report the same errors */
-        before = now;
     }
+    const fsim_turn last = turn_of(r, around, iterations - 1, iterations);
     for (int c = 0; carry && c < carry->count; c++)
-        add_alias(r, fsim_printf(r->arena, "%s%s", carry->item[c]->text, suffix),
-                  fsim_printf(r->arena, "%s%s", carry->item[c]->text, before), carry->item[c]->at);
+        if (!fsim_has_turn(carry->item[c]->text))
+            add_alias(r, fsim_printf(r->arena, "%s%s", carry->item[c]->text, last.outer),
+                      fsim_printf(r->arena, "%s%s", carry->item[c]->text, last.suffix), carry->item[c]->at);
+}
+
+/* A remark at an operator, `layer` or `from`; NULL: none. */
+static const char *remark(fsim_reader *r, const fsim_yaml *y, const char *key, const frame *f)
+{
+    const fsim_yaml *said = fsim_yaml_get(y, key);
+    if (!said || said->kind != FSIM_YAML_SCALAR)
+        return NULL;
+    return f ? fsim_turn_text(r->arena, r->diag, said->at, said->text, &f->now) : said->text;
 }
 
 static void read_operator(fsim_reader *r, const fsim_yaml *y, const frame *f)
@@ -217,10 +236,12 @@ static void read_operator(fsim_reader *r, const fsim_yaml *y, const frame *f)
         return;
     }
     for (int i = 0; i < p.ins; i++)
-        p.in[i] = resolve(r, f, p.in[i]);
+        p.in[i] = resolve(r, f, p.in[i], in->kind == FSIM_YAML_SEQUENCE ? in->item[i]->at : in->at);
+    p.layer = remark(r, y, "layer", f);
+    p.from = remark(r, y, "from", f);
     for (int i = 0; i < p.outs; i++) {
         if (f)
-            p.out[i] = fsim_printf(r->arena, "%s%s", p.out[i], f->suffix);
+            p.out[i] = fsim_turn_name(r->arena, r->diag, out->at, p.out[i], &f->now);
         if (!fsim_claim_name(r, p.out[i], out->kind == FSIM_YAML_SEQUENCE ? out->item[i]->at : out->at, "another"))
             return;
         fsim_names_set(r->arena, &r->maker, p.out[i], r->ops);

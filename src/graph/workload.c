@@ -108,12 +108,13 @@ static int read_tensor(fsim_reader *r, const fsim_yaml *key, const fsim_yaml *y,
     return id;
 }
 
-void fsim_read_tensors(fsim_reader *r, const fsim_yaml *y, const char *suffix)
+void fsim_read_tensors(fsim_reader *r, const fsim_yaml *y, const fsim_turn *turn)
 {
     if (!y || !fsim_want_mapping(r, y, "'tensors'"))
         return;
     for (int i = 0; i < y->count; i++) {
-        const char *name = *suffix ? fsim_printf(r->arena, "%s%s", y->key[i]->text, suffix) : y->key[i]->text;
+        const fsim_yaml *key = y->key[i];
+        const char *name = turn ? fsim_turn_name(r->arena, r->diag, key->at, key->text, turn) : key->text;
         const int id = read_tensor(r, y->key[i], y->item[i], name);
         fsim_names_set(r->arena, id >= 0 ? &r->tensor : &r->broken, name, id >= 0 ? id : 0);
     }
@@ -172,7 +173,7 @@ static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_binding
     r->symbols = fsim_yaml_get(y, "symbols");
     fsim_read_symbols(r, r->symbols, set);
     read_batch(r, y);
-    fsim_read_tensors(r, fsim_yaml_get(y, "tensors"), "");
+    fsim_read_tensors(r, fsim_yaml_get(y, "tensors"), NULL);
     if (!ops || ops->kind != FSIM_YAML_SEQUENCE || ops->count == 0) {
         fsim_error(r->diag, ops ? ops->at : y->at, "a workload wants 'operators', a list of at least one");
         return;
