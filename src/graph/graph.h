@@ -200,6 +200,9 @@ struct fsim_yaml;
  * not changed and its text stays referenced; path is for messages. NULL after errors (in d). In a. */
 fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const struct fsim_yaml *y,
                           const fsim_bindings *set);
+/* Are two graphs the same in all but the places in their files: names, shapes, operators and what they read, in the
+ * same order? */
+bool fsim_same_graph(const fsim_graph *x, const fsim_graph *y);
 /* The primitive of this name, or the last one of the operator or output of this name; -1 where there is none. */
 int fsim_find_node(const fsim_graph *g, const char *name);
 

@@ -3,6 +3,7 @@
 
 #include "base/names.h"
 #include "base/unit.h"
+#include "import/fold.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -416,7 +417,7 @@ const fsim_yaml *fsim_draft_finish(fsim_draft *x, const char *name)
     put(x, &root, "operators", x->operators.yaml);
     if (x->outputs.yaml->count)
         put(x, &root, "outputs", x->outputs.yaml);
-    return root.yaml;
+    return fsim_fold_layers(x->a, root.yaml).flat;
 }
 
 int fsim_draft_check(const fsim_draft *x, const fsim_graph *g)
