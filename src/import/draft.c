@@ -299,13 +299,17 @@ bool fsim_draft_dim(fsim_draft *x, const char *name, const char *place, int64_t 
 
 /* The finished tree. */
 
-/* "x:0" as a reader says it: "axis 0 of 'x'". */
+/* "x:0, mask:0" as a reader says it: "axis 0 of 'x' and 1 more". */
 static const char *place_text(const fsim_draft *x, const char *place)
 {
-    const char *colon = place ? strrchr(place, ':') : NULL;
-    if (!colon)
-        return place ? place : "";
-    return fsim_printf(x->a, "axis %s of '%s'", colon + 1, fsim_strndup(x->a, place, (size_t)(colon - place)));
+    if (!place)
+        return "";
+    int more = 0;
+    for (const char *c = place; (c = strstr(c, ", ")); c += 2)
+        more++;
+    const char *first = fsim_strndup(x->a, place, strcspn(place, ",")), *colon = strrchr(first, ':');
+    const char *text = colon ? fsim_printf(x->a, "axis %s of '%.*s'", colon + 1, (int)(colon - first), first) : first;
+    return more ? fsim_printf(x->a, "%s and %d more", text, more) : text;
 }
 
 /* "1 and more", "2 to 512". */
@@ -316,11 +320,13 @@ static const char *range_text(const fsim_draft *x, const missing_dim *m)
                                 : fsim_printf(x->a, "%" PRId64 " to %" PRId64, least, m->most);
 }
 
-/* A value that is likely, for the example: a small batch, a longer sequence. */
+/* A value that is likely, for the example: a small batch, a longer sequence, a larger image. */
 static int64_t example_of(const missing_dim *m)
 {
     static const char *const long_ones[] = {"seq", "len", "token", "past", "total", "time", "frame"};
-    int64_t value = 8;
+    const char *colon = m->place ? strchr(m->place, ':') : NULL;
+    const int axis = colon ? atoi(colon + 1) : 0;
+    int64_t value = axis > 1 ? 224 : axis == 1 ? 128 : 8;
     for (size_t i = 0; i < sizeof long_ones / sizeof *long_ones; i++)
         value = strcasestr(m->name, long_ones[i]) ? 128 : value;
     return value < m->least ? m->least : value > m->most ? m->most : value;

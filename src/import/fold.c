@@ -34,8 +34,8 @@ typedef struct {
     fsim_layers at;
     const char **name; /* one for each turn, scratch */
     fsim_yaml *carry, *tensors, *operators;
-    const char ***out;        /* templates of what each operator makes */
-    int *tensor, tensor_room; /* the tensors of turn 0 that it declares, and those of each further turn behind */
+    const char ***out; /* templates of what each operator makes */
+    int *tensor;       /* the tensors that it declares, each with one for each turn */
 } block;
 
 /* Trees. */
@@ -222,7 +222,6 @@ static void declare(block *b, const char *name)
     }
     if (!good)
         return;
-    b->tensor = fsim_grow(f->a, b->tensor, (at + 1) * turns, &b->tensor_room, sizeof *b->tensor);
     for (int t = 0; t < turns; t++) {
         const int tensor = fsim_names_get(&f->declared, b->name[t]);
         b->tensor[at * turns + t] = tensor;
@@ -347,6 +346,7 @@ static fsim_yaml *block_of(folder *f, const fsim_layers *at)
     for (int k = 0; k < at->period; k++)
         inputs += names_of(fsim_yaml_get(op_at(&b, k, 0), "in"));
     b.name = fsim_new(f->a, const char *, at->turns);
+    b.tensor = fsim_new(f->a, int, (size_t)inputs *(size_t)at->turns);
     b.carry = node(f->a, FSIM_YAML_MAPPING, f->ops, inputs);
     b.tensors = node(f->a, FSIM_YAML_MAPPING, f->ops, inputs);
     b.operators = node(f->a, FSIM_YAML_SEQUENCE, f->ops, at->period);
