@@ -101,19 +101,23 @@ static const fsim_command commands[] = {
      .most_gpus = INT_MAX,
      .run = fsim_run_validate},
     {.name = "import",
-     .help = "profiles of "
+     .help = "a model as a workload in YAML; profiles as rows of measurements",
+     .usage = "MODEL [-o WORKLOAD.yaml] [options]\n"
+              "--measurements FILE [options]\n"
+              "WORKLOAD --measurements FILE --hw HW [options]",
+     .about = "Reads a model (ONNX, torch.export): says which of its operators are known, and -o gets it as a workload "
+              "in YAML that plans the same, with its dimensions as symbols and equal layers as repeat blocks. Or reads "
+              "a profile of "
 #define FSIM_PROFILE(tool, ...) tool ", "
 #include "evidence/profile.def"
 #undef FSIM_PROFILE
-             "as rows of measurements",
-     .usage = "--measurements FILE [options]\n"
-              "WORKLOAD --measurements FILE --hw HW [options]",
-     .about = "Reads a profile. With a workload and a GPU, -o gets a row for each kernel of the plan and one for all; "
+              "as rows. With a workload and a GPU, -o gets a row for each kernel of the plan and one for all; "
               "without, a list of the profile's kernels, which validate leaves out.",
-     .examples = "import --measurements tests/traces/pytorch-bert-layer.json\n"
+     .examples = "import model.onnx --dim batch=8 -o model.yaml\n"
+                 "import --measurements tests/traces/pytorch-bert-layer.json\n"
                  "import mlp --hw l4 --measurements tests/traces/ncu-mlp.csv",
      .bit = IMPORT,
-     .kinds = OF(IMPORT),
+     .kinds = OF(IMPORT) | OF(MODEL),
      .most_words = 1,
      .most_gpus = 1,
      .run = fsim_run_import},
@@ -262,7 +266,8 @@ static const fsim_arg options[] = {
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE, "the hardware file to write; - is stdout"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, HW, "of new: the file to write (NAME.yaml)"},
     {"--like", "GPU", FSIM_ARG_TEXT, AT(like), NULL, HW, "of new: the GPU to inherit from"},
-    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, IMPORT, "the rows to write; - is stdout"},
+    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, IMPORT, "the workload or rows to write; - is stdout"},
+    {"--check", "", FSIM_ARG_FLAG, AT(check), NULL, IMPORT, "list a model's operators: known or not"},
     {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, MODEL | CALIBRATE, "threads (one a CPU); the same results"},
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},
 #define FSIM_FORMAT(id, name, help) {"--" #name, "FILE", FSIM_ARG_TEXT, AT(format[FSIM_AS_##id]), NULL, ANY, help},

@@ -34,7 +34,7 @@ typedef struct {
     double time_limit_s, budget_s;
     int64_t limit, jobs, top, memory_limit, search_memory, search_steps, compile_jobs, folds, threads, samples,
         scale; /* 0: not used */
-    bool no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet, verbose, help,
+    bool check, no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet, verbose, help,
         version;
 } fsim_settings;
 
@@ -75,6 +75,7 @@ int fsim_run_validate(fsim_context *c);         /* predictions against measureme
 int fsim_run_trials(fsim_context *c);           /* validate --device */
 int fsim_run_registers(fsim_context *c);        /* validate --registers */
 int fsim_run_import(fsim_context *c);           /* measurements of other tools as rows */
+int fsim_run_import_model(fsim_context *c);     /* import MODEL */
 int fsim_run_calibrate(fsim_context *c);        /* a hardware file fitted to measurements */
 int fsim_run_calibrate_device(fsim_context *c); /* calibrate --device */
 int fsim_run_hw(fsim_context *c);

@@ -5,6 +5,7 @@
 #include "report/accuracy.h"
 #include "report/calibration.h"
 #include "report/compiled.h"
+#include "report/model.h"
 #include "report/probes.h"
 #include "report/profile.h"
 #include "report/region_table.h"
@@ -80,6 +81,7 @@ static bool show_import(FILE *out, const fsim_context *c, const void *what)
         call;                                                                                                          \
         return true;                                                                                                   \
     }
+SHOWS(show_model, fsim_shown_model, fsim_report_model(&page, x))
 SHOWS(show_accuracy, fsim_accuracy, fsim_report_accuracy(&page, x))
 SHOWS(show_trials, fsim_trials, fsim_report_trials(&page, x))
 SHOWS(show_registers, fsim_register_report, fsim_report_registers(&page, x))

@@ -113,11 +113,15 @@ static int run_profile(fsim_context *c, imported *x, const fsim_mapped *file)
 
 int fsim_run_import(fsim_context *c)
 {
+    if (c->set.measurements.count == 0 && c->args.count > 0)
+        return fsim_run_import_model(c);
+    if (c->set.check)
+        fsim_error(c->diag, fsim_command_line, "--check is of a model: fusesim import MODEL --check");
     imported x = {0};
     const char *why = "", *path = c->set.measurements.count ? c->set.measurements.at[0] : NULL;
     if (c->set.measurements.count == 0)
         fsim_error(c->diag, fsim_command_line,
-                   "import: models (MODEL.onnx) are not in this release; wanted --measurements FILE, %s",
+                   "import wants a model (MODEL.onnx, MODEL.pt2), or --measurements FILE, %s",
                    fsim_profile_kinds(c->arena));
     else if (c->set.measurements.count > 1)
         fsim_error(c->diag, fsim_command_line, "import reads one profile at a time, --measurements names %d",

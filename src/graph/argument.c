@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Is v in the attribute's range? */
@@ -73,6 +74,14 @@ static bool read_type(fsim_reader *r, const fsim_yaml *y, const fsim_attr_row *r
     return ok;
 }
 
+/* Is it a number that is written with a fraction, as 2.0 and 1e3 are? A symbol with an e in its name is none. */
+static bool is_fraction(const char *text)
+{
+    char *end;
+    (void)strtod(text, &end);
+    return end != text && !*end && strpbrk(text, ".eE");
+}
+
 static bool read_attr(fsim_reader *r, fsim_call *c, fsim_attr attr, const fsim_yaml *y)
 {
     const fsim_attr_row *row = &fsim_attr_rows[attr];
@@ -110,7 +119,7 @@ static bool read_attr(fsim_reader *r, fsim_call *c, fsim_attr attr, const fsim_y
     }
     if (ok)
         fsim_set_attr(c, attr, value);
-    if (c->number == FSIM_WHOLE_NUMBER && row->type == FSIM_TYPE_NUMBER && strpbrk(y->text, ".eE"))
+    if (c->number == FSIM_WHOLE_NUMBER && row->type == FSIM_TYPE_NUMBER && is_fraction(y->text))
         c->number = FSIM_FRACTION; /* 2.0 is a float, as in Python */
     if (attr == FSIM_ATTR_EQUATION)
         c->equation = y->text;
