@@ -34,8 +34,8 @@ typedef struct {
     double time_limit_s, budget_s;
     int64_t limit, jobs, top, memory_limit, search_memory, search_steps, compile_jobs, folds, threads, samples,
         scale; /* 0: not used */
-    bool check, no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet, verbose, help,
-        version;
+    bool check, no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet, verbose,
+        help, version;
 } fsim_settings;
 
 enum { FSIM_COLOR_AUTO, FSIM_COLOR_ALWAYS, FSIM_COLOR_NEVER };

@@ -16,7 +16,7 @@ static bool is_in(const char *name, const char *folder)
 /* All of a folder, each by its default symbols. Those that do not load are rows of the list. */
 static fsim_workload_list listed(fsim_context *c, const char *folder)
 {
-    const fsim_workload_wanted how = {.shipped = c->workload_folder};
+    const fsim_workload_wanted how = {.shipped = c->workload_folder, .likely = true};
     fsim_workload_list list = {0};
     int count;
     const char *const *names = fsim_workload_names(c->arena, c->workload_folder, &count);

@@ -18,9 +18,9 @@ typedef struct {
     const fsim_yaml *yaml;
     const char **in, **out;
     int ins, outs;
-    const char **alias; /* other names of out[i], or NULL: what a repeat block hands to the operators behind it */
+    const char **alias;       /* other names of out[i], or NULL: what a repeat block hands to the operators behind it */
     const char *layer, *from; /* as in fsim_source */
-    int state;          /* of the topological walk: 0 new, 1 under way, 2 done */
+    int state;                /* of the topological walk: 0 new, 1 under way, 2 done */
     fsim_loc at;
 } fsim_pending;
 
@@ -60,7 +60,7 @@ void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *
 /* Is the name free? If not, reports an error that says what has it; `what` is what it was to name. */
 bool fsim_claim_name(fsim_reader *r, const char *name, fsim_loc at, const char *what);
 /* The tensors of y (NULL: none); turn: of the repeat block that they stand in, or NULL. */
-void fsim_read_tensors(fsim_reader *r, const fsim_yaml *y, const fsim_turn *turn);
+void fsim_read_tensors(fsim_reader *r, const fsim_yaml *y, const fsim_iteration *turn);
 /* All operators of the list into r->op, repeat blocks unrolled. */
 void fsim_read_operators(fsim_reader *r, const fsim_yaml *list);
 /* The attributes that stand in y into c, whose operator is known, and what those that are absent have. */

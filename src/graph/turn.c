@@ -20,27 +20,27 @@ static bool turn_value(const void *scope, const char *name, int64_t *value)
 }
 
 /* The one of "a|b|c" for this turn. NULL where there are not as many as turns. */
-static const char *choice(fsim_arena *a, const char *list, const fsim_turn *t)
+static const char *choice(fsim_arena *a, const char *list, const fsim_iteration *t)
 {
     int64_t count = 1, at = 0;
     for (const char *c = list; *c; c++)
         count += *c == '|';
-    for (; at < t->turn && strchr(list, '|'); at++)
+    for (; at < t->number && strchr(list, '|'); at++)
         list = strchr(list, '|') + 1;
-    return count == t->turns ? fsim_strndup(a, list, strcspn(list, "|")) : NULL;
+    return count == t->count ? fsim_strndup(a, list, strcspn(list, "|")) : NULL;
 }
 
 /* What stands in <...>, in this turn. NULL after an error. */
-static const char *number(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *text, const fsim_turn *t)
+static const char *number(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *text, const fsim_iteration *t)
 {
     static const char *const names[] = {"i"};
-    const fsim_scope scope = {turn_value, &t->turn, names, 1};
+    const fsim_scope scope = {turn_value, &t->number, names, 1};
     const bool optional = *text == '_';
     int64_t value;
     if (strchr(text, '|')) {
         const char *one = choice(a, text, t);
         if (!one)
-            fsim_error(d, at, "'<%s>' wants a name for each of %" PRId64 " turns", text, t->turns);
+            fsim_error(d, at, "'<%s>' wants a name for each of %" PRId64 " turns", text, t->count);
         return one;
     }
     if (!fsim_eval(a, d, at, text + optional, &scope, &value))
@@ -48,7 +48,7 @@ static const char *number(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *
     return optional && value == 0 ? "" : fsim_printf(a, "%s%" PRId64, optional ? "_" : "", value);
 }
 
-const char *fsim_turn_text(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *text, const fsim_turn *t)
+const char *fsim_turn_text(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *text, const fsim_iteration *t)
 {
     const char *out = "", *rest = text;
     if (!fsim_has_turn(text))
@@ -66,7 +66,7 @@ const char *fsim_turn_text(fsim_arena *a, fsim_diag *d, fsim_loc at, const char 
     return fsim_printf(a, "%s%s", out, rest);
 }
 
-const char *fsim_turn_name(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *name, const fsim_turn *t)
+const char *fsim_turn_name(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *name, const fsim_iteration *t)
 {
     if (!fsim_has_turn(name))
         return fsim_printf(a, "%s%s", name, t->suffix);

@@ -9,16 +9,16 @@
 #include <stdint.h>
 
 typedef struct {
-    int64_t turn, turns;
-    const char *suffix; /* of names without <...>: ".3" */
-    const char *outer;  /* of names with it: the suffix of the block around this one, or "" */
-} fsim_turn;
+    int64_t number, count; /* from 0 on, and how many there are */
+    const char *suffix;    /* of names without <...>: ".3" */
+    const char *outer;     /* of names with it: the suffix of the block around this one, or "" */
+} fsim_iteration;
 
 /* Does the name say itself where the turn's number stands? */
 bool fsim_has_turn(const char *name);
 /* The name in this turn. An error at `at`, and the name itself, where what is in <...> has no value. In a. */
-const char *fsim_turn_name(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *name, const fsim_turn *t);
+const char *fsim_turn_name(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *name, const fsim_iteration *t);
 /* The same for a text that is no name, which gets no suffix. */
-const char *fsim_turn_text(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *text, const fsim_turn *t);
+const char *fsim_turn_text(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *text, const fsim_iteration *t);
 
 #endif

@@ -15,24 +15,24 @@ enum {
 typedef struct frame {
     const struct frame *outer;
     const fsim_names *local; /* names that the block computes */
-    fsim_turn now;
+    fsim_iteration now;
     const fsim_yaml *carry;
     int depth;
 } frame;
 
 /* The turn of this number, of a block in `outer`; NULL: in none. */
-static fsim_turn turn_of(fsim_reader *r, const fsim_turn *outer, int64_t turn, int64_t turns)
+static fsim_iteration turn_of(fsim_reader *r, const fsim_iteration *outer, int64_t turn, int64_t turns)
 {
     const char *around = outer ? outer->suffix : "";
-    return (fsim_turn){turn, turns, fsim_printf(r->arena, "%s.%lld", around, (long long)turn), around};
+    return (fsim_iteration){turn, turns, fsim_printf(r->arena, "%s.%lld", around, (long long)turn), around};
 }
 
 static const char *resolve(fsim_reader *r, const frame *inner, const char *name, fsim_loc at)
 {
     for (const frame *f = inner; f; f = f->outer) {
         const fsim_yaml *carried = f->carry ? fsim_yaml_get(f->carry, name) : NULL;
-        if (carried && f->now.turn > 0) {
-            const fsim_turn before = turn_of(r, f->outer ? &f->outer->now : NULL, f->now.turn - 1, f->now.turns);
+        if (carried && f->now.number > 0) {
+            const fsim_iteration before = turn_of(r, f->outer ? &f->outer->now : NULL, f->now.number - 1, f->now.count);
             return fsim_turn_name(r->arena, r->diag, at, carried->text, &before);
         }
         if (!carried && fsim_names_get(f->local, name) >= 0)
@@ -187,7 +187,7 @@ static void read_list(fsim_reader *r, const fsim_yaml *list, const frame *f);
 static void read_repeat(fsim_reader *r, const fsim_yaml *y, const frame *outer)
 {
     const int depth = outer ? outer->depth + 1 : 0;
-    const fsim_turn *around = outer ? &outer->now : NULL;
+    const fsim_iteration *around = outer ? &outer->now : NULL;
     const fsim_yaml *carry = fsim_yaml_get(y, "carry"), *ops = fsim_yaml_get(y, "operators");
     const int64_t iterations = check_repeat(r, y, depth);
     fsim_names local = {0};
@@ -204,7 +204,7 @@ static void read_repeat(fsim_reader *r, const fsim_yaml *y, const frame *outer)
         if (fsim_errors(r->diag) > errors)
             return; /* the other iterations would report the same errors */
     }
-    const fsim_turn last = turn_of(r, around, iterations - 1, iterations);
+    const fsim_iteration last = turn_of(r, around, iterations - 1, iterations);
     for (int c = 0; carry && c < carry->count; c++)
         if (!fsim_has_turn(carry->item[c]->text))
             add_alias(r, fsim_printf(r->arena, "%s%s", carry->item[c]->text, last.outer),

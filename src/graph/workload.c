@@ -108,7 +108,7 @@ static int read_tensor(fsim_reader *r, const fsim_yaml *key, const fsim_yaml *y,
     return id;
 }
 
-void fsim_read_tensors(fsim_reader *r, const fsim_yaml *y, const fsim_turn *turn)
+void fsim_read_tensors(fsim_reader *r, const fsim_yaml *y, const fsim_iteration *turn)
 {
     if (!y || !fsim_want_mapping(r, y, "'tensors'"))
         return;

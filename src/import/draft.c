@@ -260,6 +260,18 @@ void fsim_draft_unknown(fsim_draft *x, const char *what, int ins, const char *co
     count_unknown(x, what);
 }
 
+/* A value that is likely, for the example: a small batch, a longer sequence, a larger image. */
+static int64_t example_of(const missing_dim *m)
+{
+    static const char *const long_ones[] = {"seq", "len", "token", "past", "total", "time", "frame"};
+    const char *colon = m->place ? strchr(m->place, ':') : NULL;
+    const int axis = colon ? atoi(colon + 1) : 0;
+    int64_t value = axis > 1 ? 224 : axis == 1 ? 128 : 8;
+    for (size_t i = 0; i < sizeof long_ones / sizeof *long_ones; i++)
+        value = strcasestr(m->name, long_ones[i]) ? 128 : value;
+    return value < m->least ? m->least : value > m->most ? m->most : value;
+}
+
 static bool read_dim(fsim_draft *x, int which, int64_t least, int64_t most, int64_t *value)
 {
     const fsim_binding *b = &x->dims->at[which];
@@ -289,11 +301,14 @@ bool fsim_draft_dim(fsim_draft *x, const char *name, const char *place, int64_t 
         }
     if (last >= 0)
         return read_dim(x, last, least, most, value);
-    *value = least > 1 ? least : 1;
+    const missing_dim missing = {name, place, least, most};
+    *value = x->dims->likely ? example_of(&missing) : least > 1 ? least : 1;
+    if (x->dims->likely)
+        return true;
     for (int i = 0; i < x->missings; i++)
         if (strcmp(x->missing[i].name, name) == 0)
             return false;
-    *FSIM_PUSH(x->a, x->missing, x->missings, x->missing_room) = (missing_dim){name, place, least, most};
+    *FSIM_PUSH(x->a, x->missing, x->missings, x->missing_room) = missing;
     return false;
 }
 
@@ -318,18 +333,6 @@ static const char *range_text(const fsim_draft *x, const missing_dim *m)
     const int64_t least = m->least > 1 ? m->least : 1;
     return m->most == INT64_MAX ? fsim_printf(x->a, "%" PRId64 " and more", least)
                                 : fsim_printf(x->a, "%" PRId64 " to %" PRId64, least, m->most);
-}
-
-/* A value that is likely, for the example: a small batch, a longer sequence, a larger image. */
-static int64_t example_of(const missing_dim *m)
-{
-    static const char *const long_ones[] = {"seq", "len", "token", "past", "total", "time", "frame"};
-    const char *colon = m->place ? strchr(m->place, ':') : NULL;
-    const int axis = colon ? atoi(colon + 1) : 0;
-    int64_t value = axis > 1 ? 224 : axis == 1 ? 128 : 8;
-    for (size_t i = 0; i < sizeof long_ones / sizeof *long_ones; i++)
-        value = strcasestr(m->name, long_ones[i]) ? 128 : value;
-    return value < m->least ? m->least : value > m->most ? m->most : value;
 }
 
 /* A table of the dimensions without a value, and options that give each one. */

@@ -15,7 +15,8 @@
 typedef struct {
     const fsim_binding *at; /* NAME=VALUE, or INPUT:AXIS=VALUE */
     int count;
-    bool *used; /* of each */
+    bool *used;  /* of each */
+    bool likely; /* dimensions without a value get a likely one: 8 for a batch */
 } fsim_dims;
 
 typedef struct fsim_draft fsim_draft;

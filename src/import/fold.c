@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
     fsim_arena *a;
     const fsim_yaml *ops, *tensors;
-    fsim_names made;     /* name -> index into `of` */
+    fsim_names makers;   /* name -> index into `of` */
     fsim_names declared; /* name -> index of the tensor */
     maker *of;
     bool *claimed; /* per tensor: a block declares it */
@@ -176,15 +176,15 @@ static const fsim_yaml *op_at(const block *b, int k, int turn)
 /* The template of what key's name i is in each turn. */
 static const char *template_of(block *b, int k, const char *key, int i)
 {
-    for (int t = 0; t < b->at.turns; t++)
+    for (int t = 0; t < b->at.times; t++)
         b->name[t] = name_of(fsim_yaml_get(op_at(b, k, t), key), i);
-    return fsim_name_template(b->f->a, b->name, b->at.turns);
+    return fsim_name_template(b->f->a, b->name, b->at.times);
 }
 
 /* Where b->name[t] is made, as the operator of the block and how many turns before; op -1: outside. */
 static maker made_in(const block *b, int t, int turns_before)
 {
-    const int made = fsim_names_get(&b->f->made, b->name[t]);
+    const int made = fsim_names_get(&b->f->makers, b->name[t]);
     const int first = b->at.first + (t - turns_before) * b->at.period;
     if (made < 0 || t < turns_before || b->f->of[made].op < first || b->f->of[made].op >= first + b->at.period)
         return (maker){-1, 0};
@@ -195,7 +195,7 @@ static maker made_in(const block *b, int t, int turns_before)
 static bool made_alike(const block *b, int from, maker *out)
 {
     *out = made_in(b, from, from);
-    for (int t = from; t < b->at.turns; t++) {
+    for (int t = from; t < b->at.times; t++) {
         const maker one = made_in(b, t, from);
         if (one.op < 0 || one.op != out->op || one.out != out->out)
             return false;
@@ -205,16 +205,16 @@ static bool made_alike(const block *b, int from, maker *out)
 
 static bool made_inside(const block *b, const char *name)
 {
-    const int made = fsim_names_get(&b->f->made, name);
+    const int made = fsim_names_get(&b->f->makers, name);
     return made >= 0 && b->f->of[made].op >= b->at.first &&
-           b->f->of[made].op < b->at.first + b->at.period * b->at.turns;
+           b->f->of[made].op < b->at.first + b->at.period * b->at.times;
 }
 
 /* Declares the tensors b->name[0, turns) in the block, where they are equal tensors that nothing else declares. */
 static void declare(block *b, const char *name)
 {
     folder *f = b->f;
-    const int first = fsim_names_get(&f->declared, b->name[0]), turns = b->at.turns, at = b->tensors->count;
+    const int first = fsim_names_get(&f->declared, b->name[0]), turns = b->at.times, at = b->tensors->count;
     bool good = first >= 0 && strchr(name, '<');
     for (int t = 0; t < turns && good; t++) {
         const int tensor = fsim_names_get(&f->declared, b->name[t]);
@@ -251,7 +251,7 @@ static const char *input_of(block *b, int k, int i)
         return NULL;
     if (made_alike(b, 0, &from))
         return b->out[from.op][from.out];
-    if (b->at.turns > 1 && !made_inside(b, b->name[0]) && made_alike(b, 1, &from) && carry(b, b->name[0], from))
+    if (b->at.times > 1 && !made_inside(b, b->name[0]) && made_alike(b, 1, &from) && carry(b, b->name[0], from))
         return b->name[0];
     declare(b, name);
     return name;
@@ -310,7 +310,7 @@ static bool name_outputs(block *b)
     for (int k = 0; k < b->at.period; k++) {
         const int outs = names_of(fsim_yaml_get(op_at(b, k, 0), "out"));
         b->out[k] = fsim_new(b->f->a, const char *, outs + 1);
-        for (int t = 1; t < b->at.turns; t++)
+        for (int t = 1; t < b->at.times; t++)
             if (!alike(op_at(b, k, 0), op_at(b, k, t)))
                 return false;
         for (int i = 0; i < outs; i++)
@@ -324,15 +324,15 @@ static fsim_yaml *finished(block *b)
 {
     fsim_arena *a = b->f->a;
     fsim_yaml *y = node(a, FSIM_YAML_MAPPING, b->operators, 4);
-    put(a, y, "repeat", scalar(a, y, fsim_printf(a, "%d", b->at.turns)));
+    put(a, y, "repeat", scalar(a, y, fsim_printf(a, "%d", b->at.times)));
     if (b->carry->count)
         put(a, y, "carry", b->carry);
     if (b->tensors->count)
         put(a, y, "tensors", b->tensors);
     put(a, y, "operators", b->operators);
-    for (int t = 0; t < b->at.turns; t++)
+    for (int t = 0; t < b->at.times; t++)
         for (int i = 0; i < b->tensors->count; i++)
-            b->f->order[b->f->ordered++] = b->tensor[i * b->at.turns + t];
+            b->f->order[b->f->ordered++] = b->tensor[i * b->at.times + t];
     return y;
 }
 
@@ -341,12 +341,12 @@ static fsim_yaml *block_of(folder *f, const fsim_layers *at)
 {
     block b = {.f = f, .at = *at};
     int inputs = 0;
-    if (at->turns > TURNS)
+    if (at->times > TURNS)
         return NULL;
     for (int k = 0; k < at->period; k++)
         inputs += names_of(fsim_yaml_get(op_at(&b, k, 0), "in"));
-    b.name = fsim_new(f->a, const char *, at->turns);
-    b.tensor = fsim_new(f->a, int, (size_t)inputs *(size_t)at->turns);
+    b.name = fsim_new(f->a, const char *, at->times);
+    b.tensor = fsim_new(f->a, int, (size_t)inputs *(size_t)at->times);
     b.carry = node(f->a, FSIM_YAML_MAPPING, f->ops, inputs);
     b.tensors = node(f->a, FSIM_YAML_MAPPING, f->ops, inputs);
     b.operators = node(f->a, FSIM_YAML_SEQUENCE, f->ops, at->period);
@@ -357,7 +357,7 @@ static fsim_yaml *block_of(folder *f, const fsim_layers *at)
             b.operators->item[b.operators->count++] = op;
     if (good && constants_are_free(&b))
         return finished(&b);
-    for (int i = 0; i < b.tensors->count * at->turns; i++)
+    for (int i = 0; i < b.tensors->count * at->times; i++)
         f->claimed[b.tensor[i]] = false;
     return NULL;
 }
@@ -376,7 +376,7 @@ static void index_names(folder *f)
         const fsim_yaml *out = fsim_yaml_get(f->ops->item[i], "out");
         for (int o = 0; o < names_of(out); o++) {
             f->of[count] = (maker){i, o};
-            fsim_names_set(f->a, &f->made, name_of(out, o), count++);
+            fsim_names_set(f->a, &f->makers, name_of(out, o), count++);
         }
     }
     f->claimed = fsim_new(f->a, bool, tensors_in(f) + 1);
@@ -442,7 +442,7 @@ fsim_folded fsim_fold_layers(fsim_arena *a, const fsim_yaml *y)
         while (done < layers[i].first)
             ops->item[ops->count++] = f.ops->item[done++];
         ops->item[ops->count++] = one;
-        done += layers[i].period * layers[i].turns;
+        done += layers[i].period * layers[i].times;
         out.blocks++;
     }
     while (done < count)

@@ -6,7 +6,7 @@
 enum {
     BACK = 4,        /* equal items before an item whose distances may be periods */
     CANDIDATES = 48, /* periods that are tried */
-    LEAST_SAVED = 8, /* items that a block spares */
+    LEAST_SAVED = 4, /* items that a block spares */
     MOST_FOUND = 64
 };
 
@@ -59,7 +59,7 @@ static int distances(const search *s, int from, int to, period *out)
     return used;
 }
 
-static int saved(const fsim_layers *x) { return x->period * (x->turns - 1); }
+static int saved(const fsim_layers *x) { return x->period * (x->times - 1); }
 
 /* The best start of a stretch that has a few items more than its turns take. */
 static int start_of(const search *s, int first, int surplus)
@@ -79,7 +79,7 @@ static fsim_layers best_of(const search *s, int from, int to, int distance)
         if (i + distance < to && s->kind[i] == s->kind[i + distance])
             continue;
         const int length = i - first + distance, turns = length / distance;
-        if (turns > best.turns)
+        if (turns > best.times)
             best = (fsim_layers){start_of(s, first, length % distance), distance, turns};
         first = i + 1;
     }
@@ -97,16 +97,16 @@ static void find(search *s, int from, int to)
     fsim_layers best = {from, 1, 0};
     for (int i = 0; i < periods; i++) {
         const fsim_layers one = best_of(s, from, to, all[i].distance);
-        if (one.turns > 1 && (saved(&one) > saved(&best) || (saved(&one) == saved(&best) && one.period < best.period)))
+        if (one.times > 1 && (saved(&one) > saved(&best) || (saved(&one) == saved(&best) && one.period < best.period)))
             best = one;
     }
     fsim_rewind(s->a, scratch);
-    if (best.turns < 2 || saved(&best) < LEAST_SAVED)
+    if (best.times < 2 || saved(&best) < LEAST_SAVED)
         return;
     find(s, from, best.first);
     if (s->found < MOST_FOUND)
         s->out[s->found++] = best;
-    find(s, best.first + best.period * best.turns, to);
+    find(s, best.first + best.period * best.times, to);
 }
 
 fsim_layers *fsim_find_layers(fsim_arena *a, const uint64_t *kind, const int *cut, int count, int *found)

@@ -6,9 +6,9 @@
 #include "base/arena.h"
 #include <stdint.h>
 
-/* Items [first, first + period * turns): each is equal to the one a period before. */
+/* Items [first, first + period * times): each is equal to the one a period before. */
 typedef struct {
-    int first, period, turns;
+    int first, period, times;
 } fsim_layers;
 
 /* The repeated stretches of kind[0, count), longest first found, in the order of the items; their number in *found.

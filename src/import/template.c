@@ -21,7 +21,7 @@ typedef struct {
     fsim_arena *a;
     const char **at;
     int64_t *value;
-    int turns;
+    int count;
     const char *out;
 } reader;
 
@@ -31,8 +31,8 @@ static void add(reader *r, const char *text) { r->out = fsim_printf(r->a, "%s%s"
 static bool is_line(const reader *r, int64_t *first, int64_t *step)
 {
     *first = r->value[0];
-    *step = r->turns > 1 ? r->value[1] - r->value[0] : 0;
-    for (int t = 0; t < r->turns; t++)
+    *step = r->count > 1 ? r->value[1] - r->value[0] : 0;
+    for (int t = 0; t < r->count; t++)
         if (r->value[t] != *first + *step * t)
             return false;
     return true;
@@ -58,7 +58,7 @@ static void take_numbers(reader *r)
     } else if (line) {
         add(r, fsim_printf(r->a, "<%s>", line_text(r->a, first, step)));
     } else {
-        for (int t = 0; t < r->turns; t++)
+        for (int t = 0; t < r->count; t++)
             add(r, fsim_printf(r->a, "%s%" PRId64, t ? "|" : "<", r->value[t]));
         add(r, ">");
     }
@@ -68,7 +68,7 @@ static void take_numbers(reader *r)
 static bool take_optional(reader *r)
 {
     int64_t first, step;
-    for (int t = 0; t < r->turns; t++) {
+    for (int t = 0; t < r->count; t++) {
         const char *rest = r->at[t];
         const size_t digits = *rest == '_' ? number_bytes(rest + 1) : 0;
         if (*rest && (digits == 0 || rest[1 + digits]))
@@ -87,7 +87,7 @@ static bool take_optional(reader *r)
 static bool take(reader *r)
 {
     bool number = true, same = true;
-    for (int t = 0; t < r->turns; t++) {
+    for (int t = 0; t < r->count; t++) {
         number = number && number_bytes(r->at[t]) > 0;
         same = same && *r->at[t] == *r->at[0];
     }
@@ -95,7 +95,7 @@ static bool take(reader *r)
         return false;
     if (!number)
         add(r, (const char[]){*r->at[0], 0});
-    for (int t = 0; t < r->turns; t++) {
+    for (int t = 0; t < r->count; t++) {
         if (number)
             r->value[t] = strtoll(r->at[t], NULL, 10);
         r->at[t] += number ? number_bytes(r->at[t]) : 1;
@@ -108,7 +108,7 @@ static bool take(reader *r)
 /* What is left of the names, one for each turn. */
 static void take_rest(reader *r)
 {
-    for (int t = 0; t < r->turns; t++)
+    for (int t = 0; t < r->count; t++)
         add(r, fsim_printf(r->a, "%s%s", t ? "|" : "<", r->at[t]));
     add(r, ">");
 }
@@ -116,7 +116,7 @@ static void take_rest(reader *r)
 static bool any_left(const reader *r)
 {
     bool any = false;
-    for (int t = 0; t < r->turns; t++)
+    for (int t = 0; t < r->count; t++)
         any = any || *r->at[t];
     return any;
 }

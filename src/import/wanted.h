@@ -13,6 +13,7 @@ typedef struct {
     int sets;
     int64_t scale;         /* above 1: lengths are divided by powers of 2 up to this one (graph/scale.h) */
     const char *precision; /* the dtype that replaces those of floats; NULL: as they are */
+    bool likely;           /* dimensions of a model without a value get a likely one */
 } fsim_workload_wanted;
 
 #endif

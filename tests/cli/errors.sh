@@ -266,7 +266,7 @@ expect 2 'sms' "$workload_yaml" --hw "$toy" --hw-set sms=-3
 for command in sweep diff; do
     expect 2 "'$command' is not in this release" $command "$workload_yaml" --hw "$toy"
 done
-expect 2 'models .MODEL.onnx. are not in this release' import model.onnx
+expect 66 "cannot read workload 'model.onnx'" import model.onnx
 expect 2 'wanted --device cpu or cuda' validate "$workload_yaml"
 expect 2 'validate wants --measurements' validate
 header='id,hw,workload,set,strategy,l2,launch,time_s,dram_read_bytes,dram_write_bytes,source'

@@ -109,8 +109,8 @@ import 66 --measurements "$traces/ncu-mlp.csv" no_such_workload $hw -o rows.csv
 import 66 --measurements "$traces/ncu-mlp.csv" mlp --hw no_such_gpu -o rows.csv
 import 2 --measurements "$traces/ncu-mlp.csv" mlp -o rows.csv
 has err 'no GPU'
-import 2 model.onnx -o rows.csv
-has err 'models .MODEL.onnx. are not in this release'
+import 66 model.onnx -o rows.csv
+has err "cannot read workload 'model.onnx'"
 import 2 --measurements "$traces/ncu-mlp.csv" -o - --json -
 has err 'both write to stdout'
 import 2 --measurements "$traces/ncu-mlp.csv" -o nowhere/rows.csv

@@ -95,6 +95,7 @@ make all.ops.json ops --json -
 make one.ops.json ops conv2d --json -
 make all.workloads.json workloads --json -
 make one.workloads.json workloads llama_block --json -
+make onnx.model.json import models/tiny_transformer.onnx --dim batch=8 --dim seq=64 --json -
 for schema in "$SOURCE_DIR"/reports/schema/*.schema.json; do
     name=$(basename "$schema" .schema.json)
     grep -lq "$name.schema.json\|\.$name\.json\|validator(\"$name\")" "$SOURCE_DIR"/tests/cli/*.sh || { echo "no test validates anything by $schema"; fail=1; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What users do with models: --dim.
+# What users do with models: --dim, import.
 # depends: memory cost: 2
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
@@ -34,5 +34,54 @@ fusesim 2 mlp --hw t4 --dim M
 has err "--dim 'M': wanted NAME=VALUE"
 fusesim 0 workloads mlp --dim M=64
 has out 'M=64'
+
+# A model plans the same directly and as the workload that import writes, byte for byte but for its path: layers are repeat
+# blocks, dimensions are symbols, so that both have the same answer at other values too.
+# same MODEL BLOCKS NAME=VALUE... : written with the first values, planned at those and at others
+same() {
+    local model=$1 blocks=$2 first=() other=() value
+    shift 2
+    for value in "$@"; do
+        first+=(--dim "$value")
+        other+=(--dim "${value%=*}=$((3 * ${value#*=} + 1))")
+    done
+    fusesim 0 import "$model" "${first[@]}" -o written.yaml
+    has out 'All operators are known'
+    has out "Written to written.yaml: $blocks repeat block"
+    fusesim 0 "$model" --hw h100-sxm5-80gb "${first[@]}" --json -
+    sed "s|$SOURCE_DIR/workloads/||; s|$model[.a-z0-9]*|MODEL|; s|--dim|--set|" out >direct.json
+    fusesim 0 written.yaml --hw h100-sxm5-80gb "${first[@]}" --json -
+    sed "s|written.yaml|MODEL|; s|--dim|--set|" out >through.json
+    cmp -s direct.json through.json || complain "$model plans otherwise as a workload: $(diff direct.json through.json | head -4)"
+    fusesim 0 "$model" --hw h100-sxm5-80gb "${other[@]}" --json -
+    sed "s|$SOURCE_DIR/workloads/||; s|$model[.a-z0-9]*|MODEL|; s|--dim|--set|" out >direct.json
+    fusesim 0 written.yaml --hw h100-sxm5-80gb "${other[@]}" --json -
+    sed "s|written.yaml|MODEL|; s|--dim|--set|" out >through.json
+    cmp -s direct.json through.json || complain "$model plans otherwise as a workload at ${other[*]}: $(diff direct.json through.json | head -4)"
+}
+same models/tiny_cnn.onnx 1 batch=4
+same models/tiny_cnn.pt2 1 s40=4
+same models/tiny_transformer.onnx 1 batch=4 seq=32
+same models/tiny_transformer.pt2 1 s23=4 s27=32
+grep -q '^symbols: {s23: 4, s27: 32}$' written.yaml && grep -q ' layer\.<i>\.qkv\.weight: ' written.yaml || complain 'the workload has no symbols, or no names of layers'
+
+# By name, without its ending; a dimension without a value; one that it does not have.
+fusesim 0 models/tiny_cnn --hw t4 --dim batch=8 --quiet
+has out '^tiny_cnn on t4: optimal '
+fusesim 65 models/tiny_transformer.onnx --hw t4
+has err '2 dimensions are without a value: add --dim batch=8 --dim seq=128'
+has err "seq    axis 1 of 'ids'"
+fusesim 65 models/tiny_cnn.onnx --hw t4 --dim bach=8
+has err "no dimension 'bach'; did you mean 'batch'"
+fusesim 0 workloads models
+has out '^models/tiny_cnn.onnx \(14 operators, f32; batch=8\)$'
+fusesim 0 import models/tiny_cnn.onnx --dim batch=8 --check
+has out '^  conv2d +5 +yes$'
+fusesim 0 import models/tiny_cnn.onnx --dim batch=8 -o -
+has out '^name: tiny_cnn$'
+fusesim 0 regions models/tiny_cnn.onnx --hw t4 --over batch=1:16
+has out '^ +1 '
+fusesim 2 import --measurements nothing.csv --check
+has err '--check is of a model'
 
 [ ! -s failures ]

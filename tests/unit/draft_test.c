@@ -23,7 +23,7 @@ static subject begin(const fsim_binding *set, int sets)
     subject s = {.a = fsim_arena_new()};
     s.d = fsim_diag_new(s.a);
     fsim_dims *dims = fsim_new(s.a, fsim_dims, 1);
-    *dims = (fsim_dims){set, sets, fsim_new(s.a, bool, sets + 1)};
+    *dims = (fsim_dims){set, sets, fsim_new(s.a, bool, sets + 1), false};
     s.draft = fsim_draft_new(s.a, s.d, "model.onnx", dims);
     return s;
 }

@@ -77,7 +77,7 @@ static void bind(model *m, const fsim_yaml *dims)
 static fsim_onnx_import *translated(model *m, bool everything)
 {
     fsim_dims *dims = fsim_new(m->a, fsim_dims, 1);
-    *dims = (fsim_dims){m->binding, m->bindings, fsim_new(m->a, bool, m->bindings + 1)};
+    *dims = (fsim_dims){m->binding, m->bindings, fsim_new(m->a, bool, m->bindings + 1), false};
     fsim_onnx_import *x = fsim_onnx_open(m->a, m->d, &m->source, dims, everything);
     if (!x)
         WRONG(m, "%s", printed(m->a, m->d));

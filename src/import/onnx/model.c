@@ -282,7 +282,7 @@ bool fsim_read_onnx(fsim_arena *a, fsim_diag *d, const fsim_import_source *from,
                     fsim_imported *out)
 {
     fsim_dims *dims = fsim_new(a, fsim_dims, 1);
-    *dims = (fsim_dims){how->set, how->sets, fsim_new(a, bool, how->sets + 1)};
+    *dims = (fsim_dims){how->set, how->sets, fsim_new(a, bool, how->sets + 1), how->likely};
     const fsim_onnx_import *m = fsim_onnx_open(a, d, from, dims, false);
     if (!m)
         return false;

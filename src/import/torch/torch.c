@@ -493,7 +493,7 @@ static fsim_torch_import *begin(fsim_arena *a, fsim_diag *d, const char *path, c
 {
     fsim_torch_import *m = fsim_new(a, fsim_torch_import, 1);
     fsim_dims *dims = fsim_new(a, fsim_dims, 1);
-    *dims = (fsim_dims){how->set, how->sets, fsim_new(a, bool, how->sets + 1)};
+    *dims = (fsim_dims){how->set, how->sets, fsim_new(a, bool, how->sets + 1), how->likely};
     fsim_draft *x = fsim_draft_new(a, d, path, dims);
     *m = (fsim_torch_import){.a = a, .d = d, .x = x, .dims = dims, .p = p};
     m->bound = (fsim_torch_bound){.a = a, .d = d, .x = x, .p = p, .dims = dims};
