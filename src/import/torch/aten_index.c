@@ -15,6 +15,15 @@ bool fsim_aten_op_embedding(fsim_aten *c, const char *word)
                           (fsim_torch_value *[2]){fsim_aten_tensor(c, "indices"), fsim_aten_tensor(c, "weight")});
 }
 
+/* Does anything read an output from number k on? */
+static bool any_read(const fsim_aten *c, int k)
+{
+    for (; k < c->outs; k++)
+        if (c->out[k] && !c->out[k]->empty && c->read[k])
+            return true;
+    return false;
+}
+
 /* Rows of a table, and sums of segments of them: as many rows are read as there are indices. */
 bool fsim_aten_op_embedding_bag(fsim_aten *c, const char *word)
 {
@@ -23,6 +32,15 @@ bool fsim_aten_op_embedding_bag(fsim_aten *c, const char *word)
     fsim_torch_value *offsets = fsim_aten_tensor(c, "offsets");
     if (!table || !index || table->shape.rank != 2 || index->shape.rank > 2)
         return false;
+    static const char *const mode[] = {"sum", "mean", "max"};
+    const int64_t which = fsim_aten_int(c, "mode", 0);
+    const bool bags = index->shape.rank == 2 ? !offsets : offsets && offsets->shape.dim[0] == c->out[0]->shape.dim[0];
+    if (bags && which >= 0 && which < 3 && !fsim_aten_tensor(c, "per_sample_weights") && !any_read(c, 1)) {
+        if (!fsim_aten_make(c, 0, "embedding_bag", offsets ? 3 : 2, (fsim_torch_value *[3]){index, table, offsets}))
+            return false;
+        fsim_draft_word(c->x, "mode", mode[which]);
+        return true;
+    }
     fsim_shape rows = index->shape;
     rows.dim[rows.rank++] = table->shape.dim[1];
     fsim_torch_value *row =

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aten_norm.c: norms. Those of core ATen also give statistics, mostly unread. */
 #include "import/torch/aten.h"
+#include "import/torch/import.h"
 
 #include <string.h>
 
@@ -161,36 +162,14 @@ static fsim_torch_value *channels_first(fsim_aten *c, fsim_torch_value *x)
     return x;
 }
 
-/* running + momentum * (statistic - running), into output k, or into the running buffer itself (k < 0). */
-static bool update_running(fsim_aten *c, int k, fsim_torch_value *running, fsim_torch_value *statistic)
-{
-    if (!running || !statistic)
-        return true;
-    const fsim_shape s = running->shape;
-    const fsim_dtype t = running->dtype;
-    statistic = fsim_aten_reshaped(c, fsim_aten_cast(c, statistic, t), &s);
-    fsim_torch_value *way =
-        fsim_aten_step(c, "sub", FSIM_AS("way", &s, t), 2, (fsim_torch_value *[2]){statistic, running});
-    way = way ? fsim_aten_step(c, "mul", FSIM_AS("momentum", &s, t), 1, &way) : NULL;
-    if (!way)
-        return false;
-    fsim_draft_number(c->x, "scalar", fsim_aten_number(c, "momentum", 0.1));
-    fsim_torch_value *in[2] = {running, way};
-    if (k >= 0)
-        return !c->out[k] || fsim_aten_make(c, k, "add", 2, in);
-    fsim_torch_value *y = fsim_aten_step(c, "add", FSIM_AS("running", &s, t), 2, in);
-    if (!y)
-        return false;
-    running->tensor = y->tensor;
-    running->reads = 0;
-    running->mutated = true;
-    return true;
-}
+/* Does anything read output k? */
+static bool is_read(const fsim_aten *c, int k) { return k < c->outs && c->out[k] && c->read[k]; }
 
-/* Statistics of the batch: saved, and what the running ones become. */
-static bool batch_statistics(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *const running[2])
+/* The batch's own statistics, where they are saved and no running ones are kept. */
+static bool saved_statistics(fsim_aten *c, fsim_torch_value *x)
 {
-    const bool functional = strstr(c->op, "functional") != NULL;
+    if (!is_read(c, 1) && !is_read(c, 2))
+        return true;
     fsim_torch_value *y = channels_first(c, x), *mean, *var;
     if (!y)
         return false;
@@ -199,16 +178,46 @@ static bool batch_statistics(fsim_aten *c, fsim_torch_value *x, fsim_torch_value
     mean = mean_of_rows(c, "mean", y);
     y = mean ? fsim_aten_step(c, "sub", FSIM_AS("beside", &rows, y->dtype), 2, (fsim_torch_value *[2]){y, mean}) : NULL;
     var = mean_of_rows(c, "var", square_of(c, y));
-    if (!var)
+    return var && (!is_read(c, 1) || fsim_aten_reshape(c, 1, mean)) &&
+           (!is_read(c, 2) || fsim_aten_reshape(c, 2, root_of(c, var, fsim_aten_number(c, "eps", 1e-5))));
+}
+
+/* A batch norm that moves its running statistics: they are results, outputs of a functional form, and otherwise what
+ * the buffers hold from now on. */
+static bool running_norm(fsim_aten *c, fsim_torch_value *const in[5])
+{
+    enum { MEAN = 1, VAR, OWN_MEAN, OWN_RSTD, MOST };
+    const bool functional = strstr(c->op, "functional") != NULL, saves = is_read(c, 1) || is_read(c, 2);
+    const char **name = fsim_torch_names(c, 5, in), *out[MOST], *y = fsim_torch_wanted(c, c->out[0]);
+    static const char *const word[MOST] = {"", "running_mean", "running_var", "mean", "rstd"};
+    const int outs = saves ? MOST : OWN_MEAN, first = c->outs - 2;
+    if (!name || (functional && (first < 1 || !c->out[first] || !c->out[first + 1])))
         return false;
-    if (c->outs > 1 && c->out[1] && c->read[1] && !fsim_aten_reshape(c, 1, mean))
-        return false;
-    if (c->outs > 2 && c->out[2] && c->read[2] &&
-        !fsim_aten_reshape(c, 2, root_of(c, var, fsim_aten_number(c, "eps", 1e-5))))
-        return false;
-    const int first = functional ? c->outs - 2 : -1;
-    return update_running(c, first, running[0], mean) &&
-           update_running(c, functional ? first + 1 : -1, running[1], var);
+    for (int i = 0; i < outs; i++) {
+        const bool own = i == 0 || (functional && i < OWN_MEAN);
+        out[i] = own ? fsim_torch_wanted(c, c->out[i ? first + i - MEAN : 0]) : fsim_printf(c->a, "%s.%s", y, word[i]);
+    }
+    fsim_draft_op_outs(c->x, "batch_norm", 5, name, outs, out);
+    c->out[0]->tensor = out[0];
+    fsim_draft_expect(c->x, out[0], &c->out[0]->shape, c->out[0]->dtype);
+    for (int i = MEAN; i <= VAR; i++) {
+        fsim_torch_value *v = functional ? c->out[first + i - MEAN] : in[2 + i];
+        v->tensor = out[i];
+        v->reads = functional ? v->reads : 0;
+        v->mutated = v->mutated || !functional;
+        fsim_draft_expect(c->x, out[i], &v->shape, v->dtype);
+    }
+    fsim_draft_flag(c->x, "training", true);
+    fsim_draft_number(c->x, "momentum", fsim_aten_number(c, "momentum", 0.1));
+    fsim_draft_number(c->x, "eps", fsim_aten_number(c, "eps", 1e-5));
+    for (int k = 1; k <= 2 && saves; k++) {
+        fsim_torch_value *v = fsim_new(c->a, fsim_torch_value, 1);
+        *v = (fsim_torch_value){
+            .shape = in[3]->shape, .dtype = in[0]->dtype, .dim = -1, .tensor = out[OWN_MEAN + k - 1]};
+        if (is_read(c, k) && !fsim_aten_reshape(c, k, fsim_aten_cast(c, v, c->out[k]->dtype)))
+            return false;
+    }
+    return true;
 }
 
 bool fsim_aten_op_batch_norm(fsim_aten *c, const char *word)
@@ -224,12 +233,14 @@ bool fsim_aten_op_batch_norm(fsim_aten *c, const char *word)
     fsim_torch_value *weight = fsim_aten_tensor(c, "weight"), *bias = fsim_aten_tensor(c, "bias");
     fsim_torch_value *in[5] = {x, weight ? weight : channels_of(c, 1, channels, x->dtype),
                                bias ? bias : channels_of(c, 0, channels, x->dtype), running[0], running[1]};
+    if (training && running[0] && running[1])
+        return running_norm(c, in);
     if (!fsim_aten_make(c, 0, "batch_norm", training ? 3 : 5, in))
         return false;
     if (training)
         fsim_draft_flag(c->x, "training", true);
     fsim_draft_number(c->x, "eps", fsim_aten_number(c, "eps", 1e-5));
-    return !training || batch_statistics(c, x, running);
+    return !training || saved_statistics(c, x);
 }
 
 bool fsim_aten_op_normalize(fsim_aten *c, const char *word)

@@ -429,14 +429,15 @@ bool fsim_aten_op_pool(fsim_aten *c, const char *word)
     return unbatched(c) && pool_places(c, x);
 }
 
-/* Windows as long as the result needs; the largest of each costs what the mean costs. */
+/* Windows as long as the result needs. */
 bool fsim_aten_op_adaptive_pool(fsim_aten *c, const char *word)
 {
     (void)word;
     fsim_torch_value *in[1] = {fsim_aten_self(c)};
     const char *digit = strpbrk(c->op, "123");
     const int axes = digit ? *digit - '0' : 2, rank = c->out[0]->shape.rank;
-    if (rank < axes || !make_batch(c, fsim_printf(c->a, "adaptive_avg_pool%dd", axes), axes + 2, 1, in))
+    const char *how = strstr(c->op, "max") ? "max" : "avg";
+    if (rank < axes || !make_batch(c, fsim_printf(c->a, "adaptive_%s_pool%dd", how, axes), axes + 2, 1, in))
         return false;
     fsim_draft_ints(c->x, "output_size", axes, c->out[0]->shape.dim + rank - axes);
     return unbatched(c) && pool_places(c, in[0]);
@@ -450,7 +451,7 @@ bool fsim_aten_op_interpolate(fsim_aten *c, const char *word)
         return false;
     fsim_draft_ints(c->x, "size", rank - 2, c->out[0]->shape.dim + 2);
     if (strcmp(word, "nearest") != 0)
-        fsim_draft_word(c->x, "mode", strcmp(word, "bicubic") == 0 ? "bilinear" : word);
+        fsim_draft_word(c->x, "mode", word);
     if (fsim_aten_flag(c, "align_corners", false))
         fsim_draft_flag(c->x, "align_corners", true);
     return true;
