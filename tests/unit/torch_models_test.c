@@ -79,7 +79,7 @@ static void check_tensors(model *m)
 {
     const char *why;
     fsim_import_source from = {m->path, NULL, 0};
-    fsim_dims dims = {m->binding, m->bindings, fsim_new(m->a, bool, m->bindings + 1)};
+    fsim_dims dims = {.at = m->binding, .count = m->bindings, .used = fsim_new(m->a, bool, m->bindings + 1)};
     from.text = fsim_read_file(m->a, m->path, &from.bytes, &why);
     size_t bytes;
     const char *json = fsim_torch_archive(m->a, m->d, &from, &bytes);
