@@ -41,6 +41,7 @@ typedef struct {
     fsim_draft *x;
     fsim_torch_import *m;
     const fsim_torch_node *node;
+    const char *at;       /* "node 17 'linear_3'", for messages */
     const char *op;       /* "add": without namespace, overload and the '_' of what works in place */
     const char *overload; /* "Tensor" */
     bool in_place;        /* its result is written into its first argument */

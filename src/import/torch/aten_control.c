@@ -41,6 +41,7 @@ static fsim_torch_value **run(fsim_aten *c, const fsim_torch_graph *g, int ins, 
     fsim_torch_value **out = NULL;
     if (!fsim_torch_run(c->m, g, ins, in, &out))
         out = NULL;
+    fsim_draft_at(c->x, c->at);
     fsim_draft_source(c->x, c->node->layer, c->node->target);
     fsim_torch_within(c->m, NULL);
     fsim_torch_within(c->m, former);

@@ -283,6 +283,18 @@ bool fsim_aten_op_unbind(fsim_aten *c, const char *word)
     return true;
 }
 
+/* The pieces that anything reads. */
+static bool read_pieces(fsim_aten *c, fsim_torch_value *x, int dim)
+{
+    int64_t start = 0;
+    for (int k = 0; k < c->outs; k++) {
+        if (c->read[k] && !part(c, k, x, dim, start))
+            return false;
+        start += c->out[k]->shape.dim[dim];
+    }
+    return true;
+}
+
 /* Pieces along a dimension, as long as the file says. */
 bool fsim_aten_op_split(fsim_aten *c, const char *word)
 {
@@ -295,10 +307,14 @@ bool fsim_aten_op_split(fsim_aten *c, const char *word)
     for (int k = 0; k < c->outs; k++) {
         if (!c->out[k] || c->out[k]->empty || c->out[k]->shape.rank != x->shape.rank)
             return false;
-        all += size[k] = c->out[k]->shape.dim[dim];
+        size[k] = c->out[k]->shape.dim[dim];
+        all += size[k];
     }
     if (c->outs == 1 || all != x->shape.dim[dim])
         return c->outs == 1 && fsim_aten_same(c, 0, x);
+    for (int k = 0; k < c->outs; k++)
+        if (!c->read[k])
+            return read_pieces(c, x, dim);
     if (!fsim_aten_make_all(c, "split", 1, &x))
         return false;
     put_dim(c, dim);

@@ -87,10 +87,10 @@ static bool is_alone(const char *expression, const char *symbol)
            expression[8 + n] == '\'' && strchr(expression, ')') && !strchr(expression, ')')[1];
 }
 
-/* The entry of --dim for a place; -1: none. */
+/* The last entry of --dim for a place or a name; -1: none. */
 static int given_at(const fsim_torch_bound *b, const char *place)
 {
-    for (int i = 0; i < b->dims->count; i++)
+    for (int i = b->dims->count; i-- > 0;)
         if (strcmp(b->dims->at[i].name, place) == 0)
             return i;
     return -1;
@@ -173,27 +173,38 @@ static void bind_symbol(fsim_torch_bound *b, const char *symbol)
         ask(b, symbol, match ? match : first);
 }
 
-/* What --dim says of places is what they have. */
+/* Is what --dim says of a place or a symbol what it has? */
+static bool check_said(fsim_torch_bound *b, int which, int64_t has, const char *why)
+{
+    const fsim_binding *said = &b->dims->at[which];
+    int64_t wanted;
+    b->dims->used[which] = true;
+    if (!whole_number(said->value, &wanted) || wanted == has)
+        return true;
+    fsim_failure(b->d, FSIM_BAD_INPUT, command_line, "--dim %s=%s: it is %" PRId64 "%s", said->name, said->value, has,
+                 why);
+    return false;
+}
+
+/* What --dim says of places and of symbols agrees. */
 static bool check_places(fsim_torch_bound *b)
 {
+    static const char other[] = " by what else is given",
+                      fixed[] = " in the model; export it with dynamic_shapes to choose it";
     bool good = true;
-    for (int i = 0; i < b->p->inputs && !b->missing; i++) {
+    for (int i = 0; i < b->p->inputs; i++) {
         const fsim_torch_tensor *t = input_tensor(b->p, i);
         for (int k = 0; t && k < t->rank; k++) {
             const int which = given_at(b, fsim_printf(b->a, "%s:%d", t->name, k));
-            int64_t has, wanted;
-            if (which < 0 || !fsim_torch_dim_of(b, &t->dim[k], t->name, &has))
-                continue;
-            const fsim_binding *said = &b->dims->at[which];
-            b->dims->used[which] = true;
-            if (!whole_number(said->value, &wanted) || wanted == has)
-                continue;
-            good = false;
-            fsim_failure(b->d, FSIM_BAD_INPUT, command_line, "--dim %s=%s: it is %" PRId64 "%s", said->name,
-                         said->value, has,
-                         t->dim[k].expression ? " by what else is given"
-                                              : " in the model; export it with dynamic_shapes to choose it");
+            int64_t has;
+            if (which >= 0 && fsim_torch_dim_of(b, &t->dim[k], t->name, &has))
+                good = check_said(b, which, has, t->dim[k].expression ? other : fixed) && good;
         }
+    }
+    for (int i = 0; i < b->dims->count; i++) {
+        const int symbol = fsim_names_get(&b->at, b->dims->at[i].name);
+        if (symbol >= 0 && given_at(b, b->dims->at[i].name) == i)
+            good = check_said(b, i, b->value[symbol], other) && good;
     }
     return good;
 }
@@ -209,7 +220,7 @@ bool fsim_torch_bind(fsim_torch_bound *b)
                 bind_symbol(b, symbol);
         }
     }
-    return check_places(b) && fsim_errors(b->d) == errors;
+    return (b->missing || check_places(b)) && fsim_errors(b->d) == errors;
 }
 
 /* Types. */

@@ -338,7 +338,8 @@ static bool run_node(fsim_torch_import *m, const fsim_torch_node *n, int number)
     }
     fsim_aten c = {.a = m->a, .d = m->d, .x = m->x, .m = m, .node = n};
     c.outs = results_in(n->out, n->outs, name, 0);
-    fsim_draft_at(m->x, fsim_printf(m->a, "node %d '%s'", number, most && name[0] ? name[0] : n->target));
+    c.at = fsim_printf(m->a, "node %d '%s'", number, most && name[0] ? name[0] : n->target);
+    fsim_draft_at(m->x, c.at);
     fsim_draft_source(m->x, n->layer, m->within ? fsim_printf(m->a, "%s/%s", m->within, n->target) : n->target);
     if (!begin_results(&c, name) || !translate(&c))
         return false;
