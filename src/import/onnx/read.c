@@ -102,6 +102,7 @@ typedef struct {
     fsim_wire wire;
     fsim_onnx_memory memory;
     fsim_onnx_strings strings;
+    uint32_t texts[MSG_COUNT]; /* the numbers of fields that are one string, a bit each */
     int depth;
     struct {
         const char *name;
@@ -114,6 +115,7 @@ typedef struct {
     message_id id;
     char *to;
     body in;
+    uint32_t seen;          /* the numbers of its fields, a bit each */
     int64_t count[NUMBERS]; /* fields, or values, of each number; those of data together at 0 */
 } target;
 
@@ -204,29 +206,40 @@ static bool count_fields(reader *r, target *t)
             return fsim_wire_fail(&r->wire, f.at,
                                   "'%s' is of wire type %d, not of its own: not an ONNX model, or damaged", x->name,
                                   f.type);
-        if (x)
-            t->count[slot_of(x, &f)] += values_in(r, x, &f);
+        if (!x)
+            continue;
+        t->seen |= (uint32_t)1 << f.number;
+        t->count[slot_of(x, &f)] += values_in(r, x, &f);
     }
     return !r->wire.why;
 }
 
-/* Arrays for lists; "" for strings that are absent. */
+/* An array for a list that has n values. */
+static bool make_list(reader *r, const target *t, const row *x, int64_t n)
+{
+    const size_t item = x->kind == MESSAGES ? struct_bytes[x->of] : kinds[x->kind].item;
+    if (item == 0 || (is_data(x->kind) && pointer_at(t, x)))
+        return true;
+    if (n > INT_MAX)
+        return fsim_wire_fail(&r->wire, r->wire.now, "'%s' has %lld values", x->name, (long long)n);
+    point_to(t, x, take(r, n, item));
+    *(int *)(t->to + x->count) = 0;
+    return !r->wire.why;
+}
+
+/* Arrays for lists; "" for strings, which may be absent. */
 static bool make_room(reader *r, target *t)
 {
-    for (int i = 1; i < NUMBERS && !r->wire.why; i++) {
+    for (uint32_t left = t->seen | r->texts[t->id]; left; left &= left - 1) {
+        const int i = __builtin_ctz(left);
         const row *x = &rows[t->id][i];
-        const size_t item = x->kind == MESSAGES ? struct_bytes[x->of] : kinds[x->kind].item;
         const int64_t n = t->count[is_data(x->kind) ? 0 : i];
         if (x->kind == STRING || x->kind == BYTES)
             *(const char **)(t->to + x->member) = "";
-        if (item && n > INT_MAX)
-            return fsim_wire_fail(&r->wire, r->wire.now, "'%s' has %lld values", x->name, (long long)n);
-        if (item && n && !(is_data(x->kind) && pointer_at(t, x))) {
-            point_to(t, x, take(r, n, item));
-            *(int *)(t->to + x->count) = 0;
-        }
+        else if (n > 0 && !make_list(r, t, x, n))
+            return false;
     }
-    return !r->wire.why;
+    return true;
 }
 
 /* The place for the next item of a list; NULL where it is full, which it is only if the file changed meanwhile. */
@@ -292,9 +305,9 @@ static bool fill_item(reader *r, target *t, const row *x, const field *f)
 
 static bool fill_string(reader *r, target *t, const row *x, const field *f)
 {
-    if (!fsim_onnx_is_text(f->bytes))
-        return fsim_wire_fail(&r->wire, f->at, "'%s' is no text: it has bytes that are not UTF-8", x->name);
     const char *text = fsim_onnx_intern(&r->strings, f->bytes);
+    if (!text && !r->memory.spent)
+        return fsim_wire_fail(&r->wire, f->at, "'%s' is no text: it has bytes that are not UTF-8", x->name);
     const char **to = x->kind == STRING ? (const char **)(t->to + x->member) : item_of(r, t, x, f, sizeof *to);
     if (!to || !text)
         return spent(r);
@@ -434,7 +447,7 @@ static bool (*const finish[MSG_COUNT])(reader *r, const target *t) = {
 /* Reads a message into the struct at `to`. */
 static bool decode(reader *r, message_id id, void *to, body in)
 {
-    target t = {id, to, in, {0}};
+    target t = {.id = id, .to = to, .in = in};
     if (!count_fields(r, &t) || !make_room(r, &t))
         return false;
     body rest = in;
@@ -469,6 +482,9 @@ static bool decode_file(fsim_arena *a, fsim_diag *d, const fsim_import_source *f
     const span all = {(const uint8_t *)from->text, (const uint8_t *)from->text + from->bytes};
     const size_t most = from->bytes < (SIZE_MAX - SPARE) / EACH ? SPARE + EACH * from->bytes : SIZE_MAX;
     reader r = {.wire = {.a = a, .now = all.at}, .memory = {a, most, false}};
+    for (int m = 0; m < MSG_COUNT; m++)
+        for (int i = 0; i < NUMBERS; i++)
+            r.texts[m] |= (uint32_t)(rows[m][i].kind == STRING || rows[m][i].kind == BYTES) << i;
     r.strings = (fsim_onnx_strings){.memory = &r.memory, .seed = (uint64_t)(uintptr_t)&r};
     if (decode(&r, id, to, (body){&all, 1, {NULL, NULL}}))
         return true;

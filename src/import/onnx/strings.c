@@ -68,21 +68,6 @@ const char *fsim_onnx_copy(fsim_onnx_memory *m, fsim_onnx_span s)
     return text;
 }
 
-const char *fsim_onnx_intern(fsim_onnx_strings *t, fsim_onnx_span s)
-{
-    if (s.at == s.end)
-        return "";
-    if (2 * t->count >= t->slots && !more_slots(t))
-        return NULL;
-    const uint64_t hash = hash_of(t, s);
-    fsim_onnx_string *slot = slot_for(t->at, t->slots, hash, s);
-    if (!slot->text) {
-        *slot = (fsim_onnx_string){hash, fsim_onnx_copy(t->memory, s), bytes_of(s)};
-        t->count++;
-    }
-    return slot->text;
-}
-
 /* Is a character of several bytes well formed (Unicode, table 3-7)? *s moves behind it. */
 static bool is_character(fsim_onnx_span *s)
 {
@@ -99,8 +84,14 @@ static bool is_character(fsim_onnx_span *s)
     return true;
 }
 
-bool fsim_onnx_is_text(fsim_onnx_span s)
+/* Is it UTF-8 without a NUL? Eight plain characters are seen at once. */
+static bool is_text(fsim_onnx_span s)
 {
+    for (uint64_t word; bytes_of(s) >= sizeof word; s.at += sizeof word) {
+        memcpy(&word, s.at, sizeof word);
+        if ((word | (word - 0x0101010101010101)) & 0x8080808080808080)
+            break;
+    }
     while (s.at < s.end)
         if (*s.at == 0)
             return false;
@@ -109,4 +100,19 @@ bool fsim_onnx_is_text(fsim_onnx_span s)
         else if (!is_character(&s))
             return false;
     return true;
+}
+
+const char *fsim_onnx_intern(fsim_onnx_strings *t, fsim_onnx_span s)
+{
+    if (s.at == s.end)
+        return "";
+    if (2 * t->count >= t->slots && !more_slots(t))
+        return NULL;
+    const uint64_t hash = hash_of(t, s);
+    fsim_onnx_string *slot = slot_for(t->at, t->slots, hash, s);
+    if (!slot->text && is_text(s)) {
+        *slot = (fsim_onnx_string){hash, fsim_onnx_copy(t->memory, s), bytes_of(s)};
+        t->count++;
+    }
+    return slot->text;
 }

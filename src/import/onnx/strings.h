@@ -38,11 +38,10 @@ typedef struct {
     size_t count, slots;
 } fsim_onnx_strings;
 
-/* The one string with these bytes, with a NUL behind. NULL where memory is spent. */
+/* The one string with these bytes, with a NUL behind. NULL where memory is spent, or they are no UTF-8 or hold a NUL.
+ */
 const char *fsim_onnx_intern(fsim_onnx_strings *t, fsim_onnx_span s);
 /* A copy of the bytes, with a NUL behind. NULL where memory is spent. */
 const char *fsim_onnx_copy(fsim_onnx_memory *m, fsim_onnx_span s);
-/* Is it UTF-8 without a NUL? */
-bool fsim_onnx_is_text(fsim_onnx_span s);
 
 #endif

@@ -15,7 +15,7 @@ bool fsim_wire_fail(fsim_wire *w, const uint8_t *at, const char *format, ...)
     return false;
 }
 
-bool fsim_wire_varint(fsim_wire *w, fsim_onnx_span *in, uint64_t *value)
+bool fsim_wire_long_varint(fsim_wire *w, fsim_onnx_span *in, uint64_t *value)
 {
     const uint8_t *from = in->at;
     *value = 0;

@@ -39,6 +39,14 @@ typedef struct {
 /* Takes the next field from m. False at the end, and where it is damaged: then w->why is set. */
 bool fsim_wire_next(fsim_wire *w, fsim_wire_message *m, fsim_wire_field *f);
 /* Takes a number of 7 bits a byte, the lowest first, from `in`. False with w->why set. */
-bool fsim_wire_varint(fsim_wire *w, fsim_onnx_span *in, uint64_t *value);
+bool fsim_wire_long_varint(fsim_wire *w, fsim_onnx_span *in, uint64_t *value);
+/* The same; most have one byte. */
+static inline bool fsim_wire_varint(fsim_wire *w, fsim_onnx_span *in, uint64_t *value)
+{
+    if (in->at == in->end || *in->at >= 0x80)
+        return fsim_wire_long_varint(w, in, value);
+    *value = *in->at++;
+    return true;
+}
 
 #endif
