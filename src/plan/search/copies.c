@@ -151,7 +151,8 @@ static bool may_read_less(const expansion *x, int place, bool dram)
     return most_instead(x, place, dram, &besides, DEEPER) < (double)t->bytes;
 }
 
-/* Does whatever the set, or a clone for it, reads of place's result read it in order? */
+/* Does whatever the set, or a clone for it, computes from place's result read that in order, and so on to the end? It
+ * is then read as it lies. */
 static bool read_in_order(const expansion *x, int place)
 {
     const fsim_places *l = &x->f->l;
@@ -166,17 +167,34 @@ static bool read_in_order(const expansion *x, int place)
                 if (reader->arg[q].tensor == n->result[r] &&
                     !fsim_reads_in_order(&reader->arg[q], &x->f->p->graph->tensor[n->result[r]]))
                     return false;
+        if (!read_in_order(x, l->succ[k]))
+            return false;
     }
     return true;
 }
 
-/* Can a clone of place pay although its result is in memory? Where all is read in order, what the clone is computed
- * from is as well read in order as the result, and the kernel has the same layout with it or a worse one. */
+/* Are the set's points in the order in which its results lie? Not where it reduces along other dimensions than the
+ * last ones. */
+static bool is_in_order(const expansion *x)
+{
+    FSIM_EACH_BIT(i, x->set->own)
+    {
+        const fsim_node *n = fsim_node_of(x->f, x->root - FSIM_BACK + i);
+        const fsim_class class = fsim_ops[n->op].class;
+        if (!fsim_classes[class].inlines &&
+            !(class == FSIM_REDUCE && fsim_reads_in_order(&n->arg[0], &x->f->p->graph->tensor[n->arg[0].tensor])))
+            return false;
+    }
+    return true;
+}
+
+/* Can a clone of place pay although its result is in memory? Where the result is read as it lies, nothing is read
+ * better, and the kernel has the same layout with the clone or a worse one. */
 static bool worth_a_copy(const expansion *x, int place)
 {
     const fsim_frontier *f = x->f;
     return f->every_clone || !x->set->connected ||
-           !(f->in_place[place] || (f->in_order[place] && read_in_order(x, place))) || read_two_ways(x, place) ||
+           !(f->in_place[place] || (is_in_order(x) && read_in_order(x, place))) || read_two_ways(x, place) ||
            (f->with_l2 && !f->stale[place]) || may_read_less(x, place, false) || may_read_less(x, place, true);
 }
 
@@ -191,7 +209,7 @@ void fsim_choose_copies(expansion *x, fsim_bits copies, fsim_bits barred)
     if (fsim_bits_meet(&copies, &barred))
         return;
     if (x->choices == (x->f->every_clone ? MOST_OF_ALL : MOST_CLONE_SETS)) {
-        x->cut = true;
+        x->clipped = true;
         return;
     }
     *FSIM_PUSH(x->f->a, x->choice, x->choices, x->room) = copies;

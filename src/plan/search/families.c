@@ -133,10 +133,11 @@ static bool try_set(builder *b, fsim_bits own, refused *out)
 
 static fsim_bits window(const fsim_bits *x, int from, int base) { return fsim_bits_shifted(*x, from - base); }
 
-/* Can no kernel contain both places, whatever else it contains? Asked only for operators that do not inline; all
- * others can be combined. */
+/* Can no kernel contain both places, whatever else it contains? */
 static bool never_together(fsim_places *l, int x, int y)
 {
+    if (fsim_fit_no_space(l, x, y))
+        return true;
     const int low = x < y ? x : y, high = x < y ? y : x;
     if (fsim_classes[fsim_ops[fsim_place_node(l, low)->op].class].inlines ||
         fsim_classes[fsim_ops[fsim_place_node(l, high)->op].class].inlines)
@@ -149,13 +150,9 @@ static bool never_together(fsim_places *l, int x, int y)
 static bool holds_apart(builder *b, fsim_bits set, fsim_bits fresh)
 {
     FSIM_EACH_BIT(i, fresh)
-    {
-        if (fsim_classes[fsim_ops[fsim_place_node(b->l, b->base + i)->op].class].inlines)
-            continue;
-        FSIM_EACH_BIT(k, set)
-        if (k != i && never_together(b->l, b->base + i, b->base + k))
-            return true;
-    }
+    FSIM_EACH_BIT(k, set)
+    if (k != i && never_together(b->l, b->base + i, b->base + k))
+        return true;
     return false;
 }
 

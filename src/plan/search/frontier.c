@@ -248,19 +248,6 @@ bool fsim_reads_in_order(const fsim_access *x, const fsim_tensor *t)
     return x->how == FSIM_READ_MAP && x->map.offset == 0 && span == t->elems;
 }
 
-/* Does the place read each argument in order, or one that is smaller than its result at each point? */
-static bool reads_in_order(const fsim_frontier *f, int place)
-{
-    const fsim_node *n = fsim_node_of(f, place);
-    for (int k = 0; k < n->args; k++) {
-        const fsim_access *x = &n->arg[k];
-        if (x->how != FSIM_READ_MAP ||
-            (!fsim_reads_in_order(x, &f->p->graph->tensor[x->tensor]) && (n->reduced > 1 || x->distinct >= n->points)))
-            return false;
-    }
-    return true;
-}
-
 /* Is the primitive at r the one at u, or does u depend on it? */
 static bool leads_to(const fsim_places *l, int r, int u)
 {
@@ -309,14 +296,11 @@ static void find_ways(fsim_frontier *f)
 {
     const fsim_places *l = &f->l;
     f->in_place = fsim_new(f->a, bool, l->count + 1);
-    f->in_order = fsim_new(f->a, bool, l->count + 1);
     for (int i = 0; i < l->count; i++) {
         f->in_place[i] = fsim_reads_in_place(f, i);
-        f->in_order[i] = reads_in_order(f, i);
         for (int k = l->pred_first[i]; k < l->pred_first[i + 1]; k++) {
             const int from = l->pred[k];
             f->in_place[i] = f->in_place[i] && (!l->clonable[from] || f->in_place[from]);
-            f->in_order[i] = f->in_order[i] && (!l->clonable[from] || f->in_order[from]);
         }
     }
 }
@@ -387,7 +371,10 @@ fsim_sum fsim_frontier_bound(const fsim_frontier *f)
     const fsim_sum floor = (fsim_sum)(f->state[0].left * (1 - 1e-9)); /* where it broke off */
     return found < f->lost ? found : f->lost == FSIM_NEVER ? floor : f->lost;
 }
-bool fsim_frontier_complete(const fsim_frontier *f) { return f->lost == FSIM_NEVER && !f->l.any_joinable; }
+bool fsim_frontier_complete(const fsim_frontier *f)
+{
+    return f->lost == FSIM_NEVER && !f->l.any_joinable && !f->clipped;
+}
 bool fsim_frontier_gave_up(const fsim_frontier *f) { return f->l.wide; }
 bool fsim_frontier_has_parts(const fsim_frontier *f) { return f->l.any_joinable; }
 bool fsim_frontier_recomputes(const fsim_frontier *f)
@@ -437,7 +424,7 @@ bool fsim_frontier_plan(fsim_frontier *f, fsim_partition *out, fsim_arena *a)
     if (f->last < 0 || f->state[f->last].spent < 0)
         return false;
     int *via = NULL, *parent = NULL;
-    if (f->l.any_joinable) {
+    if (f->l.any_joinable || f->clipped) {
         via = fsim_new(a, int, f->states + 1);
         parent = fsim_new(a, int, f->states + 1);
         find_least_alone(f, via, parent, a);

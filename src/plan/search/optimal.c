@@ -31,7 +31,9 @@
 #include <string.h>
 
 enum {
-    WHOLE_MOST = 12,  /* largest piece that is searched with every possible copy */
+    WHOLE_MOST = 12,    /* largest piece that is searched with every possible copy */
+    MOST_COMPARED = 64, /* readers of a tensor that are compared with each other */
+    PIECE_SHARES = 2,   /* one of several pieces may take this part of what is left of the budget */
     WHOLE_SHARES = 8, /* this part of the budget is kept back for the whole graph when equal layers are searched once */
     VISITED_MOST = 32 /* largest graph whose partitions are visited one by one */
 };
@@ -162,15 +164,15 @@ static void add_singles(solver *s, const int *node, int count)
     }
 }
 
-static fsim_frontier *searched(solver *s, const int *node, int count)
+static fsim_frontier *searched(solver *s, const int *node, int count, const fsim_budget *budget)
 {
     const fsim_thoroughness how = how_for(count);
     fsim_frontier *f =
-        fsim_frontier_of(s->p, node, count, how == FSIM_BEST_ONLY ? FSIM_UNLESS_WIDE : how, &s->budget, s->a);
+        fsim_frontier_of(s->p, node, count, how == FSIM_BEST_ONLY ? FSIM_UNLESS_WIDE : how, budget, s->a);
     if (!fsim_frontier_gave_up(f))
         return f;
-    f = fsim_frontier_of(s->p, node, count, FSIM_PARTED, &s->budget, s->a);
-    return fsim_frontier_has_parts(f) ? f : fsim_frontier_of(s->p, node, count, how, &s->budget, s->a);
+    f = fsim_frontier_of(s->p, node, count, FSIM_PARTED, budget, s->a);
+    return fsim_frontier_has_parts(f) ? f : fsim_frontier_of(s->p, node, count, how, budget, s->a);
 }
 
 /* Solves a piece by dynamic programming. If the budget ends first, the remaining primitives are a kernel each. */
@@ -181,7 +183,10 @@ static void solve(solver *s, const int *node, int count, bool alone)
         add_singles(s, node, count);
         return;
     }
-    fsim_frontier *f = searched(s, node, count);
+    fsim_spent spent;
+    const fsim_budget half = fsim_budget_share(&s->budget, s->p, PIECE_SHARES, &spent);
+    fsim_frontier *f = searched(s, node, count, alone ? &s->budget : &half);
+    s->budget.spent->over = s->budget.spent->over || (!alone && spent.over);
     const fsim_sum least = compulsory_of(s->p, node, count), found = fsim_frontier_bound(f);
     s->bound += found > least ? found : least;
     s->considered += fsim_frontier_groups(f);
@@ -198,25 +203,40 @@ static int root_of(int *parent, int i)
     return i;
 }
 
-/* Pieces: primitives are in one piece if both access a tensor and neither always has its own kernel. */
-static int *pieces(const fsim_graph *g, fsim_arena *a)
+static bool is_boundary(const fsim_graph *g, int node)
 {
-    int *parent = fsim_new(a, int, g->nodes + 1);
+    return fsim_classes[fsim_ops[g->node[node].op].class].boundary;
+}
+
+/* Can no kernel hold both, and none a clone of one beside the other? */
+static bool are_apart(const fsim_places *l, int x, int y)
+{
+    const bool stored = !l->clonable[l->place[x]] && !l->clonable[l->place[y]];
+    return stored && fsim_fit_no_space(l, l->place[x], l->place[y]);
+}
+
+/* Pieces: primitives are in one piece if both access a tensor, neither always has its own kernel, and they may be in
+ * one. */
+static int *pieces(fsim_problem *p, fsim_arena *a)
+{
+    const fsim_graph *g = p->graph;
+    int *parent = fsim_new(a, int, g->nodes + 1), *node = fsim_new(a, int, g->nodes + 1),
+        *access = fsim_new(a, int, g->nodes + 2);
+    fsim_places l;
     for (int n = 0; n < g->nodes; n++)
-        parent[n] = n;
+        parent[n] = node[n] = n;
+    fsim_places_of(p, node, g->nodes, (fsim_set_limits){.most = 1}, a, &l);
     for (int t = 0; t < g->tensors; t++) {
-        int first = g->tensor[t].producer;
-        if (first >= 0 && (fsim_classes[fsim_ops[g->node[first].op].class].boundary || g->tensor[t].materialize))
-            first = -1;
-        for (int r = 0; r < g->tensor[t].readers; r++) {
-            const int reader = g->tensor[t].reader[r];
-            if (fsim_classes[fsim_ops[g->node[reader].op].class].boundary)
-                continue;
-            if (first >= 0)
-                parent[root_of(parent, reader)] = root_of(parent, first);
-            else
-                first = reader;
-        }
+        int many = 0;
+        if (g->tensor[t].producer >= 0 && !g->tensor[t].materialize && !is_boundary(g, g->tensor[t].producer))
+            access[many++] = g->tensor[t].producer;
+        for (int r = 0; r < g->tensor[t].readers; r++)
+            if (!is_boundary(g, g->tensor[t].reader[r]))
+                access[many++] = g->tensor[t].reader[r];
+        for (int i = 1; i < many; i++)
+            for (int k = i < MOST_COMPARED ? 0 : i - 1; k < i; k++)
+                if (i >= MOST_COMPARED || !are_apart(&l, access[i], access[k]))
+                    parent[root_of(parent, access[i])] = root_of(parent, access[k]);
     }
     for (int n = 0; n < g->nodes; n++)
         parent[n] = root_of(parent, n);
@@ -226,8 +246,8 @@ static int *pieces(const fsim_graph *g, fsim_arena *a)
 static void solve_pieces(solver *s)
 {
     const fsim_graph *g = s->p->graph;
-    int *piece = pieces(g, s->a), *next = fsim_new(s->a, int, g->nodes + 1), *first = fsim_new(s->a, int, g->nodes + 1),
-        *last = fsim_new(s->a, int, g->nodes + 1);
+    int *piece = pieces(s->p, s->a), *next = fsim_new(s->a, int, g->nodes + 1),
+        *first = fsim_new(s->a, int, g->nodes + 1), *last = fsim_new(s->a, int, g->nodes + 1);
     for (int n = 0; n < g->nodes; n++) {
         next[n] = -1;
         const int root = piece[n];
@@ -295,7 +315,7 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     int *node = fsim_new(s->a, int, nodes + 1);
     for (int n = 0; n < nodes; n++)
         node[n] = n;
-    fsim_frontier *f = s->only ? s->only : searched(s, node, nodes);
+    fsim_frontier *f = s->only ? s->only : searched(s, node, nodes, &s->budget);
     s->last = f;
     fsim_partition part = {0, fsim_new(s->a, fsim_part, nodes + 1)};
     fsim_sum bound = fsim_frontier_bound(f);

@@ -298,8 +298,10 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     find_clonable(out);
     find_paths(out);
     const fsim_touching touching = find_near(out);
+    fsim_find_apart(out);
     for (int i = 0; i < count; i++)
         out->class[i] = class_of_place(out, i);
     if (limits.parted)
         fsim_find_beside(out, &touching);
+    out->wide = limits.watched && !out->complete; /* without kernels of independent parts it may be complete */
 }

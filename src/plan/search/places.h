@@ -33,6 +33,11 @@ bool fsim_separated(fsim_places *l, int low, int high, bool *path);
 /* Could both contractions be in one kernel side by side, since they read the same first operand? */
 bool fsim_may_be_siblings(const fsim_places *l, int x, int y);
 
+/* apart.c */
+
+/* Fills what fsim_fit_no_space asks. */
+void fsim_find_apart(fsim_places *l);
+
 /* beside.c */
 
 /* The places that access each tensor, themselves or through producers cloned into their kernel: of tensor t

@@ -302,6 +302,7 @@ static void run_with_more_copies(l2_search *w, int from, int state_at, int at)
     if (!fsim_bits_empty(&x.upstream) && fsim_bits_equal(&copies, &by->kernel->clones))
         fsim_choose_copies(&x, copies, (fsim_bits){{0}});
     f->with_l2 = false;
+    x.cut = x.cut || x.clipped;
     f->step[at].only = x.choices < 2 && !x.cut;
     for (int c = 1; c < x.choices; c++) {
         fsim_variant *v = fsim_out_of_order(&x, &x.choice[c])

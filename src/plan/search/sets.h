@@ -72,6 +72,9 @@ typedef struct {
     int *cone;              /* lowest place that may be cloned for place i, at most i */
     bool *must, *clonable;
     bool *outside;             /* a reader is not in the list */
+    bool *aloof;               /* apart.c: no kernel has it and a contraction */
+    fsim_bits *spaces;         /* apart.c: aloof: the points of spaces that it fits, as bits */
+    fsim_bits *results;        /* apart.c: the points of what depends on it */
     fsim_bits *before, *after; /* bit j of before[i]: i - FSIM_BITS + j leads to i; of after[i]: i leads to i + 1 + j */
     uint64_t *class;
     int *last_use; /* per tensor of the graph: the last place that may read it, through clones too; -1 */
@@ -97,6 +100,8 @@ typedef struct {
 /* Prepares the list node[0, count) of p's graph, ascending, which stays referenced. Results live in a. */
 void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits limits, fsim_arena *a,
                     fsim_places *out);
+/* Are there no points that a kernel which owns both places could have, whatever else it contains? (apart.c) */
+bool fsim_fit_no_space(const fsim_places *l, int x, int y);
 /* The sets with this root. */
 const fsim_family *fsim_family_of(fsim_places *l, int root);
 /* The kernel of a set of root's family, with clones and stored results as bits of the family. NULL where illegal.

@@ -98,12 +98,12 @@ struct fsim_frontier {
     struct l2_search *proof; /* the search from the start that found the best plan and nothing below it (labels.h);
                                 kept where layers repeat */
     int run_first, run_last; /* run_last < run_first: there are none */
+    bool clipped;            /* some step costs less than its kernel, for choices of clones that were not tried */
     bool has_sources;        /* behind the first place there is one without a producer in the list */
     int looked_ahead, looked_back; /* steps depended on roots at most so far above and below what had run */
     double *floor_own;             /* per place: work that every plan has for it */
     bool *in_place; /* per place: it, and the producers that would be cloned for it, read every argument at their own
                        points */
-    bool *in_order; /* the same, or they take each element once, in order: sums of rows do */
     bool *stale;    /* per place: once its result is stored, L2 never holds what it was computed from longer */
     bool *read_outside;  /* per tensor */
     double *floor_input; /* per tensor: work of reading a graph input for the first time */
@@ -146,6 +146,7 @@ typedef struct {
     fsim_bits upstream; /* all clones that the set may have, as bits of the set */
     fsim_bits *choice;  /* the choices of clones found so far */
     int choices, room, stores;
+    bool clipped; /* there are more choices */
     bool cut;
 } expansion;
 

@@ -155,11 +155,21 @@ void fsim_link_step(fsim_frontier *f, int from, const state *next, step by)
     *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = by;
 }
 
+/* A lower bound of what the set costs whatever clones its kernel has. */
+static fsim_sum least_of_set(const expansion *x)
+{
+    double least = x->f->floor_launch;
+    FSIM_EACH_BIT(i, x->set->own)
+    least += x->f->floor_own[x->root - FSIM_BACK + i];
+    return (fsim_sum)(least * (1 - 1e-9));
+}
+
 static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
 {
     fsim_frontier *f = x->f;
     const fsim_sum alone = relaxed_cost(x, v),
-                   joined = x->set->joinable           ? fsim_least_joined(f, x->set, x->root)
+                   joined = x->clipped                 ? least_of_set(x)
+                            : x->set->joinable         ? fsim_least_joined(f, x->set, x->root)
                             : x->set->joinable_product ? fsim_least_without_call(&f->l, v, alone)
                                                        : alone,
                    cost = joined < alone ? joined : alone;
@@ -287,6 +297,7 @@ static void launch(expansion *x)
     fsim_bits copies = {{0}}, none = {{0}};
     const int base = x->root - FSIM_BACK;
     x->choices = 0;
+    x->clipped = false;
     x->upstream = none;
     if (f->p->recompute)
         FSIM_EACH_BIT(i, x->set->own)
@@ -297,6 +308,7 @@ static void launch(expansion *x)
     if (!x->set->connected && fsim_bits_empty(&x->upstream))
         return;
     fsim_choose_copies(x, copies, none);
+    f->clipped = f->clipped || x->clipped;
     fsim_proceed(f, &f->budget, 4 * x->choices);
     for (int c = 0; c < x->choices; c++)
         if (!fsim_out_of_order(x, &x->choice[c])) {

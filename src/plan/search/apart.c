@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* apart.c: places that no kernel has both of, told from how many points they have.
+ *
+ * A kernel's space (fusion/space.c) has the points of its contractions, or of its reductions' rows, or those of the
+ * rows with all that is reduced; without either, of its results. What it stores fits the space, and so does something
+ * that depends on any member, or else nothing would need that member. */
+#include "plan/search/places.h"
+
+#include "fusion/chain.h"
+
+static fsim_class class_of(const fsim_places *l, int i) { return fsim_ops[fsim_place_node(l, i)->op].class; }
+
+static bool inlines(const fsim_places *l, int i) { return fsim_classes[class_of(l, i)].inlines; }
+
+static int64_t points_of(const fsim_places *l, int i) { return fsim_place_node(l, i)->points; }
+
+static int64_t reduced_from(const fsim_places *l, int i) { return points_of(l, i) * fsim_place_node(l, i)->reduced; }
+
+/* Numbers of points, each with a bit. */
+typedef struct {
+    int64_t at[FSIM_BITS];
+    int count;
+    bool full; /* there are more */
+} numbering;
+
+/* The bit of so many points; -1 where they have none. */
+static int bit_of(const numbering *n, int64_t points)
+{
+    for (int i = 0; i < n->count; i++)
+        if (n->at[i] == points)
+            return i;
+    return -1;
+}
+
+static void number(numbering *n, int64_t points)
+{
+    if (bit_of(n, points) >= 0)
+        return;
+    n->full = n->full || n->count == FSIM_BITS;
+    if (!n->full)
+        n->at[n->count++] = points;
+}
+
+static void set_bit(const numbering *n, fsim_bits *set, int64_t points)
+{
+    const int bit = bit_of(n, points);
+    if (bit >= 0)
+        fsim_bit_set(set, bit);
+}
+
+static bool is_read_in_part(const fsim_places *l, int i)
+{
+    for (int k = l->succ_first[i]; k < l->succ_first[i + 1]; k++)
+        if (class_of(l, l->succ[k]) == FSIM_ASSEMBLE)
+            return true;
+    return false;
+}
+
+static bool needs_contraction(const fsim_places *l, int i)
+{
+    FSIM_EACH_BIT(k, l->before[i])
+    if (i - FSIM_BITS + k >= 0 && class_of(l, i - FSIM_BITS + k) == FSIM_CONTRACTION)
+        return true;
+    return false;
+}
+
+/* Does every kernel that computes the place, other than as a clone, store it? No kernel has both its first and its
+ * last reader, and a copy can't be had. */
+static bool is_always_stored(fsim_places *l, int i)
+{
+    bool path;
+    const int readers = l->succ_first[i + 1] - l->succ_first[i];
+    if (l->must[i] || l->clonable[i] || readers == 0)
+        return l->must[i];
+    const int first = l->succ[l->succ_first[i]], last = l->succ[l->succ_first[i + 1] - 1];
+    return last - i >= FSIM_BITS || (readers > 1 && fsim_separated(l, first, last, &path));
+}
+
+/* Points of the spaces that a kernel with a contraction may have, but for rows of what it chains, which depend on one.
+ */
+static fsim_bits of_contractions(const fsim_places *l, const numbering *n)
+{
+    fsim_bits all = {{0}}, out;
+    for (int i = 0; i < l->count; i++)
+        if (class_of(l, i) == FSIM_CONTRACTION)
+            set_bit(n, &all, points_of(l, i));
+    out = all;
+    for (int i = 0; i < l->count; i++)
+        if (class_of(l, i) == FSIM_REDUCE && fsim_place_node(l, i)->reduced <= FSIM_TILE_ROW &&
+            fsim_bit(&all, bit_of(n, reduced_from(l, i))))
+            set_bit(n, &out, points_of(l, i));
+    return out;
+}
+
+/* The points of the spaces of kernels without a contraction that place i fits. */
+static fsim_bits fitting(const fsim_places *l, const numbering *n, int i)
+{
+    const int64_t points = points_of(l, i);
+    fsim_bits out = {{0}};
+    set_bit(n, &out, points);
+    for (int k = 0; k < l->count; k++)
+        if (class_of(l, k) == FSIM_REDUCE && (points_of(l, k) == points || reduced_from(l, k) == points)) {
+            set_bit(n, &out, points_of(l, k));
+            set_bit(n, &out, reduced_from(l, k));
+        }
+    return out;
+}
+
+/* May a contraction be in one kernel with reduction i? Its result is then what is reduced. */
+static bool joins_contraction(const fsim_places *l, int i)
+{
+    for (int k = 0; k < l->count; k++)
+        if (class_of(l, k) == FSIM_CONTRACTION && points_of(l, k) == reduced_from(l, i))
+            return true;
+    return false;
+}
+
+/* The points of what depends on each place without a contraction between, itself included. */
+static void find_results(fsim_places *l, const numbering *n)
+{
+    for (int i = l->count; i-- > 0;) {
+        set_bit(n, &l->results[i], points_of(l, i));
+        for (int s = l->succ_first[i]; s < l->succ_first[i + 1]; s++)
+            if (class_of(l, l->succ[s]) != FSIM_CONTRACTION)
+                l->results[i] = fsim_bits_or(l->results[i], l->results[l->succ[s]]);
+    }
+}
+
+void fsim_find_apart(fsim_places *l)
+{
+    numbering *n = fsim_new(l->a, numbering, 1);
+    *n = (numbering){.count = 0};
+    for (int i = 0; i < l->count; i++) {
+        number(n, points_of(l, i));
+        if (class_of(l, i) == FSIM_REDUCE)
+            number(n, reduced_from(l, i));
+    }
+    l->spaces = fsim_new(l->a, fsim_bits, l->count + 1);
+    l->results = fsim_new(l->a, fsim_bits, l->count + 1);
+    l->aloof = fsim_new(l->a, bool, l->count + 1);
+    if (n->full)
+        return;
+    const fsim_bits contracted = of_contractions(l, n);
+    find_results(l, n);
+    for (int i = 0; i < l->count; i++) {
+        if (inlines(l, i))
+            l->aloof[i] = !fsim_bit(&contracted, bit_of(n, points_of(l, i))) && !is_read_in_part(l, i) &&
+                          !needs_contraction(l, i) && is_always_stored(l, i);
+        else if (class_of(l, i) == FSIM_REDUCE)
+            l->aloof[i] = !joins_contraction(l, i);
+        if (l->aloof[i] && inlines(l, i)) {
+            l->spaces[i] = fitting(l, n, i);
+        } else if (l->aloof[i]) {
+            set_bit(n, &l->spaces[i], points_of(l, i));
+            set_bit(n, &l->spaces[i], reduced_from(l, i));
+        }
+    }
+}
+
+/* Is there nothing that depends on y and fits a space that the aloof x does? */
+static bool leads_nowhere(const fsim_places *l, int x, int y)
+{
+    return !fsim_bits_meet(&l->results[y], &l->spaces[x]) ||
+           (l->aloof[y] && !fsim_bits_meet(&l->spaces[y], &l->spaces[x]));
+}
+
+bool fsim_fit_no_space(const fsim_places *l, int x, int y)
+{
+    if ((l->aloof[x] && class_of(l, y) == FSIM_CONTRACTION) || (l->aloof[y] && class_of(l, x) == FSIM_CONTRACTION))
+        return true;
+    return (l->aloof[x] && leads_nowhere(l, x, y)) || (l->aloof[y] && leads_nowhere(l, y, x));
+}
