@@ -271,6 +271,7 @@ static const program programs[] = {
     {"send", "", {M("[4]")}, 0},
     {"recv", ", shape: [4, 2]", {M("[4, 2]")}, 0},
     {"transfer", "", {M("[4]")}, 0},
+    {"unpack", ", bits: 2", {{"[3, 4]", true, "u8"}}, 0},
     {"softmax", ", dim: 0", {M("[4, 2]")}, 0},
     {"softmax", ", dim: -1", {M("[]")}, 0},
     {"log_softmax", ", dim: -1", {M("[4]")}, 0},

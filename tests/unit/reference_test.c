@@ -382,6 +382,12 @@ static const struct {
     {"{op: reduce_scatter, in: x, out: o, size: 2}", 3, {1, 2, 3}},
     {"{op: all_reduce, in: x, out: o}", 6, {1, 2, 3, 4, 5, 6}},
     {"{op: transfer, in: x, out: o}", 6, {1, 2, 3, 4, 5, 6}},
+    {"{op: quantize_linear, in: [qx, q4], out: o, dtype: i8}", 6, {-112, -75, -37, 0, 37, 75}},
+    {"{op: quantize_linear, in: [qx, v, v8], out: o, dtype: u8}", 6, {0, 0, 0, 1, 21, 28}},
+    {"{op: dequantize_linear, in: [n8, v, z8], out: o}", 6, {-4, -8, -12, -1, -2, -3}},
+    {"{op: dequantize_linear, in: [n8, r2], out: o, dim: 0}", 6, {-3, -2, -1, 0, 2, 4}},
+    {"{op: unpack, in: u16, out: o}", 16, {13, 0, 10, 1, 7, 2, 4, 3, 1, 4, 14, 4, 11, 5, 8, 6}},
+    {"{op: unpack, in: u4, out: o, bits: 2}", 16, {1, 3, 0, 0, 2, 2, 1, 0, 3, 1, 2, 0, 0, 1, 3, 0}},
     {"{op: softmax, in: v, out: o, dim: -1}", 3, {0.09003057317038046, 0.24472847105479764, 0.6652409557748218}},
     {"{op: layer_norm, in: v, out: o}", 3, {-1.22473568590839, 0, 1.22473568590839}},
     {"{op: gelu, in: v, out: o}", 3, {0.8413447460685429, 1.9544997361036416, 2.9959503059051097}},
@@ -407,6 +413,14 @@ static const char more[] = "  - {op: reshape, in: r16, out: p8, shape: [1, 8, 1,
                            "  - {op: mul, in: v, out: v3, scalar: 2}\n"
                            "  - {op: mul, in: i, out: ii, scalar: 1}\n"
                            "  - {op: mul, in: i, out: off, scalar: 0}\n"
+                           "  - {op: mul, in: n, out: qx, scalar: 37.3}\n"
+                           "  - {op: cast, in: v, out: v8, dtype: u8}\n"
+                           "  - {op: cast, in: v, out: z8, dtype: i8}\n"
+                           "  - {op: cast, in: n, out: n8, dtype: i8}\n"
+                           "  - {op: mul, in: i16, out: i13, scalar: 13}\n"
+                           "  - {op: cast, in: i13, out: u13, dtype: u8}\n"
+                           "  - {op: slice, in: u13, out: u16, start: 0, size: 8}\n"
+                           "  - {op: slice, in: u13, out: u4, start: 0, size: 4}\n"
                            "  - {op: mul, in: n, out: h, scalar: 0.25}\n"
                            "  - {op: log, in: n, out: ln}\n"
                            "  - {op: expand, in: i, out: ig, shape: [2, 2]}\n"
