@@ -288,16 +288,16 @@ bool fsim_onnx_op_dynamic_quantize_matmul(fsim_onnx_call *c)
 
 /* MatMulNBits: A[..., K], B[N, blocks, bytes], scales[N blocks], zeros: weights of 2, 4 or 8 bits, some in a byte. */
 
-/* The codes, one an element: every byte is read for each that it holds. */
+/* The codes, one an element. */
 static fsim_operand *unpacked(fsim_onnx_call *c, fsim_operand *packed, int64_t each, const fsim_shape *out)
 {
-    const fsim_shape column = {.rank = 2, .dim = {fsim_onnx_elems(packed), 1}},
-                     wide = {.rank = 2, .dim = {fsim_onnx_elems(packed), each}};
+    const fsim_shape bytes = {.rank = 1, .dim = {fsim_onnx_elems(packed)}},
+                     codes = {.rank = 1, .dim = {fsim_onnx_elems(packed) * each}};
     if (each == 1)
         return fsim_onnx_view(c, FSIM_STEP("codes"), packed, out);
-    fsim_operand *y = fsim_onnx_view(c, FSIM_STEP("bytes"), packed, &column);
-    if ((y = fsim_onnx_emit(c, FSIM_STEP("parts"), "expand", &wide, FSIM_U8, FSIM_ARGS(y))))
-        fsim_onnx_put_ints(c, "shape", 2, wide.dim);
+    fsim_operand *y = fsim_onnx_view(c, FSIM_STEP("bytes"), packed, &bytes);
+    if ((y = fsim_onnx_emit(c, FSIM_STEP("parts"), "unpack", &codes, FSIM_U8, FSIM_ARGS(y))))
+        fsim_onnx_put_int(c, "bits", 8 / each);
     return fsim_onnx_view(c, FSIM_STEP("codes"), y, out);
 }
 
