@@ -752,6 +752,23 @@ static void what_is_read_far_away_is_made_once(void **unused)
     fsim_arena_free(a);
 }
 
+/* Values that are inlined may read others: what is far away through several of them is stored, and the plan is one. */
+static void what_is_inlined_twice_may_be_far_away(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    const char *text = "op: add, in: [x, y], out: p0";
+    for (int i = 0; i < 45; i++)
+        text = fsim_printf(a, "%s; op: relu, in: p%d, out: p%d", text, i, i + 1);
+    text = fsim_printf(a, "%s; op: mul, in: [p0, y], out: q0", text);
+    for (int i = 0; i < 45; i++)
+        text = fsim_printf(a, "%s; op: relu, in: q%d, out: q%d", text, i, i + 1);
+    fixture f = plan(fsim_printf(a, "%s; op: matmul, in: [q45, w], out: g; op: mul, in: [g, q0], out: o", text));
+    assert_true(f.p->plan[FSIM_STRATEGY_INDUCTOR].kernels < 10);
+    fsim_arena_free(f.a);
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -774,6 +791,7 @@ int main(void)
         cmocka_unit_test(large_graphs_cost_little),
         cmocka_unit_test(maximal_is_maximal),
         cmocka_unit_test(what_is_read_far_away_is_made_once),
+        cmocka_unit_test(what_is_inlined_twice_may_be_far_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

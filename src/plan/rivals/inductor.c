@@ -208,6 +208,30 @@ static bool is_kernel(const lowering *w, const fsim_part *part, int buffer)
                            fsim_new(w->a, bool, c->group.writes + 1));
 }
 
+/* A kernel computes again only what is near its own first primitive (price.h): values that are read further away, as
+ * the tables of a rotary embedding by every layer, become buffers. Was there one? */
+static bool store_distant(lowering *w, const fsim_partition *parts)
+{
+    int *owner = fsim_new(w->a, int, w->p->graph->nodes + 1); /* the first part that computes it, from 1 */
+    bool any = false;
+    for (int i = 0; i < parts->parts; i++) {
+        const fsim_part *part = &parts->part[i];
+        int first = -1;
+        for (int k = 0; k < part->count; k++) {
+            owner[part->node[k]] = owner[part->node[k]] ? owner[part->node[k]] : i + 1;
+            if (first < 0 && owner[part->node[k]] == i + 1)
+                first = part->node[k];
+        }
+        for (int k = 0; k < part->count; k++) {
+            const int n = part->node[k];
+            if (owner[n] == i + 1 || first - n <= FSIM_CLONE_REACH || w->forced[n])
+                continue;
+            w->forced[n] = any = true;
+        }
+    }
+    return any;
+}
+
 /* Buffers as parts. Where a kernel can't compute everything that would be inlined into it, the values that the
  * buffer reads directly become buffers too. */
 static fsim_partition lower(lowering *w)
@@ -235,6 +259,7 @@ static fsim_partition lower(lowering *w)
                     w->forced[from] = true;
             }
         }
+        again = again || store_distant(w, &out);
     }
     return out;
 }
