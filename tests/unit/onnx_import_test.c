@@ -219,6 +219,12 @@ static void nodes_say_their_layer(void **unused)
         {"input x f32 2,3\noutput y\n"
          "node Relu x -> y layer=:~Model/stages.0:~torch.Stage/stages.0.act:~torch.GELU/gelu:~aten.gelu\n",
          "", "relu x -> y layer=stages.0.act\n"},
+        /* nothing is said: the names of weights tell */
+        {"input x f32 2,3\noutput y\nweight h.3.fc.weight f32 3,3\nweight norm.weight f32 3\nnode Exp x -> a\n"
+         "node MatMul a,h.3.fc.weight -> b\nnode Relu b -> c\nnode Mul c,norm.weight -> d\nnode Relu d -> y\n",
+         "",
+         "exp x -> a\nmatmul a,h.3.fc.weight -> b layer=h.3.fc\nrelu b -> c layer=h.3\n"
+         "mul c,norm.weight -> d layer=norm\nrelu d -> y\n"},
     };
     CHECK(rows);
 }

@@ -45,6 +45,8 @@ typedef struct fsim_onnx_import {
     int layer_count, layer_room;
     const char *layer_now, *from_now; /* of the node that is translated */
     int64_t budget;                   /* nodes that may still be translated */
+    bool says_layers;                 /* names of nodes, or what the exporter notes, have paths of modules */
+    const char *block;                /* where it does not: the numbered module that nodes without weights are in */
     int operators;                    /* that were made, also those that are folded */
     int64_t trips;                    /* of the loop whose body is translated; 0: none */
     int64_t parameters;               /* elements of weights that are numbers with a fraction, or that were quantised */
@@ -73,6 +75,8 @@ bool fsim_onnx_scope_set(fsim_onnx_import *m, fsim_onnx_scope *s, const char *na
  * the file where that is so. Returns how many there are, -1 after an error (a cycle; two nodes that make one name). */
 int fsim_onnx_order(fsim_onnx_import *m, const fsim_onnx_node *node, int nodes, int outs, const char *const *out,
                     int **order);
+/* Does the file say which modules nodes are from? */
+bool fsim_onnx_says_layers(const fsim_onnx_graph *g);
 /* Makes the tables of operators and of local functions. False after an error. */
 bool fsim_onnx_tables(fsim_onnx_import *m);
 /* Translates nodes in scope s, those that out[0, outs) need. */

@@ -234,6 +234,7 @@ static bool translate_graph(fsim_onnx_import *m)
         out[i] = g->out[i].name;
     if (!check_versions(m) || !fsim_onnx_tables(m) || !fsim_onnx_scope_graph(m, m->main, g))
         return false;
+    m->says_layers = fsim_onnx_says_layers(g);
     note_stated(m, g);
     count_parameters(m, g);
     if (!add_inputs(m, g))

@@ -117,6 +117,18 @@ static const char *layer_named(fsim_onnx_import *m, const char *text, size_t len
     return layer;
 }
 
+bool fsim_onnx_says_layers(const fsim_onnx_graph *g)
+{
+    for (int i = 0; i < g->nodes; i++) {
+        if (strchr(g->node[i].name, '/'))
+            return true;
+        for (int k = 0; k < g->node[i].metadatas; k++)
+            if (strcmp(g->node[i].metadata[k].key, "namespace") == 0)
+                return true;
+    }
+    return false;
+}
+
 static const char *layer_of(fsim_onnx_import *m, const fsim_onnx_node *n)
 {
     const char *outer = m->scope->layer, *inner = NULL, *slash = strrchr(n->name, '/');
@@ -126,6 +138,44 @@ static const char *layer_of(fsim_onnx_import *m, const fsim_onnx_node *n)
     if (!inner && slash && slash > n->name)
         inner = layer_named(m, n->name, (size_t)(slash - n->name), false);
     return !outer ? inner : !inner ? outer : fsim_printf(m->a, "%s.%s", outer, inner);
+}
+
+/* "model.layers.0.norm" of a weight called "model.layers.0.norm.weight"; NULL: its name has no path. */
+static const char *module_of(fsim_onnx_import *m, const fsim_operand *v)
+{
+    const char *dot = v->file && v->parameter && v->name ? strrchr(v->name, '.') : NULL;
+    return dot && dot > v->name && strncmp(v->name, "onnx::", 6) != 0
+               ? layer_named(m, v->name, (size_t)(dot - v->name), false)
+               : NULL;
+}
+
+/* The path up to its last number, "model.layers.0"; NULL: it has none. */
+static const char *block_of(fsim_arena *a, const char *path)
+{
+    size_t end = 0;
+    for (size_t i = 0; path[i];) {
+        const size_t length = strcspn(path + i, ".");
+        if (length && strspn(path + i, "0123456789") >= length)
+            end = i + length;
+        i += length + (path[i + length] == '.');
+    }
+    return end ? fsim_strndup(a, path, end) : NULL;
+}
+
+/* In a file that says nothing of modules, a node with a weight is in the weight's module, and those between such nodes
+ * are in the block, the numbered module, of the last one. */
+static void guess_layer(fsim_onnx_call *c)
+{
+    fsim_onnx_import *m = c->m;
+    const char *module = NULL;
+    if (m->layer_now || m->says_layers || m->scope != m->main)
+        return;
+    for (int i = 0; i < c->ins && !module; i++)
+        module = c->in[i] ? module_of(m, c->in[i]) : NULL;
+    if (module)
+        m->block = block_of(c->a, module);
+    m->layer_now = module ? module : m->block;
+    fsim_draft_source(m->x, m->layer_now, m->from_now);
 }
 
 /* Local functions. */
@@ -341,7 +391,10 @@ static bool run_node(fsim_onnx_import *m, const fsim_onnx_node *n, int at)
     enter(m, n, key_of(m->a, domain, n->op), at);
     if (m->budget-- <= 0)
         return fsim_onnx_refuse(&c, "the model has too many nodes once loops and functions are unrolled");
-    return find_inputs(&c) && translate(&c) && keep_outputs(&c);
+    if (!find_inputs(&c))
+        return false;
+    guess_layer(&c);
+    return translate(&c) && keep_outputs(&c);
 }
 
 bool fsim_onnx_run(fsim_onnx_import *m, fsim_onnx_scope *s, const fsim_onnx_node *node, int nodes, int outs,
