@@ -540,6 +540,82 @@ static void layers_of_core_aten(void **unused)
     fsim_arena_free(core.a);
 }
 
+/* Codes of 8 bits, by a number and by tensors; running statistics of a batch norm are results of it. */
+#define FLOAT(n)   "{\"as_float\": " #n "}"
+#define INTEGER(n) "{\"as_int\": " #n "}"
+#define CODES      ARG("quant_min", INTEGER(-128)) ", " ARG("quant_max", INTEGER(127)) ", " ARG("dtype", INTEGER(2))
+static void codes_are_read_as_they_are(void **unused)
+{
+    (void)unused;
+    const outcome o = load_program(
+        PROGRAM(
+            T("s") ", " T("z") ", " T("x"), BUFFER("s") ", " BUFFER("z") ", " USER("x"),
+            TENSOR("s", 7, SIZE(8)) ", " TENSOR("z", 5, SIZE(8)) ", " TENSOR("x", 7, SIZE(4) ", " SIZE(8)) ", " TENSOR(
+                "q", 2, SIZE(4) ", " SIZE(8)) ", " TENSOR("d", 7,
+                                                          SIZE(4) ", " SIZE(8)) ", " TENSOR("y", 2,
+                                                                                            SIZE(4) ", " SIZE(8)),
+            NODE("quantized_decomposed.quantize_per_tensor.default",
+                 ARG("input", T("x")) ", " ARG("scale", FLOAT(0.5)) ", " ARG("zero_point", INTEGER(3)) ", " CODES,
+                 T("q")) ", " NODE("quantized_decomposed.dequantize_per_tensor.default",
+                                   ARG("input", T("q")) ", " ARG("scale", FLOAT(0.5)) ", " ARG("zero_point",
+                                                                                               INTEGER(3)) ", " CODES,
+                                   T("d")) ", " NODE("quantized_decomposed.quantize_per_channel.default",
+                                                     ARG("input", T("d")) ", " ARG("scales", T("s")) ", " ARG(
+                                                         "zero_points", T("z")) ", " ARG("axis", INTEGER(1)) ", " CODES,
+                                                     T("y")),
+            T("y"), RESULT("y")),
+        "");
+    assert_non_null(o.g);
+    assert_string_equal(o.said, "");
+    assert_int_equal(tensor_of(&o, "q")->dtype, FSIM_I8);
+    assert_int_equal(tensor_of(&o, "d")->dtype, FSIM_F32);
+    assert_int_equal(tensor_of(&o, "y")->dtype, FSIM_I8);
+    int rounds = 0, products = 0;
+    for (int i = 0; i < o.g->nodes; i++) {
+        rounds += o.g->node[i].op == FSIM_OP_ROUND;
+        products += o.g->node[i].op == FSIM_OP_MUL && o.g->node[i].attrs.scalar == 0.5;
+    }
+    assert_int_equal(rounds, 2);
+    assert_int_equal(products, 1);
+    fsim_arena_free(o.a);
+}
+
+static void running_statistics_are_results(void **unused)
+{
+    (void)unused;
+    const outcome o = load_program(
+        PROGRAM(
+            T("w") ", " T("m") ", " T("x"), PARAMETER("w") ", " BUFFER("m") ", " USER("x"),
+            TENSOR("w", 7, SIZE(8)) ", " TENSOR("m", 7, SIZE(8)) ", " TENSOR("x", 7, SIZE(4) ", " SIZE(8)) ", " TENSOR(
+                "y", 7,
+                SIZE(4) ", " SIZE(
+                    8)) ", " TENSOR("a", 7, SIZE(8)) ", " TENSOR("b", 7,
+                                                                 SIZE(8)) ", " TENSOR("mean", 7,
+                                                                                      SIZE(8)) ", " TENSOR("var", 7,
+                                                                                                           SIZE(8)),
+            NODE(
+                "aten._native_batch_norm_legit_functional.default",
+                ARG("input", T("x")) ", " ARG("weight", T("w")) ", " ARG("bias", T("w")) ", " ARG(
+                    "running_mean",
+                    T("m")) ", " ARG("running_var",
+                                     T("m")) ", " ARG("training",
+                                                      "{\"as_bool\": true}") ", " ARG("momentum",
+                                                                                      FLOAT(0.25)) ", " ARG("eps",
+                                                                                                            FLOAT(
+                                                                                                                0.001)),
+                T("y") ", " T("a") ", " T("b") ", " T("mean") ", " T("var")),
+            T("y") ", " T("mean") ", " T("var"), RESULT("y") ", " RESULT("mean") ", " RESULT("var")),
+        "");
+    assert_non_null(o.g);
+    assert_string_equal(o.said, "");
+    assert_int_equal(o.g->sources, 1);
+    assert_true(tensor_of(&o, "mean")->output && tensor_of(&o, "var")->output);
+    const fsim_node *mean = &o.g->node[tensor_of(&o, "mean")->producer];
+    const fsim_node *old = &o.g->node[o.g->tensor[mean->arg[0].tensor].producer];
+    assert_true(old->op == FSIM_OP_MUL && old->attrs.scalar == 0.75);
+    fsim_arena_free(o.a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -557,6 +633,8 @@ int main(void)
         cmocka_unit_test(writes_through_views),
         cmocka_unit_test(unknown_operators_cost_a_copy),
         cmocka_unit_test(layers_of_core_aten),
+        cmocka_unit_test(codes_are_read_as_they_are),
+        cmocka_unit_test(running_statistics_are_results),
     };
     return cmocka_run_group_tests_name("torch", tests, NULL, NULL);
 }

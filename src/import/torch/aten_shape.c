@@ -397,6 +397,36 @@ bool fsim_aten_op_roll(fsim_aten *c, const char *word)
     return true;
 }
 
+bool fsim_aten_op_unfold(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c);
+    const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dimension", 0), x->shape.rank) : -1;
+    if (dim < 0 || !fsim_aten_make(c, 0, "unfold", 1, &x))
+        return false;
+    put_dim(c, dim);
+    fsim_draft_int(c->x, "size", fsim_aten_int(c, "size", 1));
+    fsim_draft_int(c->x, "step", fsim_aten_int(c, "step", 1));
+    return true;
+}
+
+bool fsim_aten_op_im2col(fsim_aten *c, const char *word)
+{
+    static const char *const from[] = {"kernel_size", "stride", "padding", "dilation"};
+    static const char *const to[] = {"kernel", "stride", "padding", "dilation"};
+    fsim_torch_value *x = fsim_aten_self(c);
+    int64_t list[16];
+    (void)word;
+    if (!x || x->shape.rank != 4 || !fsim_aten_make(c, 0, "im2col", 1, &x))
+        return false;
+    for (int i = 0; i < 4; i++) {
+        const int count = fsim_aten_ints(c, from[i], list);
+        if (count > 0)
+            fsim_draft_ints(c->x, to[i], count, list);
+    }
+    return true;
+}
+
 bool fsim_aten_op_flip(fsim_aten *c, const char *word)
 {
     (void)word;

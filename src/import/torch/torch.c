@@ -249,7 +249,7 @@ static const row *find_row(fsim_aten *c)
         const int i = fsim_names_get(&c->m->higher, op);
         return i < 0 ? NULL : &higher_rows[i];
     }
-    if (strncmp(target, "aten.", 5) != 0)
+    if (strncmp(target, "aten.", 5) != 0 && strncmp(target, "quantized_decomposed.", 21) != 0)
         return NULL;
     const size_t length = strlen(op);
     int i = fsim_names_get(&c->m->aten, op);
