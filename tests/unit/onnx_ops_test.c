@@ -4,7 +4,8 @@
  * becomes, with their attributes, the shapes of its results and the FLOPs of its products. What stands there was worked
  * out by hand from the definitions of both.
  *
- *   onnx_ops_test --print   prints the file as the importer has it now
+ *   onnx_ops_test --print        prints the file as the importer has it now
+ *   onnx_ops_test --write DIR    writes the models as files, where fuzzing may start
  */
 #include "import/load.h"
 #include "onnx_text.h"
@@ -119,8 +120,17 @@ static bool next_block(fsim_arena *a, const char **p, block *b)
     return *b->comment || *b->model;
 }
 
+static void write_model(fsim_arena *a, const char *folder, int number, const char *text)
+{
+    const pb file = onnx_text_model(a, text);
+    FILE *out = fopen(fsim_printf(a, "%s/%d.onnx", folder, number), "wb");
+    if (!out || fwrite(file.at, 1, file.bytes, out) != file.bytes || fclose(out) != 0)
+        abort();
+}
+
 int main(int argc, char **argv)
 {
+    const char *folder = argc == 3 && strcmp(argv[1], "--write") == 0 ? argv[2] : NULL;
     const bool print = argc == 2 && strcmp(argv[1], "--print") == 0;
     fsim_arena *all = fsim_arena_new();
     size_t bytes;
@@ -131,6 +141,8 @@ int main(int argc, char **argv)
         fsim_arena *a = fsim_arena_new();
         const char *found = *b.model ? import(a, b.model) : "";
         models += *b.model != 0;
+        if (folder && *b.model)
+            write_model(a, folder, models, b.model);
         if (print)
             printf("%s%s%s\n", b.comment, b.model, found);
         else if (strcmp(found, b.expected) != 0 && ++faults)

@@ -19,16 +19,11 @@ static fsim_operand *scalar(fsim_onnx_call *c, const char *step, const char *op,
 
 static fsim_operand *clamp(fsim_onnx_call *c, fsim_onnx_at at, fsim_operand *x, double least, double most)
 {
-    const bool floating = x && fsim_dtype_floating(x->dtype);
     fsim_operand *y = fsim_onnx_unary(c, at, "clamp", x);
-    if (y && floating && least > -INFINITY)
-        fsim_onnx_put_number(c, "min", least);
-    if (y && floating && most < INFINITY)
-        fsim_onnx_put_number(c, "max", most);
-    if (y && !floating && least > -9e18)
-        fsim_onnx_put_int(c, "min", (int64_t)least);
-    if (y && !floating && most < 9e18)
-        fsim_onnx_put_int(c, "max", (int64_t)most);
+    if (y && least > -INFINITY)
+        fsim_onnx_put_value(c, "min", x->dtype, least);
+    if (y && most < INFINITY)
+        fsim_onnx_put_value(c, "max", x->dtype, most);
     return y;
 }
 

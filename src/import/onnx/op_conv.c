@@ -147,6 +147,9 @@ static bool read_transposed(fsim_onnx_call *c, const fsim_shape *x, const fsim_s
         return false;
     if ((shape && wanted != t->w.axes && wanted != t->w.axes + 2) || (extra && extras != t->w.axes))
         return fsim_onnx_refuse(c, "'output_shape' and 'output_padding' have a length for each of %d axes", t->w.axes);
+    for (int i = 0; shape && i < wanted; i++)
+        if (shape[i] < 1 || shape[i] > FSIM_MAX_DIM)
+            return fsim_onnx_refuse(c, "'output_shape' has %lld", (long long)shape[i]);
     for (int i = 0; i < t->w.axes; i++) {
         t->extra[i] = extra ? extra[i] : 0;
         const double most = (double)x->dim[2 + i] * (double)t->w.stride[i] + (double)fsim_onnx_reach(&t->w, i);

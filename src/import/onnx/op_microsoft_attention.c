@@ -108,8 +108,12 @@ static bool read_thirds(fsim_onnx_call *c, int64_t whole, int64_t at[4])
     if (sizes && count != 3)
         return fsim_onnx_refuse(c, "'qkv_hidden_sizes' has %d numbers", count);
     at[0] = 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        if (sizes && (sizes[i] < 1 || sizes[i] > whole))
+            return fsim_onnx_refuse(c, "'qkv_hidden_sizes' has %lld, where the weight has %lld", (long long)sizes[i],
+                                    (long long)whole);
         at[i + 1] = at[i] + (sizes ? sizes[i] : whole / 3);
+    }
     return at[3] == whole || fsim_onnx_refuse(c, "queries, keys and values of %lld, where the weight has %lld",
                                               (long long)at[3], (long long)whole);
 }

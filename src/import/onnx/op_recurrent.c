@@ -2,11 +2,12 @@
 /* op_recurrent.c: LSTM, GRU and RNN as what they compute: for each direction one product of all steps' inputs, then for
  * each step the product of the last state, and the gates. */
 #include "import/onnx/activation.h"
+#include "import/onnx/import.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_STEPS = 1 << 14, MOST_TOGETHER = 128 };
+enum { MOST_STEPS = 1 << 14, MOST_TOGETHER = 128, NODES_A_STEP = 16 };
 
 /* The node. */
 typedef struct {
@@ -333,8 +334,10 @@ static bool recurrent(fsim_onnx_call *c, int64_t gates, one_step next)
         return false;
     if (fsim_onnx_in(c, 4))
         fsim_note(c->d, "%s: sequence_lens is not followed: all sequences have %lld steps", c->op, (long long)l.steps);
-    if (l.steps < 1 || l.batch < 1 || l.hidden < 1 || l.steps > MOST_STEPS)
+    if (l.steps < 1 || l.batch < 1 || l.hidden < 1 || l.steps > MOST_STEPS ||
+        c->m->budget < l.dirs * l.steps * NODES_A_STEP)
         return as_copy(c, &l);
+    c->m->budget -= l.dirs * l.steps * NODES_A_STEP;
     return run(c, &l, next);
 }
 

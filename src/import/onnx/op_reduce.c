@@ -222,14 +222,15 @@ static bool fold_sums(fsim_onnx_call *c, const fsim_operand *x, bool exclusive, 
 bool fsim_onnx_op_cumsum(fsim_onnx_call *c)
 {
     fsim_operand *x = fsim_onnx_need(c, 0);
-    double number = 0;
     const bool exclusive = fsim_onnx_int(c, "exclusive", 0) != 0, reverse = fsim_onnx_int(c, "reverse", 0) != 0;
     int axis;
     if (!x || !fsim_onnx_need(c, 1))
         return false;
-    if (!fsim_onnx_number_of(fsim_onnx_in(c, 1), &number))
+    int count = 0;
+    const int64_t *along = fsim_onnx_ints_of(fsim_onnx_in(c, 1), &count);
+    if (!along || count != 1)
         return fsim_onnx_opaque(c, 1, &(fsim_draft_result){NULL, x->shape, x->dtype});
-    if (!fsim_onnx_axis(c, (int64_t)number, x->shape.rank, &axis))
+    if (!fsim_onnx_axis(c, *along, x->shape.rank, &axis))
         return false;
     if (fold_sums(c, x, exclusive, reverse))
         return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/onnx/rows.h"
 
+#include <math.h>
 #include <string.h>
 
 fsim_operand *fsim_onnx_emit(fsim_onnx_call *c, fsim_onnx_at at, const char *op, const fsim_shape *shape,
@@ -29,13 +30,19 @@ fsim_operand *fsim_onnx_unary(fsim_onnx_call *c, fsim_onnx_at at, const char *op
     return x ? fsim_onnx_emit(c, at, op, &x->shape, x->dtype, FSIM_ARGS(x)) : NULL;
 }
 
+void fsim_onnx_put_value(fsim_onnx_call *c, const char *key, fsim_dtype dtype, double value)
+{
+    if (fsim_dtype_floating(dtype) || !(fabs(value) < 9e18))
+        fsim_onnx_put_number(c, key, value);
+    else
+        fsim_onnx_put_int(c, key, (int64_t)value);
+}
+
 fsim_operand *fsim_onnx_scalar(fsim_onnx_call *c, fsim_onnx_at at, const char *op, fsim_operand *x, double value)
 {
     fsim_operand *y = fsim_onnx_unary(c, at, op, x);
-    if (y && fsim_dtype_floating(x->dtype))
-        fsim_onnx_put_number(c, "scalar", value);
-    else if (y)
-        fsim_onnx_put_int(c, "scalar", (int64_t)value);
+    if (y)
+        fsim_onnx_put_value(c, "scalar", x->dtype, value);
     return y;
 }
 

@@ -19,6 +19,8 @@ typedef struct {
 /* Any operator. */
 fsim_operand *fsim_onnx_emit(fsim_onnx_call *c, fsim_onnx_at at, const char *op, const fsim_shape *shape,
                              fsim_dtype dtype, const fsim_onnx_args *in);
+/* A number as an attribute of the newest operator: whole where dtype is. */
+void fsim_onnx_put_value(fsim_onnx_call *c, const char *key, fsim_dtype dtype, double value);
 /* An operator of which only the result's type is known: it costs a copy. */
 fsim_operand *fsim_onnx_custom(fsim_onnx_call *c, fsim_onnx_at at, const fsim_shape *shape, fsim_dtype dtype,
                                const fsim_onnx_args *in);
