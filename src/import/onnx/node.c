@@ -248,6 +248,7 @@ bool fsim_onnx_opaque(fsim_onnx_call *c, int outs, const fsim_draft_result *type
 {
     const char **in = fsim_new(c->a, const char *, c->ins + 1), *what = key_of(c->a, c->domain, c->op);
     int ins = 0;
+    outs = outs < c->outs ? outs : c->outs; /* a node need not name all */
     for (int i = 0; i < c->ins; i++)
         if (c->in[i] && fsim_onnx_elems(c->in[i]) > 0 && c->in[i]->items < 0 && c->in[i]->dtype != FSIM_DTYPE_NONE)
             in[ins++] = fsim_onnx_name(c, c->in[i]);
