@@ -94,8 +94,22 @@ static bool is_usable(fsim_onnx_import *m, const fsim_onnx_value *in)
     return false;
 }
 
+/* Are there no more elements than a tensor may have? */
+static bool is_moderate(fsim_onnx_import *m, const char *name, const fsim_shape *shape)
+{
+    double elems = 1;
+    for (int i = 0; i < shape->rank; i++)
+        elems *= (double)(shape->dim[i] > 0 ? shape->dim[i] : 1);
+    if (elems <= (double)FSIM_MAX_ELEMS)
+        return true;
+    fsim_error(m->d, fsim_draft_place(m->x), "input '%s' is too large: %s", name, fsim_shape_text(m->a, shape));
+    return false;
+}
+
 static bool add_input(fsim_onnx_import *m, const fsim_onnx_value *in, const fsim_shape *shape, bool weight)
 {
+    if (!is_moderate(m, in->name, shape))
+        return false;
     const fsim_dtype dtype = fsim_onnx_stored_dtype(in->type->element);
     fsim_operand *v = fsim_onnx_operand_new(m, in->name, shape, dtype);
     v->constant = v->still = v->file = v->parameter = weight;

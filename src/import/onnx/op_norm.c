@@ -83,49 +83,20 @@ bool fsim_onnx_op_rms_norm(fsim_onnx_call *c)
 
 /* Batch norm. */
 
-/* A vector of channels as [C, 1, ..., 1]. */
-static fsim_operand *channelwise(fsim_onnx_call *c, const char *step, fsim_operand *vector, int rank)
+/* With the batch's own statistics; further results are the running ones, then (before version 14) the batch's own. */
+static bool train(fsim_onnx_call *c, fsim_operand *const in[5])
 {
-    fsim_shape s = {.rank = rank - 1};
-    if (!vector)
-        return NULL;
-    for (int d = 0; d < s.rank; d++)
-        s.dim[d] = d == 0 ? fsim_onnx_elems(vector) : 1;
-    return fsim_onnx_view(c, FSIM_STEP(step), vector, &s);
-}
-
-/* Output k: momentum times what it was, and the rest of the batch's own. */
-static bool running(fsim_onnx_call *c, int k, fsim_operand *old, fsim_operand *own, double momentum)
-{
-    if (!fsim_onnx_wants(c, k))
-        return true;
-    if (momentum == 0)
-        return fsim_onnx_same(c, k, own);
-    fsim_operand *kept = fsim_onnx_scalar(c, FSIM_STEP("kept"), "mul", old, momentum);
-    fsim_operand *added = fsim_onnx_scalar(c, FSIM_STEP("new"), "mul", own, nearbyint((1 - momentum) * 1e12) / 1e12);
-    return fsim_onnx_binary(c, FSIM_OUT(k), "add", kept, added) != NULL;
-}
-
-/* With the batch's own statistics, and the running ones as results. */
-static bool train(fsim_onnx_call *c, double momentum)
-{
-    fsim_operand *x = fsim_onnx_in(c, 0);
-    const int rank = x->shape.rank;
-    fsim_onnx_dims dims = fsim_onnx_dims_of(1, rank);
-    dims.at[0] = 0;
-    for (int d = 2; d < rank; d++)
-        dims.at[d - 1] = d;
-    fsim_operand *mean = fsim_onnx_reduced(c, FSIM_STEP("mean"), "mean", x, &dims, false);
-    fsim_operand *centred = fsim_onnx_binary(c, FSIM_STEP("centred"), "sub", x, channelwise(c, "mean_of", mean, rank));
-    fsim_operand *square = fsim_onnx_unary(c, FSIM_STEP("square"), "square", centred);
-    fsim_operand *var = fsim_onnx_reduced(c, FSIM_STEP("var"), "mean", square, &dims, false);
-    fsim_operand *safe = fsim_onnx_scalar(c, FSIM_STEP("var_eps"), "add", var, fsim_onnx_float(c, "epsilon", 1e-5));
-    fsim_operand *rstd = channelwise(c, "rstd_of", fsim_onnx_unary(c, FSIM_STEP("rstd"), "rsqrt", safe), rank);
-    fsim_operand *y = fsim_onnx_binary(c, FSIM_STEP("norm"), "mul", centred, rstd);
-    y = fsim_onnx_binary(c, FSIM_STEP("scaled"), "mul", y, channelwise(c, "weight", fsim_onnx_need(c, 1), rank));
-    return fsim_onnx_binary(c, FSIM_OUT(0), "add", y, channelwise(c, "bias", fsim_onnx_need(c, 2), rank)) &&
-           running(c, 1, fsim_onnx_need(c, 3), mean, momentum) && running(c, 2, fsim_onnx_need(c, 4), var, momentum) &&
-           running(c, 3, fsim_onnx_need(c, 3), mean, 0) && running(c, 4, fsim_onnx_need(c, 4), var, 0);
+    const fsim_shape channels = {.rank = 1, .dim = {in[0]->shape.dim[1]}};
+    const double kept = fsim_onnx_float(c, "momentum", 0.9);
+    fsim_draft_result type[5] = {{NULL, in[0]->shape, in[0]->dtype}};
+    for (int i = 1; i < 5; i++)
+        type[i] = (fsim_draft_result){NULL, channels, in[i]->dtype};
+    if (!fsim_onnx_make_all(c, "batch_norm", c->outs < 5 ? c->outs : 5, type, FSIM_LIST(5, in)))
+        return false;
+    fsim_onnx_put_flag(c, "training", true);
+    fsim_onnx_put_number(c, "eps", fsim_onnx_float(c, "epsilon", 1e-5));
+    fsim_onnx_put_number(c, "momentum", nearbyint((1 - kept) * 1e12) / 1e12); /* PyTorch's is of the new ones */
+    return true;
 }
 
 bool fsim_onnx_op_batch_norm(fsim_onnx_call *c)
@@ -143,7 +114,7 @@ bool fsim_onnx_op_batch_norm(fsim_onnx_call *c)
                                     (long long)fsim_onnx_elems(in[i]), (long long)x->dim[1]);
     const bool trained = c->opset >= 14 ? fsim_onnx_int(c, "training_mode", 0) != 0 : c->outs > 1;
     if (trained)
-        return train(c, fsim_onnx_float(c, "momentum", 0.9));
+        return train(c, in);
     if (!fsim_onnx_make(c, 0, "batch_norm", x, in[0]->dtype, FSIM_LIST(5, in)))
         return false;
     fsim_onnx_put_number(c, "eps", fsim_onnx_float(c, "epsilon", 1e-5));

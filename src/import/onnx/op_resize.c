@@ -102,6 +102,8 @@ static void find_changed(const fsim_shape *x, resize *r)
 static const char *mode_of(const resize *r)
 {
     static const char *const linear[] = {"linear", "bilinear", "trilinear"};
+    if (strcmp(r->mode, "cubic") == 0)
+        return "bicubic";
     return strcmp(r->mode, "linear") == 0 ? linear[r->count - 1] : "nearest";
 }
 
@@ -113,7 +115,7 @@ static fsim_operand *interpolate(fsim_onnx_call *c, fsim_onnx_at at, fsim_operan
         return NULL;
     fsim_onnx_put_ints(c, "size", r->count, out->dim + 2);
     fsim_onnx_put_word(c, "mode", mode_of(r));
-    if (r->corners && strcmp(r->mode, "linear") == 0)
+    if (r->corners && strcmp(r->mode, "nearest") != 0)
         fsim_onnx_put_flag(c, "align_corners", true);
     return y;
 }
@@ -166,7 +168,7 @@ bool fsim_onnx_op_resize(fsim_onnx_call *c)
     if (same_dims(&x->shape, &r, 0, x->shape.rank))
         return fsim_onnx_same(c, 0, x);
     const bool cubic = strcmp(r.mode, "cubic") == 0;
-    if (cubic || r.count > 3 || !fsim_dtype_floating(x->dtype) || fsim_elems(&r.out) == 0)
+    if ((cubic && r.count != 2) || r.count > 3 || !fsim_dtype_floating(x->dtype) || fsim_elems(&r.out) == 0)
         return fsim_onnx_opaque(c, 1, &(fsim_draft_result){NULL, r.out, x->dtype});
     if (r.changed[0] == 2 && r.count == x->shape.rank - 2)
         return interpolate(c, FSIM_OUT(0), x, &r.out, &r) != NULL;

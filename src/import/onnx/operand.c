@@ -77,6 +77,10 @@ fsim_operand *fsim_onnx_operand_of(fsim_onnx_import *m, const fsim_onnx_tensor *
     }
     if (t->dims)
         memcpy(shape.dim, t->dim, (size_t)t->dims * sizeof *t->dim);
+    if (t->elems > FSIM_MAX_ELEMS) {
+        fsim_error(m->d, fsim_draft_place(m->x), "constant '%s' is too large: %s", name, fsim_shape_text(m->a, &shape));
+        return NULL;
+    }
     fsim_operand *v = fsim_onnx_operand_new(m, name, &shape, fsim_onnx_stored_dtype(t->type));
     v->constant = v->still = v->file = true;
     v->parameter = parameter;
