@@ -141,13 +141,12 @@ static inline pb onnx_text_attribute(fsim_arena *a, const char *name, const char
     }
     const char *p = value + (*value == '[');
     for (char *end; *p && *p != ']'; p = *end == ',' ? end + 1 : end) {
-        const double number = strtod(p, &end);
+        if (real)
+            pb_float(&at, list ? 7 : 2, strtof(p, &end));
+        else
+            pb_int(&at, list ? 8 : 3, strtoll(p, &end, 10));
         if (end == p)
             abort();
-        if (real)
-            pb_float(&at, list ? 7 : 2, (float)number);
-        else
-            pb_int(&at, list ? 8 : 3, (int64_t)number);
     }
     pb_int(&at, 20, real ? (list ? 6 : 1) : (list ? 7 : 2));
     return at;

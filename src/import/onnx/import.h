@@ -87,7 +87,9 @@ bool fsim_onnx_run(fsim_onnx_import *m, fsim_onnx_scope *s, const fsim_onnx_node
 fsim_operand *fsim_onnx_operand_new(fsim_onnx_import *m, const char *name, const fsim_shape *shape, fsim_dtype dtype);
 /* The dtype that an element of the file is stored as; unsigned integers as those of their size. */
 fsim_dtype fsim_onnx_stored_dtype(int element);
-/* A constant of the file. NULL after an error (its rank, its type). */
+/* Has it no more elements than a tensor may have, lengths of 0 aside? */
+bool fsim_onnx_is_moderate(const fsim_shape *s);
+/* A constant of the file. NULL after an error (its rank, its type, its size). */
 fsim_operand *fsim_onnx_operand_of(fsim_onnx_import *m, const fsim_onnx_tensor *t, const char *name, bool parameter);
 /* An output whose result has no elements: nothing runs. */
 void fsim_onnx_set_empty(fsim_onnx_import *m, fsim_operand *v);

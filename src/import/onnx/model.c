@@ -94,22 +94,12 @@ static bool is_usable(fsim_onnx_import *m, const fsim_onnx_value *in)
     return false;
 }
 
-/* Are there no more elements than a tensor may have? */
-static bool is_moderate(fsim_onnx_import *m, const char *name, const fsim_shape *shape)
-{
-    double elems = 1;
-    for (int i = 0; i < shape->rank; i++)
-        elems *= (double)(shape->dim[i] > 0 ? shape->dim[i] : 1);
-    if (elems <= (double)FSIM_MAX_ELEMS)
-        return true;
-    fsim_error(m->d, fsim_draft_place(m->x), "input '%s' is too large: %s", name, fsim_shape_text(m->a, shape));
-    return false;
-}
-
 static bool add_input(fsim_onnx_import *m, const fsim_onnx_value *in, const fsim_shape *shape, bool weight)
 {
-    if (!is_moderate(m, in->name, shape))
+    if (!fsim_onnx_is_moderate(shape)) {
+        fsim_error(m->d, fsim_draft_place(m->x), "input '%s' is too large: %s", in->name, fsim_shape_text(m->a, shape));
         return false;
+    }
     const fsim_dtype dtype = fsim_onnx_stored_dtype(in->type->element);
     fsim_operand *v = fsim_onnx_operand_new(m, in->name, shape, dtype);
     v->constant = v->still = v->file = v->parameter = weight;
@@ -149,8 +139,9 @@ static void count_parameters(fsim_onnx_import *m, const fsim_onnx_graph *g)
         if (strcmp(g->node[i].op, "DequantizeLinear") == 0 && g->node[i].ins > 0)
             fsim_names_set(m->a, &m->quantised, g->node[i].in[0], 1);
     for (int i = 0; i < g->initializers; i++)
-        if (fsim_dtype_floating(fsim_onnx_element_dtype(g->initializer[i].type)) ||
-            fsim_names_get(&m->quantised, g->initializer[i].name) >= 0)
+        if (g->initializer[i].elems <= FSIM_MAX_ELEMS && /* more are refused where they are read */
+            (fsim_dtype_floating(fsim_onnx_element_dtype(g->initializer[i].type)) ||
+             fsim_names_get(&m->quantised, g->initializer[i].name) >= 0))
             m->parameters += g->initializer[i].elems;
 }
 

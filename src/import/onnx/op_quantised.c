@@ -20,8 +20,8 @@ static fsim_dtype code_dtype(const fsim_onnx_scale *s) { return s->zero ? s->zer
 static bool in_blocks(fsim_onnx_call *c, const fsim_operand *x, fsim_onnx_scale *s, fsim_shape *apart)
 {
     const int64_t length = fsim_onnx_int(c, "block_size", 0);
-    if (length < 1 || s->scale->shape.rank != x->shape.rank || x->shape.rank == FSIM_MAX_RANK ||
-        s->scale->shape.dim[s->axis] * length != x->shape.dim[s->axis])
+    if (length < 1 || length > FSIM_MAX_DIM || s->scale->shape.rank != x->shape.rank ||
+        x->shape.rank == FSIM_MAX_RANK || s->scale->shape.dim[s->axis] * length != x->shape.dim[s->axis])
         return false;
     fsim_shape own = {.rank = x->shape.rank + 1};
     *apart = own;

@@ -67,6 +67,14 @@ fsim_dtype fsim_onnx_stored_dtype(int element)
     }
 }
 
+bool fsim_onnx_is_moderate(const fsim_shape *s)
+{
+    double elems = 1;
+    for (int i = 0; i < s->rank; i++)
+        elems *= (double)(s->dim[i] > 0 ? s->dim[i] : 1);
+    return elems <= (double)FSIM_MAX_ELEMS;
+}
+
 fsim_operand *fsim_onnx_operand_of(fsim_onnx_import *m, const fsim_onnx_tensor *t, const char *name, bool parameter)
 {
     fsim_shape shape = {.rank = t->dims};
@@ -77,7 +85,7 @@ fsim_operand *fsim_onnx_operand_of(fsim_onnx_import *m, const fsim_onnx_tensor *
     }
     if (t->dims)
         memcpy(shape.dim, t->dim, (size_t)t->dims * sizeof *t->dim);
-    if (t->elems > FSIM_MAX_ELEMS) {
+    if (!fsim_onnx_is_moderate(&shape)) {
         fsim_error(m->d, fsim_draft_place(m->x), "constant '%s' is too large: %s", name, fsim_shape_text(m->a, &shape));
         return NULL;
     }
