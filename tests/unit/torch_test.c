@@ -120,9 +120,9 @@ static outcome load(archive from, const char *dims)
     char *exact = malloc(from.bytes); /* of this size: a file in memory has no NUL behind it */
     memcpy(exact, from.text, from.bytes);
     o.g = fsim_graph_load_text(o.a, d, "m.pt2", exact, from.bytes, &how);
-    free(exact);
     o.status = fsim_diag_status(d);
     o.said = printed(o.a, d);
+    free(exact);
     return o;
 }
 
