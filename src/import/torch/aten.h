@@ -21,14 +21,15 @@ struct fsim_torch_value {
     const char *name; /* in the file */
     fsim_shape shape;
     fsim_dtype dtype;
-    bool complex, empty;    /* two numbers an element; no elements */
-    bool state;             /* memory that outlasts the program: an input, a weight */
-    bool mutated;           /* state that an in-place operator wrote */
-    const char *tensor;     /* its name in the workload; NULL: not made yet */
-    int reads;              /* operators of the workload that read this tensor */
-    fsim_torch_value *base; /* it is a view of that: what is written in place shows there; NULL: it is none */
-    int dim;                /* the part of base that it is: along dim, from start on; -1: all of it, reshaped; -2: a
-                               matrix whose dimensions changed places */
+    bool complex, empty;       /* two numbers an element; no elements */
+    bool state;                /* memory that outlasts the program: an input, a weight */
+    bool mutated;              /* state that an in-place operator wrote */
+    const char *tensor;        /* its name in the workload; NULL: not made yet */
+    int reads;                 /* operators of the workload that read this tensor */
+    fsim_torch_value *cast_of; /* it is that one with more bits; NULL: it is none */
+    fsim_torch_value *base;    /* it is a view of that: what is written in place shows there; NULL: it is none */
+    int dim;                   /* the part of base that it is: along dim, from start on; -1: all of it, reshaped; -2: a
+                                  matrix whose dimensions changed places */
     int64_t start;
 };
 
@@ -107,6 +108,9 @@ bool fsim_aten_opaque(fsim_aten *c);
 /* May the result be written into v's memory? v is then this node's to change, or a state that the result replaces, and
  * nobody else reads it. */
 bool fsim_aten_may_overwrite(const fsim_aten *c, const fsim_torch_value *v);
+
+/* The second product of an attention that core ATen decomposed, as the whole. False where it is none. */
+bool fsim_aten_decomposed_attention(fsim_aten *c);
 
 /* v in that shape; v itself where it has it. */
 fsim_torch_value *fsim_aten_reshaped(fsim_aten *c, fsim_torch_value *v, const fsim_shape *shape);

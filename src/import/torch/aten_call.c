@@ -266,10 +266,12 @@ fsim_torch_value *fsim_aten_cast(fsim_aten *c, fsim_torch_value *v, fsim_dtype d
 {
     if (!v || v->dtype == dtype)
         return v;
-    v = fsim_aten_step(c, "cast", FSIM_AS("cast", &v->shape, dtype), 1, &v);
-    if (v)
+    fsim_torch_value *y = fsim_aten_step(c, "cast", FSIM_AS("cast", &v->shape, dtype), 1, &v);
+    if (y) {
         fsim_draft_word(c->x, "dtype", fsim_dtype_names[dtype]);
-    return v;
+        y->cast_of = v;
+    }
+    return y;
 }
 
 fsim_torch_value *fsim_aten_expanded(fsim_aten *c, fsim_torch_value *v, const fsim_shape *shape)

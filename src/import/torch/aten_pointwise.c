@@ -271,12 +271,23 @@ bool fsim_aten_op_same(fsim_aten *c, const char *word)
     return true;
 }
 
+/* What an attention in fewer bits was cast from, and viewed: casting back gives that. NULL: it is none. */
+static fsim_torch_value *before_cast(const fsim_torch_value *x, fsim_dtype dtype)
+{
+    while (!x->cast_of && !x->mutated && x->base && x->dim == -1)
+        x = x->base;
+    return x->cast_of && !x->mutated && x->cast_of->dtype == dtype && !x->cast_of->mutated ? x->cast_of : NULL;
+}
+
 bool fsim_aten_op_to(fsim_aten *c, const char *word)
 {
     (void)word;
     fsim_torch_value *x = fsim_aten_self(c);
     if (!x || x->dtype == c->out[0]->dtype)
         return x && fsim_aten_same(c, 0, x);
+    fsim_torch_value *narrow = before_cast(x, c->out[0]->dtype);
+    if (narrow)
+        return fsim_aten_reshape(c, 0, narrow);
     if (!fsim_aten_make(c, 0, "cast", 1, &x))
         return false;
     fsim_draft_word(c->x, "dtype", fsim_dtype_names[c->out[0]->dtype]);

@@ -40,6 +40,8 @@ bool fsim_aten_op_matmul(fsim_aten *c, const char *word)
     fsim_torch_value *a = fsim_aten_self(c), *b = fsim_aten_tensor(c, "other|mat2|vec|tensor");
     if (!a || !b)
         return false;
+    if (a->shape.rank == 3 && b->shape.rank == 3 && fsim_aten_decomposed_attention(c))
+        return true;
     if (a->shape.rank > 1 && b->shape.rank == 2 && b->base && b->dim == -2) /* of a layer without a bias */
         return fsim_aten_make(c, 0, "linear", 2, (fsim_torch_value *[2]){a, b->base});
     if (a->shape.rank > 1 && b->shape.rank > 1)
@@ -272,87 +274,6 @@ bool fsim_aten_op_convolution(fsim_aten *c, const char *word)
     (void)word;
     convolution v = {.transposed = fsim_aten_flag(c, "transposed", false)};
     return read_convolution(c, &v) && convolve(c, &v);
-}
-
-/* Attention. */
-
-/* x[..., S, D] as [B, H, S, D]: leading dimensions joined, or added. */
-static fsim_torch_value *as_heads(fsim_aten *c, fsim_torch_value *x)
-{
-    fsim_shape s = {.rank = 4, .dim = {1, 1, 1, 1}};
-    if (!x || x->shape.rank < 2 || x->shape.rank == 4)
-        return x && x->shape.rank == 4 ? x : NULL;
-    for (int i = 0; i < x->shape.rank; i++) {
-        const int behind = x->shape.rank - 1 - i;
-        s.dim[behind < 3 ? 3 - behind : 0] *= x->shape.dim[i];
-    }
-    return fsim_aten_reshaped(c, x, &s);
-}
-
-/* A mask that broadcasts over the scores [B, H, Sq, Sk]. */
-static fsim_torch_value *as_mask(fsim_aten *c, fsim_torch_value *mask, fsim_dtype dtype)
-{
-    if (mask && mask->dtype != FSIM_BOOL && !fsim_dtype_floating(mask->dtype))
-        mask = fsim_aten_cast(c, mask, dtype);
-    return mask && mask->shape.rank > 4 ? as_heads(c, mask) : mask;
-}
-
-static bool attend(fsim_aten *c, fsim_torch_value *in[4], bool causal)
-{
-    const double scale = fsim_aten_number(c, "scale", 0);
-    const int ins = 3 + (in[3] != NULL);
-    const fsim_shape s = {.rank = 4,
-                          .dim = {in[0]->shape.dim[0], in[0]->shape.dim[1], in[0]->shape.dim[2], in[2]->shape.dim[3]}};
-    const bool direct = fsim_aten_same_shape(&s, &c->out[0]->shape);
-    fsim_torch_value *y = NULL;
-    if (direct ? !fsim_aten_make(c, 0, "attention", ins, in)
-               : !(y = fsim_aten_step(c, "attention", FSIM_AS("heads", &s, c->out[0]->dtype), ins, in)))
-        return false;
-    if (causal)
-        fsim_draft_flag(c->x, "causal", true);
-    if (scale != 0)
-        fsim_draft_number(c->x, "scale", scale);
-    return direct || fsim_aten_reshape(c, 0, y);
-}
-
-/* What core ATen's kernels give beside the result, the logarithm of the sums and a state of random numbers, is for
- * training. */
-bool fsim_aten_op_attention(fsim_aten *c, const char *word)
-{
-    (void)word;
-    fsim_torch_value *in[4] = {as_heads(c, fsim_aten_tensor(c, "query")), as_heads(c, fsim_aten_tensor(c, "key")),
-                               as_heads(c, fsim_aten_tensor(c, "value")), fsim_aten_tensor(c, "attn_mask|attn_bias")};
-    for (int k = 1; k < c->outs; k++)
-        if (c->out[k] && c->read[k])
-            return false;
-    if (!in[0] || !in[1] || !in[2] || in[0]->shape.dim[0] != in[1]->shape.dim[0])
-        return false;
-    if (in[0]->shape.dim[1] % in[1]->shape.dim[1] != 0 || fsim_aten_number(c, "dropout_p", 0) != 0)
-        return false;
-    in[3] = as_mask(c, in[3], in[0]->dtype);
-    const bool causal = fsim_aten_flag(c, "is_causal", false);
-    /* one query sees the first key alone; what is meant is one step with a cache, which says so by a mask */
-    return attend(c, in, causal);
-}
-
-/* Its scores are changed by a function of the user: they cost what a mask costs. */
-bool fsim_aten_op_flex_attention(fsim_aten *c, const char *word)
-{
-    (void)word;
-    fsim_torch_value *in[4] = {NULL};
-    int ins = 0;
-    for (int i = 0; i < c->node->ins && ins < 3; i++)
-        if (c->node->in[i].kind == FSIM_TORCH_TENSOR) {
-            fsim_aten one = *c;
-            fsim_torch_node node = *c->node;
-            node.in = &c->node->in[i];
-            node.ins = 1;
-            one.node = &node;
-            in[ins++] = as_heads(c, fsim_aten_self(&one));
-        }
-    if (ins < 3 || !in[0] || !in[1] || !in[2] || in[0]->shape.dim[1] % in[1]->shape.dim[1] != 0)
-        return false;
-    return attend(c, in, false);
 }
 
 /* Windows. */

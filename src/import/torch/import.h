@@ -11,6 +11,7 @@
 typedef struct {
     const fsim_torch_graph *g;
     fsim_torch_value **value; /* of g->tensor; NULL: not made yet */
+    int *maker;               /* the node that makes it; -1: none */
     bool *read;               /* is it an argument or an output of anything? */
 } fsim_torch_scope;
 
@@ -37,5 +38,8 @@ fsim_torch_value *fsim_torch_tensor_in(fsim_aten *c, const fsim_torch_arg *arg);
 const char **fsim_torch_names(fsim_aten *c, int ins, fsim_torch_value *const *in);
 /* What a value is to be called. */
 const char *fsim_torch_wanted(const fsim_aten *c, const fsim_torch_value *v);
+
+/* The node of the graph that makes a tensor; NULL where none does. */
+const fsim_torch_node *fsim_torch_maker(const fsim_torch_import *m, const fsim_torch_arg *arg);
 
 #endif

@@ -362,13 +362,33 @@ static void mark_read(fsim_torch_scope *s, const fsim_torch_arg *arg, int count)
     }
 }
 
+static void mark_made(fsim_torch_scope *s, const fsim_torch_arg *arg, int count, int node)
+{
+    for (int i = 0; i < count; i++) {
+        const int t = arg[i].kind == FSIM_TORCH_TENSOR ? fsim_names_get(&s->g->tensor_at, arg[i].text) : -1;
+        if (t >= 0)
+            s->maker[t] = node;
+        if (arg[i].kind == FSIM_TORCH_LIST)
+            mark_made(s, arg[i].item, arg[i].count, node);
+    }
+}
+
+const fsim_torch_node *fsim_torch_maker(const fsim_torch_import *m, const fsim_torch_arg *arg)
+{
+    const int t = arg->kind == FSIM_TORCH_TENSOR ? fsim_names_get(&m->s->g->tensor_at, arg->text) : -1;
+    return t < 0 || m->s->maker[t] < 0 ? NULL : &m->s->g->node[m->s->maker[t]];
+}
+
 static fsim_torch_scope *new_scope(fsim_torch_import *m, const fsim_torch_graph *g)
 {
     fsim_torch_scope *s = fsim_new(m->a, fsim_torch_scope, 1);
-    *s =
-        (fsim_torch_scope){g, fsim_new(m->a, fsim_torch_value *, g->tensors + 1), fsim_new(m->a, bool, g->tensors + 1)};
-    for (int n = 0; n < g->nodes; n++)
+    *s = (fsim_torch_scope){g, fsim_new(m->a, fsim_torch_value *, g->tensors + 1), fsim_new(m->a, int, g->tensors + 1),
+                            fsim_new(m->a, bool, g->tensors + 1)};
+    memset(s->maker, -1, (size_t)g->tensors * sizeof *s->maker);
+    for (int n = 0; n < g->nodes; n++) {
         mark_read(s, g->node[n].in, g->node[n].ins);
+        mark_made(s, g->node[n].out, g->node[n].outs, n);
+    }
     mark_read(s, g->out, g->outs);
     return s;
 }
