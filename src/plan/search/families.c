@@ -73,6 +73,8 @@ static void keep_set(builder *b, fsim_bits own, const fsim_own_set *stores, bool
                         .must = stores->must,
                         .may = stores->may,
                         .last = fsim_bits_last(&own) - FSIM_BACK,
+                        .points = stores->points,
+                        .whole = stores->whole,
                         .connected = connected};
     FSIM_EACH_BIT(i, own)
     for (int k = b->l->pred_first[b->base + i]; k < b->l->pred_first[b->base + i + 1]; k++) {
@@ -126,6 +128,10 @@ static bool try_set(builder *b, fsim_bits own, refused *out)
     const bool connected = fsim_set_connected(b->l, b->base, own);
     if (!connected && !b->l->p->recompute)
         return false;
+    if (!c->group.joint) {
+        s.points = c->group.points;
+        s.whole = c->group.points * c->group.reduced;
+    }
     keep_set(b, own, &s, connected);
     b->l->kept++;
     return true;

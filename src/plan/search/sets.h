@@ -45,8 +45,9 @@ typedef struct {
     int last;            /* highest member minus the root */
     int preds, *pred;    /* producers outside of the set, as places minus the root */
     fsim_bits must, may; /* members that are stored; members that are stored or that all later readers compute again */
-    bool connected;      /* connected even without clones */
-    bool joinable;       /* may be a part of a larger kernel with which it has only inputs in common */
+    int64_t points, whole; /* of the space that whatever is stored has to fit; 0: that is not so simple */
+    bool connected;        /* connected even without clones */
+    bool joinable;         /* may be a part of a larger kernel with which it has only inputs in common */
     bool joinable_product; /* the same, with a product: costs no more alone, unless that is a poor call */
     fsim_variant *variant;
 } fsim_own_set;

@@ -252,6 +252,22 @@ static bool better_stored_later(const expansion *x, int z, const fsim_bits *drop
     return true;
 }
 
+/* May the kernel with these clones store place, as far as its points tell? */
+static bool may_store(const expansion *x, int place, const fsim_bits *copies)
+{
+    const fsim_places *l = &x->f->l;
+    const int64_t points = fsim_node_of(x->f, place)->points;
+    if (x->set->points == 0 || points == x->set->points || points == x->set->whole)
+        return true;
+    for (int k = l->succ_first[place]; k < l->succ_first[place + 1]; k++)
+        if (fsim_ops[fsim_node_of(x->f, l->succ[k])->op].class == FSIM_ASSEMBLE)
+            return true;
+    FSIM_EACH_BIT(i, *copies)
+    if (!fsim_classes[fsim_ops[fsim_node_of(x->f, x->root - FSIM_BACK + i)->op].class].inlines)
+        return true; /* the clones have a say in the space */
+    return false;
+}
+
 /* Generates every choice of results to store, from the last member to the first: what a dropped result needs is
  * needed later too. */
 static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_bits dropped)
@@ -284,7 +300,7 @@ static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_b
         fsim_bit_set(&more, bit);
         choose_stores(x, c, bit - 1, stored, more);
     }
-    if (wanted && !read_later && better_stored_later(x, place, &dropped))
+    if (wanted && (!may_store(x, place, &x->choice[c]) || (!read_later && better_stored_later(x, place, &dropped))))
         return;
     if (wanted)
         fsim_bit_set(&stored, bit);
