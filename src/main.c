@@ -113,7 +113,7 @@ static const fsim_command commands[] = {
 #undef FSIM_PROFILE
               "as rows. With a workload and a GPU, -o gets a row for each kernel of the plan and one for all; "
               "without, a list of the profile's kernels, which validate leaves out.",
-     .examples = "import model.onnx --dim batch=8 -o model.yaml\n"
+     .examples = "import models/tiny_cnn.onnx --dim batch=8 -o cnn.yaml\n"
                  "import --measurements tests/traces/pytorch-bert-layer.json\n"
                  "import mlp --hw l4 --measurements tests/traces/ncu-mlp.csv",
      .bit = IMPORT,
@@ -168,6 +168,7 @@ static const fsim_command commands[] = {
               "shows one in full: its symbols, inputs, results and operators.",
      .examples = "workloads\n"
                  "workloads seeds\n"
+                 "workloads models/tiny_cnn.onnx --dim batch=8 --summary\n"
                  "workloads llama_block --set S=4096",
      .bit = WORKLOADS,
      .kinds = OF(WORKLOADS),
@@ -197,6 +198,7 @@ static const fsim_choices strategies = {fsim_strategy_names, FSIM_STRATEGY_COUNT
 static const fsim_choices objectives = {fsim_objective_names, FSIM_OBJECTIVES, NULL};
 static const fsim_choices launches = {fsim_regime_names, FSIM_REGIME_COUNT, NULL};
 static const fsim_choices l2_states = {fsim_l2_words, FSIM_COUNT_OF(fsim_l2_words), NULL};
+static const fsim_choices precisions = {fsim_precision_words, FSIM_PRECISIONS, NULL};
 static const fsim_choices numerics = {fsim_numerics_words, FSIM_COUNT_OF(fsim_numerics_words), NULL};
 static const fsim_choices recomputation = {fsim_recompute_words, FSIM_COUNT_OF(fsim_recompute_words), NULL};
 static const fsim_choices targets = {fsim_target_words, FSIM_COUNT_OF(fsim_target_words), NULL};
@@ -210,6 +212,8 @@ static const fsim_arg options[] = {
     {"--set", "NAME=VALUE", FSIM_ARG_ITEM, AT(set), NULL, MODEL | WORKLOADS,
      "a symbol of the workload: B=8, dtype=bf16"},
     {"--dim", "NAME=VALUE", FSIM_ARG_ITEM, AT(dim), NULL, MODEL | WORKLOADS, "a dimension of a model: batch=8, x:0=8"},
+    {"--precision", NULL, FSIM_ARG_CHOICE, AT(precision), &precisions, MODEL | WORKLOADS,
+     "the dtype of all floats"},
     {"--hw-set", "KEY=VALUE", FSIM_ARG_ITEM, AT(hw_set), NULL, MODEL | CALIBRATE | HW,
      "what if: dram_bandwidth=2x, sms=64"},
     {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, PLAN | CODEGEN, "the plan to show (optimal)"},
@@ -268,6 +272,7 @@ static const fsim_arg options[] = {
     {"--like", "GPU", FSIM_ARG_TEXT, AT(like), NULL, HW, "of new: the GPU to inherit from"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, IMPORT, "the workload or rows to write; - is stdout"},
     {"--check", "", FSIM_ARG_FLAG, AT(check), NULL, IMPORT, "list a model's operators: known or not"},
+    {"--summary", "", FSIM_ARG_FLAG, AT(summary), NULL, WORKLOADS, "FLOPs, bytes and parameters, by layer"},
     {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, MODEL | CALIBRATE, "threads (one a CPU); the same results"},
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},
 #define FSIM_FORMAT(id, name, help) {"--" #name, "FILE", FSIM_ARG_TEXT, AT(format[FSIM_AS_##id]), NULL, ANY, help},
@@ -281,7 +286,7 @@ static const fsim_arg options[] = {
 };
 
 /* Options of planned releases. */
-static const char *const later_options[] = {"--fail-on", "--jvp", "--output", "--precision", "--report", "--train"};
+static const char *const later_options[] = {"--fail-on", "--jvp", "--output", "--report", "--train"};
 static const char *const later_commands[] = {"sweep", "diff"};
 
 /* The options that the short help lists. */
@@ -470,6 +475,22 @@ static void check_bindings(fsim_context *c, const char *option, const fsim_words
     }
 }
 
+/* A dtype is said once, and rows of measurements have no place for it. */
+static void check_precision(fsim_context *c)
+{
+    fsim_dtype t;
+    if (c->set.precision < 0)
+        return;
+    for (int i = 0; i < c->set.set.count; i++) {
+        const char *value = strchr(c->set.set.at[i], '=');
+        if (value && fsim_dtype_parse(value + 1, &t) && fsim_dtype_floating(t))
+            fsim_error(c->diag, fsim_command_line, "--precision %s and --set %s both say the dtype",
+                       fsim_precision_words[c->set.precision], c->set.set.at[i]);
+    }
+    if (c->set.measured || c->set.measurements.count)
+        fsim_error(c->diag, fsim_command_line, "--precision: rows of measurements do not say it; wanted --set dtype=");
+}
+
 /* Checks of the command line that need no file. */
 static void check_command_line(fsim_context *c, const fsim_command *to)
 {
@@ -477,6 +498,7 @@ static void check_command_line(fsim_context *c, const fsim_command *to)
     check_bindings(c, "--dim", &c->set.dim);
     for (int i = 0; i < c->set.dim.count; i++) /* the last of --set, for all who ask what is set */
         *FSIM_PUSH(c->arena, c->set.set.at, c->set.set.count, c->set.set.room) = c->set.dim.at[i];
+    check_precision(c);
     check_outputs(c);
     check_plan_options(c);
     if (!to->needs_inputs)
@@ -572,7 +594,10 @@ int main(int argc, char **argv)
     fsim_context c = {
         .arena = arena,
         .diag = fsim_diag_new(arena),
-        .set = {.strategy = NOT_GIVEN, .device = FSIM_DEVICE_NONE, .launch = FSIM_REGIME_STREAM},
+        .set = {.strategy = NOT_GIVEN,
+                .precision = NOT_GIVEN,
+                .device = FSIM_DEVICE_NONE,
+                .launch = FSIM_REGIME_STREAM},
         .hw_folders = {.own = getenv("FUSESIM_HWMODELS"), .shipped = fsim_printf(arena, "%s/hwmodels", data)},
         .workload_folder = fsim_printf(arena, "%s/workloads", data),
         .environment = environment,

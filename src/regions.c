@@ -35,7 +35,7 @@ const fsim_graph *fsim_parsed_at(void *context, int64_t value, fsim_arena *a)
     for (int i = 0; i < w->sets; i++)
         set[i] = w->set[i];
     set[w->sets] = (fsim_binding){w->symbol, fsim_printf(a, "%" PRId64, value)};
-    const fsim_workload_wanted how = {.set = set, .sets = w->sets + 1, .scale = w->scale};
+    const fsim_workload_wanted how = {.set = set, .sets = w->sets + 1, .scale = w->scale, .precision = w->precision};
     return w->text ? fsim_graph_load_text(a, fsim_diag_new(a), w->path, w->text, w->bytes, &how)
                    : fsim_graph_load(a, fsim_diag_new(a), w->path, &how);
 }

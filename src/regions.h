@@ -17,7 +17,8 @@ typedef struct {
     size_t bytes;
     const fsim_binding *set; /* values of the other symbols */
     int sets;
-    int64_t scale;      /* as of fsim_workload_wanted (import/load.h) */
+    int64_t scale; /* as of fsim_workload_wanted (import/load.h) */
+    const char *precision;
     const char *symbol; /* the symbol that varies */
 } fsim_parametric;
 /* context: an fsim_parametric. NULL for values that the workload refuses (a number of heads that does not divide,

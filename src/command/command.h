@@ -29,14 +29,18 @@ typedef struct {
     fsim_words dim;                        /* of these, as typed */
     const char *format[FSIM_FILE_FORMATS]; /* --json FILE and so on; NULL: not used */
     const char *plan, *output, *like, *above, *measured, *over;
-    int strategy, objective, launch, l2, numerics, recompute, target, color,
-        device; /* index into the option's choices; device: an fsim_device_kind */
+    int strategy, objective, launch, l2, numerics, recompute, target, color, precision,
+        device; /* index into the option's choices; precision: -1 for none; device: an fsim_device_kind */
     double time_limit_s, budget_s;
     int64_t limit, jobs, top, memory_limit, search_memory, search_steps, compile_jobs, folds, threads, samples,
         scale; /* 0: not used */
-    bool check, no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet, verbose,
-        help, version;
+    bool check, summary, no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet,
+        verbose, help, version;
 } fsim_settings;
+
+/* The words of --precision. */
+enum { FSIM_PRECISIONS = 4 };
+extern const char *const fsim_precision_words[FSIM_PRECISIONS];
 
 enum { FSIM_COLOR_AUTO, FSIM_COLOR_ALWAYS, FSIM_COLOR_NEVER };
 

@@ -17,6 +17,8 @@ static void on_interrupt(int number)
     __atomic_store_n(&interrupted, 1, __ATOMIC_RELAXED);
 }
 
+const char *const fsim_precision_words[FSIM_PRECISIONS] = {"f16", "bf16", "f32", "f8"};
+
 const char *fsim_today(const fsim_context *c)
 {
     const char *epoch = c->environment.source_date_epoch;
@@ -61,7 +63,8 @@ fsim_workload_wanted fsim_wanted_workload(const fsim_context *c)
     return (fsim_workload_wanted){.shipped = c->workload_folder,
                                   .set = fsim_command_bindings(c),
                                   .sets = c->set.set.count,
-                                  .scale = c->set.scale};
+                                  .scale = c->set.scale,
+                                  .precision = c->set.precision < 0 ? NULL : fsim_precision_words[c->set.precision]};
 }
 
 /* NULL after an error. */
@@ -126,6 +129,8 @@ static fsim_typed typed_inputs(const fsim_context *c)
         text = fsim_printf(c->arena, "%s --hw-set %s", text, fsim_shell_word(c->arena, s->hw_set.at[i]));
     if (s->scale > 0)
         text = fsim_printf(c->arena, "%s --scale-shapes %lld", text, (long long)s->scale);
+    if (s->precision >= 0)
+        text = fsim_printf(c->arena, "%s --precision %s", text, fsim_precision_words[s->precision]);
     if (s->memory_limit > 0)
         text = fsim_printf(c->arena, "%s --memory-limit %lldB", text, (long long)s->memory_limit);
     return (fsim_typed){.workload = c->args.count ? fsim_shell_word(c->arena, c->args.at[0]) : NULL,

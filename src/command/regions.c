@@ -99,6 +99,7 @@ int fsim_run_regions(fsim_context *c)
                                 .set = fsim_command_bindings(c),
                                 .sets = c->set.set.count,
                                 .scale = c->set.scale,
+                                .precision = fsim_wanted_workload(c).precision,
                                 .symbol = x.symbol};
     if (!model && !(workload.text = fsim_read_text(c, "workload", workload.path, &workload.bytes)))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);

@@ -42,11 +42,13 @@ int fsim_run_workloads(fsim_context *c)
     }
     if (list.count == 0) {
         const fsim_workload_wanted how = fsim_wanted_workload(c);
-        list = (fsim_workload_list){fsim_new(c->arena, fsim_named_workload, 1), 1, true};
+        list = (fsim_workload_list){.at = fsim_new(c->arena, fsim_named_workload, 1), .count = 1, .in_full = true};
         list.at[0] = (fsim_named_workload){name, fsim_graph_load(c->arena, c->diag, name, &how)};
         const int status = fsim_conclude(c, FSIM_EXIT_OK);
         if (status)
             return status;
     }
+    list.summary = c->set.summary;
+    list.deep = c->set.verbose;
     return fsim_answer(c, &list);
 }

@@ -5,6 +5,7 @@
 #include "graph/find.h"
 #include "graph/scale.h"
 #include "import/format.h"
+#include "import/precision.h"
 
 static const fsim_loc nowhere = {NULL, 0, 0};
 
@@ -14,6 +15,8 @@ static bool read_text(fsim_arena *a, fsim_diag *d, const fsim_import_source *fro
 {
     if (!fsim_import_read(a, d, from, how, out))
         return false;
+    if (how->precision)
+        out->yaml = fsim_recast(a, out->yaml, how->precision);
     if (how->scale > 1)
         out->yaml = fsim_scale_shapes(a, out->yaml, how->scale);
     return true;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "report/layer.h"
 #include "report/report.h"
 
 /* "text", with what Graphviz would take for its own escaped. */
@@ -104,8 +105,10 @@ void fsim_report_dot(FILE *out, const fsim_prediction *p)
             out,
             "  subgraph cluster_%d {\n    style=\"rounded,filled\"; color=\"#9cc3de\"; fillcolor=\"#eef5fa\"; label=",
             k + 1);
-        put_quoted(out, fsim_printf(a, "%d: %s, %s (%s)", k + 1, fsim_template_names[x->template],
-                                    fsim_seconds_text(a, x->time_s), fsim_unit_names[x->bound]));
+        const char *layer = fsim_kernel_layer(g, x, a);
+        put_quoted(out, fsim_printf(a, "%d: %s, %s (%s)%s%s", k + 1, fsim_template_names[x->template],
+                                    fsim_seconds_text(a, x->time_s), fsim_unit_names[x->bound], layer ? " in " : "",
+                                    layer ? layer : ""));
         fputs(";\n", out);
         for (int m = 0; m < x->group->members; m++) {
             put_member(out, g, k, &x->group->member[m]);

@@ -3,9 +3,11 @@
 #include "plan/price/interval.h"
 #include "plan/price/memory.h"
 #include "plan/price/timeline.h"
+#include "report/coverage.h"
 #include "report/describe.h"
 #include "report/json_stream.h"
 #include "report/json_writer.h"
+#include "report/layer.h"
 #include "report/next.h"
 #include "report/repeats.h"
 #include "report/report.h"
@@ -31,6 +33,11 @@ static void put_workload(fsim_writer *w, cJSON *to, const fsim_graph *g)
     fsim_put_count(w, o, "primitives", g->nodes);
     fsim_put_count(w, o, "parameters", g->parameters);
     fsim_put_rounded(w, o, "contraction_flops", g->contraction_flops);
+    const fsim_coverage coverage = fsim_coverage_of(g, w->a);
+    fsim_put_number(w, o, "coverage", coverage.known);
+    cJSON *unknown = coverage.unknown ? fsim_put_new(w, o, "unknown", cJSON_CreateObject()) : NULL;
+    for (int i = 0; i < coverage.names; i++)
+        fsim_put_count(w, unknown, coverage.of[i].name, coverage.of[i].count);
 }
 
 static void put_hardware(fsim_writer *w, cJSON *to, const fsim_hw *hw)
@@ -209,6 +216,9 @@ static void put_kernel(fsim_writer *w, cJSON *list, const fsim_prediction *p, in
     cJSON *o = fsim_put_new(w, list, NULL, cJSON_CreateObject());
     fsim_put_count(w, o, "id", index + 1);
     fsim_put_text(w, o, "name", fsim_kernel_name(g, k, w->a));
+    const char *layer = fsim_kernel_layer(g, k, w->a);
+    if (layer)
+        fsim_put_text(w, o, "layer", layer);
     fsim_put_text(w, o, "template", fsim_template_names[k->template]);
     fsim_put_count(w, o, "launches", k->launches);
     if (plan->rule && plan->rule[index])

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/quiet.h"
 
+#include "report/coverage.h"
 #include "report/describe.h"
 #include "report/text_parts.h"
 #include <inttypes.h>
@@ -11,6 +12,7 @@ const char *fsim_plan_line(const fsim_prediction *p, fsim_arena *a)
     const fsim_verdict v = fsim_verdict_of(p);
     const char *spread = fsim_text_spread(a, fsim_likely_time(p, fsim_plan_of(p, p->chosen), a), plan->time_s);
     const fsim_contest eager = fsim_against_eager(p, p->chosen, a);
+    const fsim_coverage coverage = fsim_coverage_of(p->graph, a);
     const char *speedup = eager.verdict == FSIM_NO_DIFFERENCE && !fsim_is_none(eager.speedup)
                               ? "no difference to eager"
                               : fsim_printf(a, "%s eager", fsim_times_text(a, eager.speedup));
@@ -22,10 +24,11 @@ const char *fsim_plan_line(const fsim_prediction *p, fsim_arena *a)
                   : "no difference to optimal"
             : fsim_printf(a, "gap %s", fsim_percent_text(a, v.gap));
     return fsim_printf(
-        a, "%s on %s: %s %s%s%s, %s, %s, %s%s", p->graph->name, p->hw->name, fsim_strategy_names[p->chosen],
+        a, "%s on %s: %s %s%s%s, %s, %s, %s%s%s", p->graph->name, p->hw->name, fsim_strategy_names[p->chosen],
         fsim_seconds_text(a, plan->time_s), *spread ? " +-" : "", spread, fsim_text_count(a, plan->kernels, "kernel"),
         speedup, fsim_over_limit(p) ? "over the memory limit" : sure,
-        fsim_plan_fits(p, p->chosen) ? "" : fsim_printf(a, ", does not fit: %s", fsim_memory_text(p, p->chosen, a)));
+        fsim_plan_fits(p, p->chosen) ? "" : fsim_printf(a, ", does not fit: %s", fsim_memory_text(p, p->chosen, a)),
+        coverage.unknown ? fsim_printf(a, ", %s", fsim_coverage_text(&coverage, a)) : "");
 }
 
 const char *fsim_regions_line(const fsim_shown_regions *x, fsim_arena *a)

@@ -97,6 +97,8 @@ typedef struct {
     fsim_named_workload *at;
     int count;
     bool in_full; /* one, with its inputs and results */
+    bool summary; /* what they are made of, in total and by layer */
+    bool deep;    /* by every layer */
 } fsim_workload_list;
 
 /* A line for each, or one in full. */

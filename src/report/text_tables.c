@@ -2,6 +2,7 @@
 /* Tables of strategies, kernels, plans and GPUs, for the text report and for Markdown. */
 #include "report/text_parts.h"
 
+#include "report/layer.h"
 #include <math.h>
 #include <string.h>
 
@@ -150,6 +151,7 @@ fsim_table fsim_text_kernels(const fsim_text_page *r, fsim_kernel_table kind)
         {.title = "occ.", .drop = 3, .legend = "occupancy, the share of an SM's threads in use"},
         {.title = "from", .left = true, .drop = 5, .legend = "the least certain source of a figure behind the time"},
         {.title = "kind", .left = true},
+        {.title = "layer", .left = true, .drop = 6},
         {.title = "computes", .left = true, .shrinks = true, .least = 24}};
     const int columns = sizeof column / sizeof *column, *times = r->repeats.times;
     const fsim_prediction *p = r->p;
@@ -176,7 +178,8 @@ fsim_table fsim_text_kernels(const fsim_text_page *r, fsim_kernel_table kind)
         cell[9] = fsim_printf(a, "%.0f%%", 100 * k->occupancy);
         cell[10] = fsim_origin_names[fsim_kernel_origin(p->graph, p->hw, maker, k, &p->basis.kernel[i])];
         cell[11] = kind == FSIM_NARROW_TABLE ? fsim_template_brief[k->template] : fsim_template_names[k->template];
-        cell[12] = fsim_kernel_label(p->graph, k, a);
+        cell[12] = fsim_kernel_layer(p->graph, k, a);
+        cell[13] = fsim_kernel_label(p->graph, k, a);
     }
     return t;
 }

@@ -4,6 +4,7 @@
 
 #include "plan/price/memory.h"
 #include "plan/price/timeline.h"
+#include "report/coverage.h"
 #include <math.h>
 #include <string.h>
 
@@ -197,6 +198,9 @@ void fsim_text_verdict(const fsim_text_page *r)
                        fsim_printf(r->a, "No plan was found that needs at most %s: the least found is %s.",
                                    fsim_bytes_text(r->a, (double)r->p->options.memory_limit),
                                    fsim_bytes_text(r->a, (double)r->p->least_memory_bytes)));
+    const fsim_coverage coverage = fsim_coverage_of(r->g, r->a);
+    if (coverage.unknown > 0)
+        fsim_paragraph(&r->page, FSIM_BAD, 0, 0, fsim_printf(r->a, "%s.", fsim_coverage_text(&coverage, r->a)));
     overlap(r);
     fuse_everything(r);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/timeline.h"
 #include "report/json_stream.h"
+#include "report/layer.h"
 #include "report/report.h"
 
 /* Names a process or a thread of the trace. */
@@ -23,6 +24,9 @@ static void put_kernel(FILE *out, const fsim_prediction *p, const fsim_span *whe
     fsim_json_text(out, ", ", "name", fsim_kernel_label(p->graph, k, a));
     fsim_json_text(out, ", ", "cat", fsim_template_names[k->template]);
     fprintf(out, ", \"args\": {\"kernel\": %d", i + 1);
+    const char *layer = fsim_kernel_layer(p->graph, k, a);
+    if (layer)
+        fsim_json_text(out, ", ", "layer", layer);
     fsim_json_text(out, ", ", "bound", fsim_unit_names[k->bound]);
     fsim_json_number(out, ", ", "dram_read_bytes", (double)k->dram_read_bytes);
     fsim_json_number(out, ", ", "dram_write_bytes", (double)k->dram_write_bytes);

@@ -2,8 +2,11 @@
 #include "base/unit.h"
 #include "report/json_stream.h"
 #include "report/report.h"
+#include "report/summary.h"
 
 #include <string.h>
+
+enum { ALL_LEVELS = 100 }; /* of the path of a layer */
 
 static const char *symbol_text(fsim_arena *a, const fsim_symbol *s)
 {
@@ -127,10 +130,26 @@ static void report_line(const fsim_page *page, const fsim_named_workload *w, fsi
         fsim_paragraph(page, FSIM_PLAIN, 2, 2, g->description);
 }
 
+static void report_summary(const fsim_page *page, const fsim_workload_list *list, fsim_arena *a)
+{
+    for (int i = 0; i < list->count; i++) {
+        const fsim_graph *g = list->at[i].graph;
+        if (!g)
+            continue;
+        const fsim_summary x = fsim_summary_of(g, list->deep ? ALL_LEVELS : 0, a);
+        fprintf(page->out, "%s", i ? "\n" : "");
+        fsim_paragraph(page, FSIM_STRONG, 0, 2,
+                       fsim_printf(a, "%s%s%s", list->at[i].name, g->symbols ? ": " : "", symbols_text(a, g, true)));
+        fsim_report_summary(page, &x);
+    }
+}
+
 void fsim_report_workloads(const fsim_page *page, const fsim_workload_list *list)
 {
     fsim_arena *a = fsim_arena_new();
-    if (list->in_full) {
+    if (list->summary) {
+        report_summary(page, list, a);
+    } else if (list->in_full) {
         report_one(page, &list->at[0], a);
     } else {
         for (int i = 0; i < list->count; i++)
@@ -186,8 +205,15 @@ static void json_tensors(FILE *out, const fsim_graph *g, bool made)
     putc(']', out);
 }
 
+static void summarise(FILE *out, const fsim_graph *g, const fsim_workload_list *list, fsim_arena *a)
+{
+    const fsim_summary x = fsim_summary_of(g, list->deep ? ALL_LEVELS : 0, a);
+    fsim_json_summary(out, ",\n  ", &x);
+}
+
 void fsim_json_workloads(FILE *out, const fsim_workload_list *list)
 {
+    fsim_arena *a = fsim_arena_new();
     putc('[', out);
     for (int i = 0; i < list->count; i++) {
         const fsim_graph *g = list->at[i].graph;
@@ -204,8 +230,11 @@ void fsim_json_workloads(FILE *out, const fsim_workload_list *list)
             json_symbols(out, g);
             json_tensors(out, g, false);
             json_tensors(out, g, true);
+            if (list->summary)
+                summarise(out, g, list, a);
         }
         putc('}', out);
     }
     fputs("]\n", out);
+    fsim_arena_free(a);
 }

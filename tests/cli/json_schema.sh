@@ -95,6 +95,8 @@ make all.ops.json ops --json -
 make one.ops.json ops conv2d --json -
 make all.workloads.json workloads --json -
 make one.workloads.json workloads llama_block --json -
+make summary.workloads.json workloads models/tiny_transformer.pt2 --dim s23=8 --dim s27=64 --summary --json -
+make layers.plan.json models/tiny_transformer.pt2 --dim s23=8 --dim s27=64 --hw t4 --json -
 make onnx.model.json import models/tiny_transformer.onnx --dim batch=8 --dim seq=64 --json -
 for schema in "$SOURCE_DIR"/reports/schema/*.schema.json; do
     name=$(basename "$schema" .schema.json)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What users do with models: --dim, import.
+# What users do with models: --dim, import, --precision, coverage, layers, --summary.
 # depends: memory cost: 2
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
@@ -83,5 +83,53 @@ fusesim 0 regions models/tiny_cnn.onnx --hw t4 --over batch=1:16
 has out '^ +1 '
 fusesim 2 import --measurements nothing.csv --check
 has err '--check is of a model'
+
+# Another dtype for all floats: of workloads, of models, of what is written.
+fusesim 0 mlp --hw t4 --set dtype=f32 --quiet
+mv out f32
+fusesim 0 mlp --hw t4 --precision f32 --quiet
+cmp -s out f32 || complain '--precision f32 is not --set dtype=f32'
+fusesim 0 import models/tiny_cnn.onnx --dim batch=8 --precision f16 -o half.yaml
+grep -q 'dtype: f16' half.yaml && ! grep -q f32 half.yaml || complain 'the workload is not in f16'
+fusesim 0 import models/tiny_transformer.pt2 --dim s23=8 --dim s27=64 --precision f8 -o eight.yaml
+has eight.yaml 'layer\.<i>\.qkv\.weight: .*f8e4m3'
+has eight.yaml 'op: cast, in: \[?embedding|op: cast, in: layer_norm'
+fusesim 0 eight.yaml --hw h100-sxm5-80gb --quiet
+fusesim 2 mlp --hw t4 --precision f16 --set dtype=f32
+has err 'both say the dtype'
+fusesim 2 mlp --hw t4 --precision f4
+
+# Operators that are not known: in the verdict, and in one line.
+cat >unknown.yaml <<'YAML'
+tensors:
+  x: {shape: [64, 64], dtype: f16}
+operators:
+  - {op: relu, in: x, out: y, layer: net.0}
+  - {op: custom, in: y, out: z, from: 'com.foo:Bar', layer: net.1}
+  - {op: custom, in: z, out: q, from: 'com.foo:Bar', layer: net.2}
+YAML
+fusesim 0 unknown.yaml --hw t4
+has out '^33% of operators known: 2 x com.foo:Bar cost a copy each\.$'
+fusesim 0 unknown.yaml --hw t4 --quiet
+has out ', 33% of operators known: 2 x com.foo:Bar'
+fusesim 0 unknown.yaml --hw t4 --json -
+has out '"com.foo:Bar":[[:space:]]*2'
+fusesim 0 import unknown.yaml
+has out '^  com.foo:Bar +2 +no: costs a copy$'
+
+# Layers: in the table of kernels where there is room, in JSON, in the timeline and the drawing; and what they are made of.
+model='models/tiny_transformer.pt2 --dim s23=8 --dim s27=64'
+COLUMNS=160 fusesim 0 $model --hw t4 --verbose
+has out ' layer +computes'
+has out ' layer\.0\.qkv '
+fusesim 0 $model --hw t4 --json -
+has out '"layer":[[:space:]]*"layer\.0\.qkv"'
+fusesim 0 $model --hw t4 --trace -
+has out '"layer": "layer\.0\.qkv"'
+fusesim 0 $model --hw t4 --dot -
+has out ' in layer\.0\.qkv"'
+fusesim 0 workloads $model --summary
+has out '^  layer\.0 +x 2 +[0-9]+ +198 k '
+has out '^  total +[0-9]+ +65[0-9] k '
 
 [ ! -s failures ]
