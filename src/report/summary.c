@@ -107,15 +107,24 @@ static fsim_layer_sum total_of(const sums *s)
     return total;
 }
 
-/* Does one layer, which is not one of several equal ones, have a large part of the FLOPs? Then its own layers say more.
- */
+/* Is it one of several numbered layers? */
+static bool has_sibling(const fsim_summary *x, int layer)
+{
+    bool has = x->layer[layer].times > 1;
+    for (int i = 0; i < x->layers; i++)
+        has = has || (i != layer && fsim_same_but_numbers(x->layer[i].name, x->layer[layer].name));
+    return has;
+}
+
+/* Does one layer, which is not one of several, have a large part of the FLOPs? Then its own layers say more. */
 static bool is_dominated(const fsim_summary *x)
 {
     enum { FEW = 8 /* operators of a module that has none below it */ };
     bool any = false;
-    for (int i = 0; i < x->layers; i++)
-        any = any || (x->layer[i].times == 1 && *x->layer[i].name && x->layer[i].operators > FEW &&
-                      x->layer[i].flops > x->total.flops / 4);
+    for (int i = 0; i < x->layers; i++) {
+        const fsim_layer_sum *one = &x->layer[i];
+        any = any || (*one->name && one->operators > FEW && one->flops > x->total.flops / 4 && !has_sibling(x, i));
+    }
     return any;
 }
 
