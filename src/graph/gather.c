@@ -284,6 +284,9 @@ bool fsim_rule_embedding_bag(fsim_call *call)
         return false;
     const int64_t n = at.dim[0], bags = fsim_arg(call, 2)->elems;
     const fsim_shape out = {.rank = 2, .dim = {bags, t.dim[1]}};
+    if ((double)n * (double)t.dim[1] > (double)FSIM_MAX_ELEMS)
+        return fsim_refuse(call, "reads %g elements; at most %lld", (double)n * (double)t.dim[1],
+                           (long long)FSIM_MAX_ELEMS);
     fsim_node *node = fsim_add_node(call, &out, n > bags ? (n + bags - 1) / bags : 1);
     if (!node)
         return false;

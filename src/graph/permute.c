@@ -353,7 +353,7 @@ bool fsim_rule_unfold(fsim_call *call)
     fsim_row_major(&in, stride);
     out.dim[dim] = (in.dim[dim] - size->at[0]) / step + 1;
     for (int d = 0; d < in.rank; d++)
-        fsim_map_push(&m, out.dim[d], d == dim ? stride[d] * step : stride[d]);
+        fsim_map_push(&m, out.dim[d], d == dim && out.dim[d] > 1 ? stride[d] * step : stride[d]);
     out.dim[out.rank++] = size->at[0];
     fsim_map_push(&m, size->at[0], stride[dim]);
     return through(call, &out, m);
@@ -409,9 +409,9 @@ bool fsim_rule_im2col(fsim_call *call)
     const fsim_shape out = {.rank = 3, .dim = {in.dim[0], (int64_t)rows, (int64_t)columns}};
     fsim_map m = {0};
     fsim_map_push(&m, in.dim[0] * in.dim[1], high * wide);
-    fsim_map_push(&m, kernel[0], dilation[0] * wide);
+    fsim_map_push(&m, kernel[0], kernel[0] > 1 ? dilation[0] * wide : 0); /* one alone may have any distance */
     fsim_map_push(&m, kernel[1], dilation[1]);
-    fsim_map_push(&m, windows[0], stride[0] * wide);
+    fsim_map_push(&m, windows[0], windows[0] > 1 ? stride[0] * wide : 0);
     fsim_map_push(&m, windows[1], stride[1]);
     call->arg = &(int){x};
     return through(call, &out, m);
