@@ -33,11 +33,14 @@ typedef struct fsim_onnx_import {
     const char *path;
     const fsim_onnx_model *proto;
     fsim_onnx_scope *main, *scope; /* scope: where nodes are translated now */
-    fsim_names rows;               /* "Conv", "com.microsoft:Attention" -> its last row of the table */
-    fsim_names functions;          /* "domain:name" -> the local function */
-    fsim_names stated;             /* value -> place in the graph's value_info */
-    fsim_names quantised;          /* initializers that DequantizeLinear reads */
-    fsim_names dims;               /* named dimension -> place in dim_value */
+    fsim_names written;            /* tensor of the workload -> place in writer */
+    fsim_operand **writer;
+    int writers, writer_room;
+    fsim_names rows;      /* "Conv", "com.microsoft:Attention" -> its last row of the table */
+    fsim_names functions; /* "domain:name" -> the local function */
+    fsim_names stated;    /* value -> place in the graph's value_info */
+    fsim_names quantised; /* initializers that DequantizeLinear reads */
+    fsim_names dims;      /* named dimension -> place in dim_value */
     int64_t *dim_value;
     int dim_count, dim_room;
     fsim_names layers; /* the part of a node's name that gives the layer -> place in layer */
@@ -93,6 +96,8 @@ bool fsim_onnx_is_moderate(const fsim_shape *s);
 fsim_operand *fsim_onnx_operand_of(fsim_onnx_import *m, const fsim_onnx_tensor *t, const char *name, bool parameter);
 /* An output whose result has no elements: nothing runs. */
 void fsim_onnx_set_empty(fsim_onnx_import *m, fsim_operand *v);
+/* The value's name in the workload is known now. */
+void fsim_onnx_called(fsim_onnx_import *m, fsim_operand *v, const char *tensor);
 /* Its name in the workload. */
 const char *fsim_onnx_written(fsim_onnx_import *m, fsim_operand *v);
 

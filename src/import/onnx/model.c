@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model.c: an ONNX model as a workload. */
 #include "import/onnx/import.h"
+#include "import/recognise.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -284,6 +285,26 @@ static const char *name_of(fsim_arena *a, const char *path)
     return length ? fsim_strndup(a, from, length) : "model";
 }
 
+static const fsim_operand *called(const void *model, const char *tensor)
+{
+    const fsim_onnx_import *m = model;
+    const int at = fsim_names_get(&m->written, tensor);
+    return at < 0 ? NULL : m->writer[at];
+}
+
+static const fsim_shape *shape_called(const void *model, const char *tensor)
+{
+    const fsim_operand *v = called(model, tensor);
+    return v ? &v->shape : NULL;
+}
+
+/* Exporters store the weight of a linear layer transposed, without its name. */
+static bool is_transposed(const void *model, const char *tensor)
+{
+    const fsim_operand *v = called(model, tensor);
+    return v && v->unnamed && v->parameter && v->shape.rank == 2;
+}
+
 bool fsim_read_onnx(fsim_arena *a, fsim_diag *d, const fsim_import_source *from, const fsim_workload_wanted *how,
                     fsim_imported *out)
 {
@@ -294,5 +315,7 @@ bool fsim_read_onnx(fsim_arena *a, fsim_diag *d, const fsim_import_source *from,
         return false;
     out->draft = m->x;
     out->yaml = fsim_draft_finish(m->x, name_of(a, from->path));
+    if (out->yaml)
+        fsim_recognise(a, out->yaml, &(fsim_recognise_facts){shape_called, is_transposed, m});
     return out->yaml != NULL;
 }

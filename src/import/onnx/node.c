@@ -273,7 +273,7 @@ bool fsim_onnx_opaque(fsim_onnx_call *c, int outs, const fsim_draft_result *type
             fsim_onnx_set_empty(c->m, c->out[k]);
         else {
             c->out[k]->dtype = made[at].dtype;
-            c->out[k]->tensor = made[at++].name;
+            fsim_onnx_called(c->m, c->out[k], made[at++].name);
         }
     }
     return true;

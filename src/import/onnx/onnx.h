@@ -37,6 +37,7 @@ struct fsim_operand {
     bool parameter;        /* constant: it is counted among the model's parameters */
     int items;             /* a sequence of so many values; -1: a tensor */
     fsim_operand **item;
+    bool unnamed;                        /* constant: its name is the exporter's, not a module's */
     bool input;                          /* an input of the model */
     bool file;                           /* constant: as it stands in the file */
     bool still;                          /* it does not depend on the model's inputs, at most on their shapes */

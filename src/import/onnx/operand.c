@@ -238,19 +238,29 @@ static bool is_writable(fsim_onnx_import *m, const fsim_operand *v)
     return false;
 }
 
+void fsim_onnx_called(fsim_onnx_import *m, fsim_operand *v, const char *tensor)
+{
+    v->tensor = tensor;
+    fsim_names_set(m->a, &m->written, tensor, m->writers);
+    *FSIM_PUSH(m->a, m->writer, m->writers, m->writer_room) = v;
+}
+
 const char *fsim_onnx_written(fsim_onnx_import *m, fsim_operand *v)
 {
     if (v->tensor)
         return v->tensor;
+    const char *tensor = "?";
+    v->unnamed = v->constant && v->tensor_as && is_anonymous(v->tensor_as);
     if (!is_writable(m, v))
-        v->tensor = "?";
+        ;
     else if (v->recipe)
-        v->tensor = write_recipe(m, v->recipe);
+        tensor = write_recipe(m, v->recipe);
     else if (fsim_onnx_known(v) && !v->file)
-        v->tensor = write_known(m, v);
+        tensor = write_known(m, v);
     else
-        v->tensor = fsim_draft_tensor(m->x, v->constant ? constant_name(m, v) : v->tensor_as, &v->shape, v->dtype,
-                                      v->parameter ? FSIM_WEIGHT : FSIM_INPUT);
+        tensor = fsim_draft_tensor(m->x, v->constant ? constant_name(m, v) : v->tensor_as, &v->shape, v->dtype,
+                                   v->parameter ? FSIM_WEIGHT : FSIM_INPUT);
+    fsim_onnx_called(m, v, tensor);
     return v->tensor;
 }
 
@@ -347,7 +357,8 @@ static fsim_operand *write_made(fsim_onnx_call *c, fsim_operand *v, const char *
         v->constant = v->still = true;
         v->parameter = v->file = any_parameter(in);
     } else {
-        v->tensor = fsim_draft_op(c->x, op, v->tensor_as, in->count, written_names(c->m, in->count, in->at));
+        fsim_onnx_called(c->m, v,
+                         fsim_draft_op(c->x, op, v->tensor_as, in->count, written_names(c->m, in->count, in->at)));
     }
     return v;
 }
@@ -447,7 +458,7 @@ bool fsim_onnx_make_all(fsim_onnx_call *c, const char *op, int outs, const fsim_
     fsim_draft_op_outs(c->x, op, in->count, from, outs, name);
     for (int k = 0; k < outs && k < c->outs; k++) {
         c->out[k] = fsim_onnx_operand_new(c->m, c->node->out[k], &type[k].shape, type[k].dtype);
-        c->out[k]->tensor = name[k];
+        fsim_onnx_called(c->m, c->out[k], name[k]);
     }
     return true;
 }

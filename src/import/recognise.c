@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/recognise.h"
+
+#include "base/names.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_MEMBERS = 12, MOST_INPUTS = 4 };
+
+typedef struct {
+    fsim_arena *a;
+    const fsim_recognise_facts *facts;
+    fsim_yaml *ops, *tensors;
+    fsim_names maker, readers; /* tensor -> the operator that makes it; how often it is read */
+    bool *merged;              /* of each operator: it is part of another now */
+} recogniser;
+
+/* Operators that are to be one: the last one first. */
+typedef struct {
+    int member[MOST_MEMBERS];
+    int members;
+    const char *op, *in[MOST_INPUTS], *key; /* key and number: an attribute of the new operator; NULL: none */
+    int ins;
+    double number;
+    const fsim_yaml *turned; /* the order of a permutation whose last two dimensions change places */
+} found;
+
+static const char *text_of(const fsim_yaml *op, const char *key)
+{
+    const fsim_yaml *v = fsim_yaml_get(op, key);
+    return v && v->kind == FSIM_YAML_SCALAR ? v->text : "";
+}
+
+static int inputs(const fsim_yaml *op)
+{
+    const fsim_yaml *in = fsim_yaml_get(op, "in");
+    return !in ? 0 : in->kind == FSIM_YAML_SCALAR ? 1 : in->count;
+}
+
+static const char *input(const fsim_yaml *op, int i)
+{
+    const fsim_yaml *in = fsim_yaml_get(op, "in");
+    return in->kind == FSIM_YAML_SCALAR ? in->text : in->item[i]->text;
+}
+
+static const fsim_yaml *op_at(const recogniser *r, int i) { return r->ops->item[i]; }
+
+static bool is_scalar(const fsim_yaml *op, double number)
+{
+    const char *text = text_of(op, "scalar");
+    return *text && fabs(strtod(text, NULL) - number) < 1e-5 * fabs(number);
+}
+
+/* The operator that makes a tensor, if it is this one with so many inputs: it becomes a member. -1: it is not. */
+static int made_by(const recogniser *r, found *f, const char *tensor, const char *op, int ins)
+{
+    const int at = fsim_names_get(&r->maker, tensor);
+    if (at < 0 || r->merged[at] || strcmp(text_of(op_at(r, at), "op"), op) != 0 || inputs(op_at(r, at)) != ins ||
+        f->members == MOST_MEMBERS)
+        return -1;
+    f->member[f->members++] = at;
+    return at;
+}
+
+static bool read_times(const recogniser *r, const char *tensor, int times)
+{
+    return fsim_names_get(&r->readers, tensor) == times;
+}
+
+/* The tensors that members hand on are read by members alone: `twice`, where it is not NULL, by two of them. */
+static bool is_closed(const recogniser *r, const found *f, const char *twice)
+{
+    for (int i = 1; i < f->members; i++) {
+        const char *out = text_of(op_at(r, f->member[i]), "out");
+        if (!*out || !read_times(r, out, twice && strcmp(out, twice) == 0 ? 2 : 1))
+            return false;
+    }
+    return true;
+}
+
+/* Of two inputs, the one that `op` makes from `ins` others: which one, else -1. */
+static int side_of(const recogniser *r, const fsim_yaml *y, const char *op, int ins)
+{
+    for (int i = 0; i < 2 && inputs(y) == 2; i++) {
+        const int at = fsim_names_get(&r->maker, input(y, i));
+        if (at >= 0 && !r->merged[at] && strcmp(text_of(op_at(r, at), "op"), op) == 0 && inputs(op_at(r, at)) == ins)
+            return i;
+    }
+    return -1;
+}
+
+/* x * sigmoid(x) */
+static bool is_silu(recogniser *r, found *f, int last)
+{
+    const fsim_yaml *y = op_at(r, last);
+    const int side = strcmp(text_of(y, "op"), "mul") == 0 ? side_of(r, y, "sigmoid", 1) : -1;
+    if (side < 0)
+        return false;
+    const int s = made_by(r, f, input(y, side), "sigmoid", 1);
+    f->op = "silu";
+    f->in[f->ins++] = input(y, 1 - side);
+    return s >= 0 && strcmp(input(op_at(r, s), 0), f->in[0]) == 0 && is_closed(r, f, NULL);
+}
+
+/* 1 + erf(x / root 2): x, or NULL. */
+static const char *erf_part(const recogniser *r, found *f, const char *tensor)
+{
+    const int a = made_by(r, f, tensor, "add", 1), e = a < 0 ? -1 : made_by(r, f, input(op_at(r, a), 0), "erf", 1);
+    if (e < 0 || !is_scalar(op_at(r, a), 1))
+        return NULL;
+    const char *inner = input(op_at(r, e), 0);
+    int d = made_by(r, f, inner, "div", 1);
+    if (d >= 0 && is_scalar(op_at(r, d), sqrt(2)))
+        return input(op_at(r, d), 0);
+    d = d < 0 ? made_by(r, f, inner, "mul", 1) : -1;
+    return d >= 0 && is_scalar(op_at(r, d), sqrt(0.5)) ? input(op_at(r, d), 0) : NULL;
+}
+
+/* x * (1 + erf(x / root 2)) * 0.5, the half in either place */
+static bool is_gelu(recogniser *r, found *f, int last)
+{
+    const fsim_yaml *y = op_at(r, last), *product = y;
+    if (strcmp(text_of(y, "op"), "mul") != 0)
+        return false;
+    if (inputs(y) == 1) {
+        const int m = is_scalar(y, 0.5) ? made_by(r, f, input(y, 0), "mul", 2) : -1;
+        if (m < 0)
+            return false;
+        product = op_at(r, m);
+    }
+    const int side = side_of(r, product, "add", 1);
+    const char *x = side < 0 ? NULL : erf_part(r, f, input(product, side));
+    const char *with = side < 0 ? NULL : input(product, 1 - side);
+    if (x && product == y) {
+        const int half = made_by(r, f, with, "mul", 1);
+        if (half < 0 || !is_scalar(op_at(r, half), 0.5))
+            return false;
+        with = input(op_at(r, half), 0);
+    }
+    f->op = "gelu";
+    f->in[f->ins++] = x;
+    return x && strcmp(x, with) == 0 && is_closed(r, f, NULL);
+}
+
+/* Is it a weight of one dimension, as long as the last one of x? */
+static bool is_vector(const recogniser *r, const char *tensor, int64_t length)
+{
+    const fsim_shape *s = fsim_yaml_get(r->tensors, tensor) ? r->facts->shape(r->facts->model, tensor) : NULL;
+    return s && s->rank == 1 && s->dim[0] == length;
+}
+
+/* Does it work along the last dimension of x alone? */
+static bool is_last(const fsim_yaml *op, const fsim_shape *x)
+{
+    const fsim_yaml *dim = fsim_yaml_get(op, "dim");
+    if (dim && dim->kind == FSIM_YAML_SEQUENCE && dim->count == 1)
+        dim = dim->item[0];
+    const int at = dim && dim->kind == FSIM_YAML_SCALAR ? atoi(dim->text) : 0;
+    return dim && dim->kind == FSIM_YAML_SCALAR && (at == -1 || at == x->rank - 1);
+}
+
+/* The mean of tensor along the last dimension: what it is the mean of; NULL: it is none. */
+static const char *mean_of(const recogniser *r, found *f, const char *tensor)
+{
+    const int m = made_by(r, f, tensor, "mean", 1);
+    const fsim_yaml *y = m < 0 ? NULL : op_at(r, m);
+    const fsim_shape *s = y ? r->facts->shape(r->facts->model, input(y, 0)) : NULL;
+    return s && is_last(y, s) && strcmp(text_of(y, "keepdim"), "true") == 0 ? input(y, 0) : NULL;
+}
+
+/* root(mean(centred squared) + eps); sets the eps. */
+static bool is_deviation(const recogniser *r, found *f, const char *tensor, const char *centred)
+{
+    const int s = made_by(r, f, tensor, "sqrt", 1), e = s < 0 ? -1 : made_by(r, f, input(op_at(r, s), 0), "add", 1);
+    if (e < 0)
+        return false;
+    const char *eps = text_of(op_at(r, e), "scalar"), *squares = mean_of(r, f, input(op_at(r, e), 0));
+    const int p = squares ? made_by(r, f, squares, "pow", 1) : -1;
+    f->key = "eps";
+    f->number = strtod(eps, NULL);
+    return p >= 0 && *eps && is_scalar(op_at(r, p), 2) && strcmp(input(op_at(r, p), 0), centred) == 0;
+}
+
+/* (x - mean) / deviation * weight + bias */
+static bool is_layer_norm(recogniser *r, found *f, int last)
+{
+    const fsim_yaml *y = op_at(r, last);
+    const int side = strcmp(text_of(y, "op"), "add") == 0 ? side_of(r, y, "mul", 2) : -1;
+    const int scaled = side < 0 ? -1 : made_by(r, f, input(y, side), "mul", 2);
+    const int from = scaled < 0 ? -1 : side_of(r, op_at(r, scaled), "div", 2);
+    const int n = from < 0 ? -1 : made_by(r, f, input(op_at(r, scaled), from), "div", 2);
+    const char *centred = n < 0 ? NULL : input(op_at(r, n), 0);
+    const int c = centred ? made_by(r, f, centred, "sub", 2) : -1;
+    if (c < 0 || !is_deviation(r, f, input(op_at(r, n), 1), centred))
+        return false;
+    const char *x = input(op_at(r, c), 0), *mean = mean_of(r, f, input(op_at(r, c), 1));
+    const fsim_shape *s = r->facts->shape(r->facts->model, x);
+    f->op = "layer_norm";
+    f->in[f->ins++] = x;
+    f->in[f->ins++] = input(op_at(r, scaled), 1 - from);
+    f->in[f->ins++] = input(y, 1 - side);
+    return mean && strcmp(mean, x) == 0 && s && s->rank > 0 && is_vector(r, f->in[1], s->dim[s->rank - 1]) &&
+           is_vector(r, f->in[2], s->dim[s->rank - 1]) && is_closed(r, f, centred);
+}
+
+/* The other factor of a product with a constant; NULL: it is none. */
+static const char *scaled_of(const recogniser *r, found *f, const char *tensor, double *factor)
+{
+    const int m = made_by(r, f, tensor, "mul", 1);
+    const char *text = m < 0 ? "" : text_of(op_at(r, m), "scalar");
+    *factor = strtod(text, NULL);
+    return *text ? input(op_at(r, m), 0) : NULL;
+}
+
+/* k of its transpose, which is a permutation of 4 dimensions: a permutation without that last exchange, or what is
+ * permuted where there is no other. NULL: it is none. */
+static const char *untransposed(recogniser *r, found *f, const char *tensor)
+{
+    const int at = fsim_names_get(&r->maker, tensor);
+    const fsim_yaml *dim = at < 0 || r->merged[at] || strcmp(text_of(op_at(r, at), "op"), "permute") != 0
+                               ? NULL
+                               : fsim_yaml_get(op_at(r, at), "dim");
+    if (!dim || dim->kind != FSIM_YAML_SEQUENCE || dim->count != 4 || !read_times(r, tensor, 1))
+        return NULL;
+    if (strcmp(dim->item[0]->text, "0") == 0 && strcmp(dim->item[1]->text, "1") == 0) {
+        f->member[f->members++] = at;
+        return input(op_at(r, at), 0);
+    }
+    f->turned = dim;
+    return tensor;
+}
+
+/* softmax(q * a times (k * a) transposed) times v: what torch's exporter makes of scaled_dot_product_attention, with
+ * the root of the scale on either side. */
+static bool is_attention(recogniser *r, found *f, int last)
+{
+    const fsim_yaml *y = op_at(r, last);
+    double q_factor, k_factor;
+    const int p = strcmp(text_of(y, "op"), "matmul") == 0 ? made_by(r, f, input(y, 0), "softmax", 1) : -1;
+    const char *scores = p < 0 ? NULL : input(op_at(r, p), 0);
+    const fsim_shape *s = scores ? r->facts->shape(r->facts->model, scores) : NULL;
+    const int m = s && s->rank == 4 && is_last(op_at(r, p), s) ? made_by(r, f, scores, "matmul", 2) : -1;
+    const char *q = m < 0 ? NULL : scaled_of(r, f, input(op_at(r, m), 0), &q_factor);
+    const char *k = q ? scaled_of(r, f, input(op_at(r, m), 1), &k_factor) : NULL;
+    if (!k || q_factor != k_factor || !is_closed(r, f, NULL))
+        return false;
+    f->op = "attention";
+    f->in[f->ins++] = q;
+    f->in[f->ins++] = untransposed(r, f, k);
+    f->in[f->ins++] = input(y, 1);
+    f->key = "scale";
+    f->number = q_factor * k_factor;
+    return f->in[1] != NULL;
+}
+
+/* x times a weight that the exporter transposed, and a bias where it is added right away */
+static bool is_linear(recogniser *r, found *f, int last)
+{
+    const fsim_yaml *y = op_at(r, last), *product = y;
+    const int side = strcmp(text_of(y, "op"), "add") == 0 ? side_of(r, y, "matmul", 2) : -1;
+    if (side >= 0) {
+        const int m = made_by(r, f, input(y, side), "matmul", 2);
+        product = m < 0 ? y : op_at(r, m);
+    }
+    if (strcmp(text_of(product, "op"), "matmul") != 0)
+        return false;
+    const char *w = input(product, 1);
+    const fsim_shape *s = r->facts->shape(r->facts->model, w);
+    f->op = "linear";
+    f->in[f->ins++] = input(product, 0);
+    f->in[f->ins++] = w;
+    if (!s || s->rank != 2 || !read_times(r, w, 1) || !r->facts->transposed(r->facts->model, w))
+        return false;
+    if (product == y)
+        return true;
+    f->in[f->ins++] = input(y, 1 - side);
+    return is_vector(r, f->in[2], s->dim[1]) && is_closed(r, f, NULL);
+}
+
+/* Writing. */
+
+static fsim_yaml *scalar(const recogniser *r, const char *text)
+{
+    fsim_yaml *y = fsim_new(r->a, fsim_yaml, 1);
+    *y = (fsim_yaml){.kind = FSIM_YAML_SCALAR, .text = text};
+    return y;
+}
+
+static void put(const recogniser *r, fsim_yaml *map, const char *key, fsim_yaml *value)
+{
+    map->key[map->count] = scalar(r, key);
+    map->item[map->count++] = value;
+}
+
+static fsim_yaml *list(const recogniser *r, int count, const char *const *text)
+{
+    fsim_yaml *y = fsim_new(r->a, fsim_yaml, 1);
+    *y = (fsim_yaml){.kind = FSIM_YAML_SEQUENCE, .count = count, .item = fsim_new(r->a, fsim_yaml *, count + 1)};
+    for (int i = 0; i < count; i++)
+        y->item[i] = scalar(r, text[i]);
+    return y;
+}
+
+/* The origins of the members, in their order: "MatMul + Add". */
+static const char *origins(const recogniser *r, const found *f)
+{
+    const char *text = "";
+    for (int i = f->members - 1; i >= 0; i--) {
+        const char *from = text_of(op_at(r, f->member[i]), "from");
+        text = fsim_printf(r->a, "%s%s%s", text, *text && *from ? " + " : "", from);
+    }
+    return text;
+}
+
+static int by_place(const void *x, const void *y) { return *(const int *)y - *(const int *)x; }
+
+/* The last member becomes the operator that they are together. */
+static void write_found(recogniser *r, found *f)
+{
+    const int last = f->member[0];
+    const fsim_yaml *old = op_at(r, last), *layer = fsim_yaml_get(old, "layer");
+    fsim_yaml *y = fsim_new(r->a, fsim_yaml, 1);
+    *y = (fsim_yaml){.kind = FSIM_YAML_MAPPING,
+                     .at = old->at,
+                     .key = fsim_new(r->a, fsim_yaml *, 8),
+                     .item = fsim_new(r->a, fsim_yaml *, 8)};
+    qsort(f->member, (size_t)f->members, sizeof *f->member, by_place);
+    put(r, y, "op", scalar(r, f->op));
+    put(r, y, "in", list(r, f->ins, f->in));
+    put(r, y, "out", scalar(r, text_of(old, "out")));
+    if (layer)
+        put(r, y, "layer", scalar(r, layer->text));
+    put(r, y, "from", scalar(r, origins(r, f)));
+    if (f->key)
+        put(r, y, f->key, scalar(r, fsim_printf(r->a, "%.7g", f->number)));
+    for (int i = 0; i < f->members; i++)
+        r->merged[f->member[i]] = f->member[i] != last;
+    r->ops->item[last] = y;
+}
+
+/* Exchanges the last two entries of a list. */
+static void turn_list(const fsim_yaml *list)
+{
+    fsim_yaml **item = list->item + list->count - 2, *former = item[0];
+    item[0] = item[1];
+    item[1] = former;
+}
+
+static void count_read(recogniser *r, const char *tensor)
+{
+    const int before = fsim_names_get(&r->readers, tensor);
+    fsim_names_set(r->a, &r->readers, tensor, before < 0 ? 1 : before + 1);
+}
+
+static void look_at(recogniser *r, const fsim_yaml *tree)
+{
+    const fsim_yaml *outputs = fsim_yaml_get(tree, "outputs");
+    for (int i = 0; i < r->ops->count; i++) {
+        for (int k = 0; k < inputs(op_at(r, i)); k++)
+            count_read(r, input(op_at(r, i), k));
+        if (*text_of(op_at(r, i), "out"))
+            fsim_names_set(r->a, &r->maker, text_of(op_at(r, i), "out"), i);
+    }
+    for (int i = 0; outputs && i < outputs->count; i++) /* as if two more read it: it is no member but the last */
+        for (int k = 0; k < 2; k++)
+            count_read(r, outputs->item[i]->text);
+}
+
+static bool recognise_at(recogniser *r, int last)
+{
+    static bool (*const rules[])(recogniser *, found *, int) = {is_layer_norm, is_gelu, is_silu, is_attention,
+                                                                is_linear};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        found f = {.member = {last}, .members = 1};
+        if (!rules[i](r, &f, last))
+            continue;
+        if (rules[i] == is_linear) /* the weight as its module has it */
+            f.turned = fsim_yaml_get(fsim_yaml_get(r->tensors, f.in[1]), "shape");
+        if (f.turned)
+            turn_list(f.turned);
+        write_found(r, &f);
+        return true;
+    }
+    return false;
+}
+
+const fsim_yaml *fsim_recognise(fsim_arena *a, const fsim_yaml *tree, const fsim_recognise_facts *facts)
+{
+    fsim_yaml *ops = (fsim_yaml *)(uintptr_t)fsim_yaml_get(tree, "operators");
+    recogniser r = {.a = a, .facts = facts, .ops = ops};
+    r.tensors = (fsim_yaml *)(uintptr_t)fsim_yaml_get(tree, "tensors");
+    r.merged = fsim_new(a, bool, ops->count + 1);
+    look_at(&r, tree);
+    for (int i = ops->count - 1; i >= 0; i--)
+        if (!r.merged[i])
+            recognise_at(&r, i);
+    int kept = 0;
+    for (int i = 0; i < ops->count; i++)
+        if (!r.merged[i])
+            ops->item[kept++] = ops->item[i];
+    ops->count = kept;
+    return tree;
+}
