@@ -52,7 +52,9 @@ static bool statistics(fsim_aten *c, int k, fsim_torch_value *x, const fsim_shap
     const bool root_read = k + 1 < c->outs && c->out[k + 1] && c->read[k + 1];
     if (!mean_read && !root_read)
         return true;
-    x = fsim_aten_reshaped(c, fsim_aten_cast(c, x, c->out[k]->dtype), rows);
+    x = fsim_aten_reshaped(c, fsim_aten_cast(c, x, c->out[mean_read ? k : k + 1]->dtype), rows);
+    if (!x)
+        return false;
     fsim_torch_value *mean = mean_of_rows(c, "mean", x);
     if (!mean || (mean_read && !fsim_aten_reshape(c, k, mean)))
         return false;

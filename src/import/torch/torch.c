@@ -299,7 +299,8 @@ static bool translate(fsim_aten *c)
 {
     const int errors = fsim_errors(c->d);
     const row *r = find_row(c);
-    bool known = r && !has_complex(c) && fsim_errors(c->d) == errors;
+    const bool named = c->out[0] || strncmp(c->node->target, "aten.", 5) != 0; /* rows look at the first result */
+    bool known = r && named && !has_complex(c) && fsim_errors(c->d) == errors;
     if (c->outs > 0 && all_empty(c))
         return fsim_errors(c->d) == errors;
     if (known && reads_nothing(c))
