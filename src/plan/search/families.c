@@ -192,6 +192,15 @@ static bool misses(const builder *b, int at, int far)
     return (!l->parted || path || fsim_may_be_siblings(l, at, far)) && !fsim_separated(l, at, far, &path);
 }
 
+/* The same for entry k of the places near `at`, computed once. */
+static bool misses_near(const builder *b, int at, int k)
+{
+    signed char *missed = &b->l->missed[k];
+    if (*missed == 0)
+        *missed = misses(b, at, b->l->near[k]) ? 1 : -1;
+    return *missed > 0;
+}
+
 /* Can a primitive that depends on `place` still be added to the set? What lies between the two would come with it. */
 static bool may_gain_below(const builder *b, const growth *x, int place)
 {
@@ -230,7 +239,7 @@ static void grow(builder *b, growth x)
         for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++) {
             const int bit = l->near[k] - b->base;
             if (bit >= FSIM_BITS)
-                b->f->complete = b->f->complete && !misses(b, at, l->near[k]);
+                b->f->complete = b->f->complete && !misses_near(b, at, k);
             else if (bit > FSIM_BACK)
                 fsim_bit_set(&x.fringe, bit);
         }

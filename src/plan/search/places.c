@@ -227,6 +227,7 @@ static fsim_touching find_near(fsim_places *l)
     }
     l->near_first[l->count] = near.count;
     l->near = near.item;
+    l->missed = fsim_new(l->a, signed char, near.count + 1);
     return (fsim_touching){who, many};
 }
 

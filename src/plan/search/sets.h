@@ -70,7 +70,8 @@ typedef struct {
     int *pred_first, *pred; /* places of the producers of place i: pred[pred_first[i], pred_first[i + 1]) */
     int *succ_first, *succ;
     int *near_first, *near; /* places that have a tensor in common, also through clones */
-    int *cone;              /* lowest place that may be cloned for place i, at most i */
+    signed char *missed; /* families.c: per entry of near, whether a set misses it: 1, -1 where not, 0 not known yet */
+    int *cone;           /* lowest place that may be cloned for place i, at most i */
     bool *must, *clonable;
     bool *outside;             /* a reader is not in the list */
     bool *aloof;               /* apart.c: no kernel has it and a contraction */
