@@ -192,7 +192,7 @@ void fsim_emit_scatter(fsim_emitter *e)
                      (long long)(src_along * below), (long long)(extent * below), index.name, (long long)below,
                      (long long)below);
             const fsim_where there = fsim_where_var(e, name, whole);
-            if (n->op == FSIM_OP_INDEX_ADD)
+            if (n->op == FSIM_OP_INDEX_ADD || n->op == FSIM_OP_SCATTER_ADD)
                 fsim_add_value(e, result, name, v.name);
             else
                 fsim_store_value(e, result, &there, v.name, true);

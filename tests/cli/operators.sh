@@ -49,7 +49,7 @@ operators:
 YAML
 cat >indices.yaml <<'YAML'
 name: indices
-tensors: {x: {shape: [8, 12, 16, 10], dtype: f32}, i: {shape: [20], dtype: i64}, j: {shape: [5, 1], dtype: i64}, k: {shape: [20], dtype: i32}, b: {shape: [10], dtype: f32}}
+tensors: {x: {shape: [8, 12, 16, 10], dtype: f32}, i: {shape: [20], dtype: i64}, j: {shape: [5, 1], dtype: i64}, k: {shape: [20], dtype: i32}, b: {shape: [10], dtype: f32}, p: {shape: [6, 30], dtype: f32}, q: {shape: [6, 50], dtype: i64}, r: {shape: [6, 50], dtype: f32}, q2: {shape: [9], dtype: i64}, r2: {shape: [9, 30], dtype: f32}}
 operators:
   - {op: index, in: [x, i], out: o1, dim: 2}
   - {op: index, in: [x, i, j], out: t2, dim: [1, 2]}
@@ -57,6 +57,8 @@ operators:
   - {op: index, in: [x, i, j], out: t3, dim: [0, 3]}
   - {op: relu, in: t3, out: o3}
   - {op: index, in: [x, k, i, i, k], out: o4}
+  - {op: scatter_add, in: [p, q, r], out: o5, dim: 1}
+  - {op: scatter_add, in: [p, q2, r2], out: o6, dim: 0}
 YAML
 cat >images.yaml <<'YAML'
 name: images

@@ -255,6 +255,7 @@ static const program programs[] = {
     {"index", ", dim: [0, -1]", {S("[3, 6, 2]"), {"[4]", true, INDEX}, {"[2, 1]", true, INDEX}}, 0},
     {"embedding", "", {{"[2, 2]", true, INDEX}, S("[6, 2]")}, 0},
     {"scatter", ", dim: 1", {M("[2, 6]"), {"[2, 4]", true, INDEX}, M("[2, 4]")}, 0},
+    {"scatter_add", ", dim: 1", {M("[2, 6]"), {"[2, 4]", true, INDEX}, M("[2, 4]")}, 0},
     {"index_copy", ", inplace: false, dim: 1", {M("[2, 6]"), {"[3]", false, INDEX}, M("[2, 3]")}, 0},
     {"index_copy", ", dim: 0, inplace: false", {M("[6, 2]"), {"[3]", false, INDEX}, S("[3, 2]")}, 0},
     {"index_add", ", dim: 0, inplace: false", {M("[6, 2]"), {"[4]", false, INDEX}, M("[4, 2]")}, 0},

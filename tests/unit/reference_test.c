@@ -263,6 +263,9 @@ static const struct {
     {"{op: embedding, in: [i, y], out: o}", 4, {5, 6, 1, 2}},
     {"{op: scatter, in: [y, i, z2], out: o, dim: 0}", 6, {3, 4, 3, 4, 1, 2}},
     {"{op: scatter, in: [x, i, z2], out: o, dim: 1}", 6, {2, 2, 1, 4, 5, 3}},
+    {"{op: scatter_add, in: [x, ig, z2], out: o, dim: 1}", 6, {3, 2, 4, 8, 5, 9}},
+    {"{op: scatter_add, in: [y, ig, z2], out: o, dim: 0}", 6, {1, 8, 3, 4, 9, 6}},
+    {"{op: scatter_add, in: [x, zg, z2], out: o, dim: 1}", 6, {4, 2, 3, 11, 5, 6}},
     {"{op: index_copy, in: [yo, i, z2], out: o, dim: 0}", 6, {3, 4, 3, 4, 1, 2}},
     {"{op: index_copy, in: [xo, i, z2], out: o, dim: 1, inplace: false}", 6, {2, 2, 1, 4, 5, 3}},
     {"{op: index_add, in: [yo, i, z2], out: o, dim: 0}", 6, {4, 6, 3, 4, 6, 8}},
@@ -421,6 +424,7 @@ static const char more[] = "  - {op: reshape, in: r16, out: p8, shape: [1, 8, 1,
                            "  - {op: cast, in: i13, out: u13, dtype: u8}\n"
                            "  - {op: slice, in: u13, out: u16, start: 0, size: 8}\n"
                            "  - {op: slice, in: u13, out: u4, start: 0, size: 4}\n"
+                           "  - {op: mul, in: ig, out: zg, scalar: 0}\n"
                            "  - {op: mul, in: n, out: h, scalar: 0.25}\n"
                            "  - {op: log, in: n, out: ln}\n"
                            "  - {op: expand, in: i, out: ig, shape: [2, 2]}\n"

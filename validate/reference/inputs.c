@@ -215,6 +215,9 @@ static void find_uses(const fsim_graph *g, use *u, int *stack)
             make_joined_index(g, n->arg[1].tensor, g->tensor[n->result[0]].shape.dim[n->attrs.dim],
                               n->op == FSIM_OP_INDEX_COPY, u);
             break;
+        case FSIM_OP_SCATTER_ADD:
+            make_index(g, n->arg[1].tensor, g->tensor[n->result[0]].shape.dim[n->attrs.dim], 0, u);
+            break;
         case FSIM_OP_SCATTER: {
             const fsim_shape *x = &g->tensor[n->result[0]].shape;
             int64_t inner = 1;

@@ -74,6 +74,7 @@ static const row rows[FSIM_OP_COUNT] = {
     [FSIM_OP_EMBEDDING_BAG] = {fsim_interpret_bag, NULL},
     [FSIM_OP_PICK] = {fsim_interpret_gather, NULL},
     [FSIM_OP_SCATTER] = {fsim_interpret_scatter, NULL},
+    [FSIM_OP_SCATTER_ADD] = {fsim_interpret_index_add, NULL},
     [FSIM_OP_INDEX_COPY] = {fsim_interpret_scatter, NULL},
     [FSIM_OP_INDEX_ADD] = {fsim_interpret_index_add, NULL},
     [FSIM_OP_CUMSUM] = {fsim_interpret_scan, NULL},

@@ -129,25 +129,28 @@ void fsim_interpret_scatter(const fsim_interpreter *in, const fsim_node *n)
     free(hit);
 }
 
-/* x, to which src is added at index along dim: whole slices, in any order. */
+/* x, to which src is added at index along dim, in any order: whole slices, or with as many indices as elements each for
+ * itself. */
 void fsim_interpret_index_add(const fsim_interpreter *in, const fsim_node *n)
 {
     const fsim_operand x = fsim_operand_of(in, n, &n->arg[0]), index = fsim_operand_of(in, n, &n->arg[1]),
                        src = fsim_operand_of(in, n, &n->arg[2]);
     const fsim_tensor *t = &in->g->tensor[n->result[0]];
-    const int64_t extent = t->shape.dim[n->attrs.dim], rows = n->arg[1].distinct, sources = n->arg[2].distinct;
+    const int64_t extent = t->shape.rank ? t->shape.dim[n->attrs.dim] : 1, sources = n->arg[2].distinct;
+    const bool each = n->arg[1].distinct == sources;
+    const int64_t rows = each ? sources / (t->elems / extent) : n->arg[1].distinct;
     int64_t below = 1;
     for (int d = (int)n->attrs.dim + 1; d < t->shape.rank; d++)
         below *= t->shape.dim[d];
     fsim_sum *sum = fsim_memory(t->elems, sizeof *sum);
-    bool known = true;
+    bool known = sources == rows * (t->elems / extent);
     for (int64_t p = 0; p < t->elems; p++) {
         const int64_t k = n->arg[0].map.offset + p;
         const double shared = fmin(x.shared[k], x.bound[k]);
         fsim_sum_add(&sum[p], x.value[k], isinf(x.bound[k]) ? INFINITY : x.bound[k] - shared, shared);
     }
     for (int64_t i = 0; i < sources && known; i++) {
-        const int64_t at = n->arg[1].map.offset + i / below % rows, k = n->arg[2].map.offset + i;
+        const int64_t at = n->arg[1].map.offset + (each ? i : i / below % rows), k = n->arg[2].map.offset + i;
         const double row = index.value[at], shared = fmin(src.shared[k], src.bound[k]);
         known = index.bound[at] == 0 && row >= 0 && row < (double)extent;
         if (known)

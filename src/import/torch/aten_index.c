@@ -264,7 +264,9 @@ bool fsim_aten_op_scatter(fsim_aten *c, const char *word)
         from = fsim_aten_expanded(c, fsim_aten_constant(c, fsim_aten_number(c, "value", 0), false, x->dtype), &s);
     if (from && (at->shape.rank != x->shape.rank ? at->shape.rank != 1 : from->shape.rank != x->shape.rank))
         return false;
-    if (!fsim_aten_make(c, 0, "scatter", 3, (fsim_torch_value *[3]){x, at, from}))
+    const bool sums = strcmp(c->op, "scatter_add") == 0 ||
+                      (strcmp(c->op, "scatter_reduce") == 0 && strcmp(fsim_aten_text(c, "reduce", ""), "sum") == 0);
+    if (!fsim_aten_make(c, 0, sums ? "scatter_add" : "scatter", 3, (fsim_torch_value *[3]){x, at, from}))
         return false;
     put_dim(c, dim);
     return true;
