@@ -101,6 +101,15 @@ static const char *shape_text(fsim_arena *a, int dims, const int64_t *dim)
     return fsim_printf(a, "%s]", text);
 }
 
+/* Which of the workload's outputs is the model's output i: the one of its name, else the one in its place; -1: none. */
+static int output_of(const fsim_yaml *outputs, int i, const char *name)
+{
+    for (int k = 0; outputs && k < outputs->count; k++)
+        if (strcmp(outputs->item[k]->text, name) == 0)
+            return k;
+    return outputs && i < outputs->count ? i : -1;
+}
+
 /* Why result number i of the graph is not what was stored; NULL: it is. */
 static const char *compare(fsim_arena *a, const fsim_graph *g, const fsim_yaml *outputs, int i,
                            const fsim_onnx_tensor *t, const char *name)
@@ -108,7 +117,8 @@ static const char *compare(fsim_arena *a, const fsim_graph *g, const fsim_yaml *
     fsim_names at = {0};
     for (int k = 0; k < g->tensors; k++)
         fsim_names_set(a, &at, g->tensor[k].name, k);
-    const int k = outputs && i < outputs->count ? fsim_names_get(&at, outputs->item[i]->text) : -1;
+    const int output = output_of(outputs, i, name),
+              k = output < 0 ? -1 : fsim_names_get(&at, outputs->item[output]->text);
     if (k < 0)
         return fsim_printf(a, "'%s' is not among the results", name);
     const fsim_shape *s = &g->tensor[k].shape;
@@ -240,8 +250,11 @@ static void print_operators(void)
 }
 
 /* The models of an outcome, those with the same reason together. */
-static void print_reasons(outcome what)
+static void print_reasons(const char *heading, outcome what, int models)
 {
+    if (models == 0)
+        return;
+    printf("\n## %s\n\n", heading);
     qsort(run.row, (size_t)run.rows, sizeof *run.row, by_why);
     puts("| reason | models | |\n| :-- | --: | :-- |");
     for (int i = 0, next; i < run.rows; i = next) {
@@ -268,12 +281,9 @@ static int report(void)
         run.rows, count[GOOD], count[COPIED], count[DIFFERS], count[REFUSED]);
     puts("*several*: models with more than one operator, among them functions written out.\n");
     print_operators();
-    puts("\n## Refused\n");
-    print_reasons(REFUSED);
-    puts("\n## With results of another shape, or without them\n");
-    print_reasons(DIFFERS);
-    puts("\n## With operators that cost a copy\n");
-    print_reasons(COPIED);
+    print_reasons("Refused", REFUSED, count[REFUSED]);
+    print_reasons("With results of another shape, or without them", DIFFERS, count[DIFFERS]);
+    print_reasons("With operators that cost a copy", COPIED, count[COPIED]);
     return EXIT_SUCCESS;
 }
 
