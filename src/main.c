@@ -465,39 +465,10 @@ static void check_options(fsim_context *c, const fsim_command *to, const bool *u
     }
 }
 
-static void check_bindings(fsim_context *c, const char *option, const fsim_words *words)
-{
-    for (int i = 0; i < words->count; i++) {
-        const char *text = words->at[i], *equals = strchr(text, '=');
-        if (!equals || equals == text || !equals[1])
-            fsim_error(c->diag, fsim_command_line, "%s '%s': wanted NAME=VALUE, e.g. %s B=64", option, text, option);
-    }
-}
-
-/* A dtype is said once, and rows of measurements have no place for it. */
-static void check_precision(fsim_context *c)
-{
-    fsim_dtype t;
-    if (c->set.precision < 0)
-        return;
-    for (int i = 0; i < c->set.set.count; i++) {
-        const char *value = strchr(c->set.set.at[i], '=');
-        if (value && fsim_dtype_parse(value + 1, &t) && fsim_dtype_floating(t))
-            fsim_error(c->diag, fsim_command_line, "--precision %s and --set %s both say the dtype",
-                       fsim_precision_words[c->set.precision], c->set.set.at[i]);
-    }
-    if (c->set.measured || c->set.measurements.count)
-        fsim_error(c->diag, fsim_command_line, "--precision: rows of measurements do not say it; wanted --set dtype=");
-}
-
 /* Checks of the command line that need no file. */
 static void check_command_line(fsim_context *c, const fsim_command *to)
 {
-    check_bindings(c, "--set", &c->set.set);
-    check_bindings(c, "--dim", &c->set.dim);
-    for (int i = 0; i < c->set.dim.count; i++) /* the last of --set, for all who ask what is set */
-        *FSIM_PUSH(c->arena, c->set.set.at, c->set.set.count, c->set.set.room) = c->set.dim.at[i];
-    check_precision(c);
+    fsim_check_bindings(c);
     check_outputs(c);
     check_plan_options(c);
     if (!to->needs_inputs)

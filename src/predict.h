@@ -18,7 +18,8 @@ typedef struct {
     const char *workload, *hw;
     const char *const *set; /* of --set: "M=1" */
     int sets;
-    const char *options; /* what else changes the inputs: " --hw-set sms=64 --l2 warm"; or "" */
+    const char *options;    /* what else changes the inputs: " --hw-set sms=64 --l2 warm"; or "" */
+    const char *set_option; /* that gave `set`: --set or --dim */
 } fsim_typed;
 
 typedef struct {

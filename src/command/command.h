@@ -99,6 +99,8 @@ typedef struct {
 
 /* A whole file as text, followed by a NUL. what: "plan", for the message. NULL after an error. */
 const char *fsim_read_text(fsim_context *c, const char *what, const char *path, size_t *bytes);
+/* Checks --set, --dim and --precision, and adds what --dim says to what --set does. */
+void fsim_check_bindings(fsim_context *c);
 /* The values of --set and --dim, c->set.set.count of them. */
 fsim_binding *fsim_command_bindings(const fsim_context *c);
 /* How the command line wants its workload to be read. */

@@ -47,6 +47,40 @@ const char *fsim_read_text(fsim_context *c, const char *what, const char *path, 
     return text;
 }
 
+static void check_bindings(fsim_context *c, const char *option, const fsim_words *words)
+{
+    for (int i = 0; i < words->count; i++) {
+        const char *text = words->at[i], *equals = strchr(text, '=');
+        if (!equals || equals == text || !equals[1])
+            fsim_error(c->diag, fsim_command_line, "%s '%s': wanted NAME=VALUE, e.g. %s B=64", option, text, option);
+    }
+}
+
+/* A dtype is said once, and rows of measurements have no place for it. */
+static void check_precision(fsim_context *c)
+{
+    fsim_dtype t;
+    if (c->set.precision < 0)
+        return;
+    for (int i = 0; i < c->set.set.count; i++) {
+        const char *value = strchr(c->set.set.at[i], '=');
+        if (value && fsim_dtype_parse(value + 1, &t) && fsim_dtype_floating(t))
+            fsim_error(c->diag, fsim_command_line, "--precision %s and --set %s both say the dtype",
+                       fsim_precision_words[c->set.precision], c->set.set.at[i]);
+    }
+    if (c->set.measured || c->set.measurements.count)
+        fsim_error(c->diag, fsim_command_line, "--precision: rows of measurements do not say it; wanted --set dtype=");
+}
+
+void fsim_check_bindings(fsim_context *c)
+{
+    check_bindings(c, "--set", &c->set.set);
+    check_bindings(c, "--dim", &c->set.dim);
+    for (int i = 0; i < c->set.dim.count; i++) /* the last of --set, for all who ask what is set */
+        *FSIM_PUSH(c->arena, c->set.set.at, c->set.set.count, c->set.set.room) = c->set.dim.at[i];
+    check_precision(c);
+}
+
 fsim_binding *fsim_command_bindings(const fsim_context *c)
 {
     const fsim_words *words = &c->set.set;
@@ -137,6 +171,7 @@ static fsim_typed typed_inputs(const fsim_context *c)
                         .hw = s->hw.count ? fsim_shell_word(c->arena, s->hw.at[0]) : NULL,
                         .set = set,
                         .sets = s->set.count,
+                        .set_option = s->dim.count > 0 ? "--dim" : "--set",
                         .options = fsim_printf(c->arena, "%s%s%s", text, s->l2 == 1 ? " --l2 warm" : "",
                                                s->recompute == 1 ? " --recompute off" : "")};
 }

@@ -8,6 +8,7 @@
 #include "report/json_stream.h"
 #include "report/json_writer.h"
 #include "report/layer.h"
+#include "report/named.h"
 #include "report/next.h"
 #include "report/repeats.h"
 #include "report/report.h"
@@ -409,6 +410,11 @@ static void put_plan(fsim_writer *w, cJSON *to, const fsim_prediction *p)
     put_arithmetic(w, o, &p->arithmetic);
     put_memory(w, o, p);
     put_repeats(w, o, p);
+    int names;
+    const fsim_counted *named = fsim_named_fusions(p, w->a, &names);
+    cJSON *fusions = fsim_put_new(w, o, "named_fusions", cJSON_CreateObject());
+    for (int i = 0; i < names; i++)
+        fsim_put_count(w, fusions, named[i].name, named[i].count);
     cJSON *kernels = fsim_put_new(w, o, "kernels", cJSON_CreateArray());
     for (int i = 0; i < plan->kernels; i++)
         put_kernel(w, kernels, p, i, &when.span[i]);

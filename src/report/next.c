@@ -37,14 +37,15 @@ static const char *command(const steps *s, change x)
 {
     const fsim_options *o = &s->p->options;
     const fsim_typed *typed = &o->typed;
+    const char *option = typed->set_option ? typed->set_option : "--set";
     const char *text =
         fsim_printf(s->a, "fusesim %s%s --hw %s", x.verb ? x.verb : "",
                     typed->workload ? typed->workload : s->p->graph->name, typed->hw ? typed->hw : s->p->hw->name);
     for (int i = 0; i < typed->sets; i++)
         if (!sets(typed->set[i], x.symbol))
-            text = fsim_printf(s->a, "%s --set %s", text, typed->set[i]);
+            text = fsim_printf(s->a, "%s %s %s", text, option, typed->set[i]);
     if (x.symbol)
-        text = fsim_printf(s->a, "%s --set %s=%s", text, x.symbol, x.value);
+        text = fsim_printf(s->a, "%s %s %s=%s", text, option, x.symbol, x.value);
     text = fsim_printf(s->a, "%s%s%s", text, typed->options ? typed->options : "",
                        o->strict && !x.any_order ? " --numerics strict" : "");
     if (x.launch || o->regime != FSIM_REGIME_STREAM)
@@ -89,10 +90,17 @@ static void other_dtype(steps *s)
     const char *from = fsim_dtype_names[x->slow], *to = fsim_dtype_names[x->faster], *symbol = NULL;
     for (int i = 0; i < g->symbols && !symbol; i++)
         symbol = g->symbol[i].dtype == x->slow ? g->symbol[i].name : NULL;
-    add(s, (fsim_step){.what = symbol ? fsim_printf(s->a, "%s instead of %s", to, from)
-                                      : fsim_printf(s->a, "%s instead of %s in the workload's file", to, from),
-                       .saves_s = s->p->plan[s->p->chosen].time_s - x->instead_s,
-                       .command = symbol ? command(s, (change){.symbol = symbol, .value = to}) : NULL});
+    const char *options = s->p->options.typed.options;
+    const bool recast =
+        !symbol && (x->faster == FSIM_F16 || x->faster == FSIM_BF16) && !(options && strstr(options, "--precision"));
+    const char *all = fsim_printf(s->a, "--precision %s", to);
+    add(s,
+        (fsim_step){.what = symbol || recast ? fsim_printf(s->a, "%s instead of %s", to, from)
+                                             : fsim_printf(s->a, "%s instead of %s in the workload's file", to, from),
+                    .saves_s = s->p->plan[s->p->chosen].time_s - x->instead_s,
+                    .command = symbol   ? command(s, (change){.symbol = symbol, .value = to})
+                               : recast ? command(s, (change){.more = all})
+                                        : NULL});
 }
 
 static void graph_launches(steps *s)

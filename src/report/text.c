@@ -2,6 +2,7 @@
 #include "report/text_parts.h"
 
 #include "report/compile.h"
+#include "report/named.h"
 #include "report/report.h"
 #include <math.h>
 
@@ -62,6 +63,18 @@ static void put_repeats(const fsim_text_page *r)
     }
 }
 
+/* The fusions that have names: of models that were imported, of the plan that has them, and where everything is asked
+ * for. */
+static void put_named(const fsim_text_page *r)
+{
+    bool imported = false;
+    for (int i = 0; i < r->g->sources; i++)
+        imported = imported || r->g->source[i].from;
+    const char *text = fsim_named_text(r->p, r->a);
+    if (*text && (imported || r->verbose || r->p->chosen == FSIM_STRATEGY_PATTERN))
+        fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, text);
+}
+
 void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style *style)
 {
     fsim_arena *a = fsim_arena_new();
@@ -80,6 +93,7 @@ void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style
     t = fsim_text_kernels(&r, wide ? FSIM_WIDE_TABLE : FSIM_NARROW_TABLE);
     put_table(&r, &t, 0);
     put_repeats(&r);
+    put_named(&r);
     if (!r.verbose && fsim_table_cuts(&r.page, &t, 0))
         fsim_paragraph(&r.page, FSIM_FAINT, 2, 4, "Names that are cut are whole with --verbose, and in a pipe.");
     fsim_text_recomputed(&r);

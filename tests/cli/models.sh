@@ -128,6 +128,13 @@ fusesim 0 $model --hw t4 --trace -
 has out '"layer": "layer\.0\.qkv"'
 fusesim 0 $model --hw t4 --dot -
 has out ' in layer\.0\.qkv"'
+# Fusions with a name.
+COLUMNS=400 fusesim 0 models/tiny_transformer.onnx --hw t4 --dim batch=8 --dim seq=64 --strategy eager
+has out 'Fusions with a name, as pattern finds them: .*Gelu.* x 2'
+fusesim 0 models/tiny_cnn.pt2 --hw t4 --dim s40=8 --json -
+has out '"BatchNorm \+ ConvBn \+ ConvActivation":[[:space:]]*2'
+has out '"BatchNorm \+ ConvBn \+ ConvAddActivation":[[:space:]]*2'
+
 fusesim 0 workloads $model --summary
 has out '^  layer\.0 +x 2 +[0-9]+ +198 k '
 has out '^  total +[0-9]+ +65[0-9] k '

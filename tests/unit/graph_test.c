@@ -364,9 +364,56 @@ static void eps_is_what_the_workload_says(void **state)
         }
 }
 
+/* Names in a repeat block that say where the turn's number stands. */
+static void repeated_names_say_where_numbers_stand(void **state)
+{
+    (void)state;
+    static const char text[] = "tensors:\n"
+                               "  x: {shape: [4, 4], dtype: f16}\n"
+                               "operators:\n"
+                               "  - repeat: 3\n"
+                               "    carry: {x: l.<i>.y}\n"
+                               "    tensors: {l.<i>.w: {shape: [4, 4], dtype: f16, role: weight}}\n"
+                               "    operators:\n"
+                               "      - {op: linear, in: [x, l.<i>.w], out: 'h<_6 * i>', layer: 'l.<i>'}\n"
+                               "      - {op: relu, in: 'h<_6 * i>', out: 'a_<p|q|7>'}\n"
+                               "      - {op: relu, in: 'a_<p|q|7>', out: l.<i>.y}\n"
+                               "  - {op: gelu, in: l.2.y, out: z}\n";
+    static const char *const wanted[] = {"h", "a_p", "l.0.y", "h_6", "a_q", "l.1.y", "h_12", "a_7", "l.2.y", "z"};
+    static const struct {
+        const char *find, *put, *message;
+    } wrong[] = {{"p|q|7", "p|q", "wants a name for each of 3 turns"},
+                 {"_6 * i", "_6 * j", "unknown symbol 'j'"},
+                 {"_6 * i", "6 * 0", "duplicate name"},
+                 {"_6 * i", "", "ends too early"}};
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    const fsim_graph *g = fsim_graph_parse(a, d, "t", text, sizeof text - 1, NULL);
+    assert_non_null(g);
+    assert_int_equal(g->sources, (int)(sizeof wanted / sizeof *wanted));
+    for (int i = 0; i < g->sources; i++)
+        assert_string_equal(g->source[i].name, wanted[i]);
+    assert_string_equal(g->source[3].layer, "l.1");
+    assert_int_equal(g->parameters, 3 * 16);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *start = text, *changed = "";
+        for (const char *at; (at = strstr(start, wrong[i].find)); start = at + strlen(wrong[i].find))
+            changed = fsim_printf(a, "%s%.*s%s", changed, (int)(at - start), start, wrong[i].put);
+        changed = fsim_printf(a, "%s%s", changed, start);
+        d = fsim_diag_new(a);
+        assert_null(fsim_graph_parse(a, d, "t", changed, strlen(changed), NULL));
+        fsim_diagnostic *said;
+        assert_true(fsim_diag_list(d, a, &said) > 0);
+        if (!strstr(said[0].message, wrong[i].message))
+            fail_msg("wanted '%s', found '%s'", wrong[i].message, said[0].message);
+    }
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repeated_names_say_where_numbers_stand),
         cmocka_unit_test(shape_rules),
         cmocka_unit_test(eps_is_what_the_workload_says),
         cmocka_unit_test(sums_have_any_number_of_terms),
