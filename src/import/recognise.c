@@ -12,8 +12,10 @@ enum { MOST_MEMBERS = 12, MOST_INPUTS = 4 };
 typedef struct {
     fsim_arena *a;
     const fsim_recognise_facts *facts;
-    fsim_yaml *ops, *tensors;
+    fsim_yaml *ops;
+    const fsim_yaml *tensors;
     fsim_names maker, readers; /* tensor -> the operator that makes it; how often it is read */
+    fsim_names weight;         /* tensor that nothing makes -> its place in tensors */
     bool *merged;              /* of each operator: it is part of another now */
 } recogniser;
 
@@ -147,7 +149,7 @@ static bool is_gelu(recogniser *r, found *f, int last)
 /* Is it a weight of one dimension, as long as the last one of x? */
 static bool is_vector(const recogniser *r, const char *tensor, int64_t length)
 {
-    const fsim_shape *s = fsim_yaml_get(r->tensors, tensor) ? r->facts->shape(r->facts->model, tensor) : NULL;
+    const fsim_shape *s = fsim_names_get(&r->weight, tensor) >= 0 ? r->facts->shape(r->facts->model, tensor) : NULL;
     return s && s->rank == 1 && s->dim[0] == length;
 }
 
@@ -271,7 +273,8 @@ static bool is_linear(recogniser *r, found *f, int last)
     f->op = "linear";
     f->in[f->ins++] = input(product, 0);
     f->in[f->ins++] = w;
-    if (!s || s->rank != 2 || !read_times(r, w, 1) || !r->facts->transposed(r->facts->model, w))
+    if (!s || s->rank != 2 || !read_times(r, w, 1) || fsim_names_get(&r->weight, w) < 0 ||
+        !r->facts->transposed(r->facts->model, w))
         return false;
     if (product == y)
         return true;
@@ -357,6 +360,8 @@ static void count_read(recogniser *r, const char *tensor)
 static void look_at(recogniser *r, const fsim_yaml *tree)
 {
     const fsim_yaml *outputs = fsim_yaml_get(tree, "outputs");
+    for (int i = 0; i < r->tensors->count; i++)
+        fsim_names_set(r->a, &r->weight, r->tensors->key[i]->text, i);
     for (int i = 0; i < r->ops->count; i++) {
         for (int k = 0; k < inputs(op_at(r, i)); k++)
             count_read(r, input(op_at(r, i), k));
@@ -377,7 +382,7 @@ static bool recognise_at(recogniser *r, int last)
         if (!rules[i](r, &f, last))
             continue;
         if (rules[i] == is_linear) /* the weight as its module has it */
-            f.turned = fsim_yaml_get(fsim_yaml_get(r->tensors, f.in[1]), "shape");
+            f.turned = fsim_yaml_get(r->tensors->item[fsim_names_get(&r->weight, f.in[1])], "shape");
         if (f.turned)
             turn_list(f.turned);
         write_found(r, &f);
@@ -390,7 +395,7 @@ const fsim_yaml *fsim_recognise(fsim_arena *a, const fsim_yaml *tree, const fsim
 {
     fsim_yaml *ops = (fsim_yaml *)(uintptr_t)fsim_yaml_get(tree, "operators");
     recogniser r = {.a = a, .facts = facts, .ops = ops};
-    r.tensors = (fsim_yaml *)(uintptr_t)fsim_yaml_get(tree, "tensors");
+    r.tensors = fsim_yaml_get(tree, "tensors");
     r.merged = fsim_new(a, bool, ops->count + 1);
     look_at(&r, tree);
     for (int i = ops->count - 1; i >= 0; i--)
