@@ -464,6 +464,22 @@ bool fsim_batch_images(fsim_call *c)
     return merge(c, 0) && run_rule(c) && part(c);
 }
 
+/* x[N, C, ...] with the slopes of all examples, or of each its own. */
+bool fsim_batch_prelu(fsim_call *c)
+{
+    const fsim_shape x = example_of(c, 0), w = example_of(c, 1);
+    const int64_t slopes = fsim_elems(&w);
+    fsim_shape s = {.rank = x.rank + 1, .dim = {examples_of(c), 1, 1, 1, 1, 1, 1, 1}};
+    if (!is_mapped(c, 1))
+        return fsim_batch_images(c);
+    if (w.rank != 1 || x.rank < 1 || x.rank >= FSIM_MAX_RANK || (slopes != 1 && (x.rank < 2 || slopes != x.dim[1])))
+        return fsim_refuse(c, "wants x[N, C, ...] and a weight of [C] or [1] for each example; found %s and %s",
+                           fsim_shape_text(c->build->arena, &x), fsim_shape_text(c->build->arena, &w));
+    if (x.rank > 1)
+        s.dim[2] = slopes;
+    return view_argument(c, 1, &s, true) && fsim_rule_elementwise(c);
+}
+
 /* q, k, v[B, heads, S, D] and a mask that broadcasts to [B, heads, Sq, Sk]. */
 bool fsim_batch_attention(fsim_call *c)
 {

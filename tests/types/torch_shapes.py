@@ -62,6 +62,21 @@ for shape in ((2, 3, 4), (-1, 4), (5, -1, 4), (3, 5)):
 case("stack", lambda *x, dim: torch.stack(x, dim), [(2, 3), (3, 2)], dim=0)
 case("cat", lambda *x, dim: torch.cat(x, dim), [(2, 3), (4, 3)], dim=0)
 case("cat", lambda *x, dim: torch.cat(x, dim), [(2, 3), (4, 3)], dim=1)
+for s in SHAPES:
+    for a in range(-3, 3):
+        case("glu", lambda x, dim: torch.nn.functional.glu(x, dim), [s], dim=a)
+        case("any", torch.any, [s], dim=a)
+        case("var", lambda x, dim, keepdim, correction: torch.var(x, dim, correction=correction, keepdim=keepdim), [s], dim=a, keepdim=True, correction=0)
+        for size, step in ((1, 1), (2, 1), (3, 2), (2, 5), (9, 1)) if s else ():  # fusesim unfolds no numbers
+            case("unfold", lambda x, dim, size, step: x.unfold(dim, size, step), [s], dim=a, size=size, step=step)
+for kernel, stride, padding, dilation in itertools.product((1, 3, (2, 3)), (1, 2), (0, (1, 2)), (1, 2)):
+    case("im2col", lambda x, kernel, **k: torch.nn.functional.unfold(x, kernel, **k), [(2, 3, 5, 6)], kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+for output_size in (1, 4, (2, 3), (9, 7)):
+    case("adaptive_max_pool2d", torch.nn.functional.adaptive_max_pool2d, [(2, 3, 5, 6)], output_size=output_size)
+case("prelu", torch.nn.functional.prelu, [(2, 3, 4), (3,)])
+case("prelu", torch.nn.functional.prelu, [(2, 3, 4), (1,)])
+case("prelu", torch.nn.functional.prelu, [(2, 3, 4), (4,)])
+case("prelu", torch.nn.functional.prelu, [(3,), (3,)])
 print(f"# result shapes of PyTorch {torch.__version__.split('+')[0]}, written by tests/types/torch_shapes.py")
 print("op|arguments|attributes|result")
 print("\n".join(dict.fromkeys(ROWS)))

@@ -80,6 +80,8 @@ static const program programs[] = {
     {"threshold", ", threshold: 0.1", {M("[2]")}, 0},
     {"atan2", "", {M("[2]"), M("[]")}, 0},
     {"prelu", "", {M("[2, 3, 4]"), S("[3]")}, 0},
+    {"prelu", "", {M("[2, 3, 4]"), M("[3]")}, 0},
+    {"prelu", "", {S("[2, 3, 4]"), M("[3]")}, 0},
     {"bitwise_and", "", {{"[2, 3]", true, INDEX}, {"[3]", false, INDEX}}, 0},
     {"bitwise_or", ", scalar: 5", {{"[2, 3]", true, INDEX}}, 0},
     {"bitwise_xor", "", {{"[]", true, INDEX}, {"[3]", true, INDEX}}, 0},
