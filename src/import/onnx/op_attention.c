@@ -15,9 +15,11 @@ bool fsim_onnx_op_attention(fsim_onnx_call *c)
     if (!first)
         return false;
     const bool flat = first->shape.rank == 3;
-    fsim_onnx_attention a = {.q = by_head(c, 0, "q", "q_num_heads"),
-                             .k = by_head(c, 1, "k", "kv_num_heads"),
-                             .v = by_head(c, 2, "v", "kv_num_heads"),
+    fsim_operand *q = by_head(c, 0, "q", "q_num_heads"), *k = by_head(c, 1, "k", "kv_num_heads"),
+                 *v = by_head(c, 2, "v", "kv_num_heads");
+    fsim_onnx_attention a = {.q = q,
+                             .k = k,
+                             .v = v,
                              .mask = fsim_onnx_in(c, 3),
                              .scale = fsim_onnx_float(c, "scale", 0),
                              .softcap = fsim_onnx_float(c, "softcap", 0),
@@ -74,8 +76,8 @@ bool fsim_onnx_op_rotary(fsim_onnx_call *c)
     const fsim_shape apart = {.rank = 4, .dim = {whole.dim[0], whole.dim[1], heads, whole.dim[2] / heads}};
     if (flat)
         x = fsim_onnx_view(c, FSIM_STEP("heads"), x, &apart);
-    fsim_operand *y =
-        fsim_onnx_rotate(c, flat ? FSIM_STEP("turned") : FSIM_OUT(0), x, broadcast_angles(c, "cos_of", cos, !flat),
-                         broadcast_angles(c, "sin_of", sin, !flat));
+    cos = broadcast_angles(c, "cos_of", cos, !flat);
+    sin = broadcast_angles(c, "sin_of", sin, !flat);
+    fsim_operand *y = fsim_onnx_rotate(c, flat ? FSIM_STEP("turned") : FSIM_OUT(0), x, cos, sin);
     return flat ? fsim_onnx_view(c, FSIM_OUT(0), y, &whole) != NULL : y != NULL;
 }

@@ -110,8 +110,9 @@ bool fsim_onnx_op_nhwc_conv(fsim_onnx_call *c)
         return false;
     if (x->shape.rank < 3 || w->shape.rank != x->shape.rank)
         return fsim_onnx_refuse(c, "wants x[N, ..., C] and weight[O, ..., C]");
-    const fsim_onnx_conv conv = {channels_to(c, FSIM_STEP("channels_first"), x, true),
-                                 channels_to(c, FSIM_STEP("filters"), w, true), fsim_onnx_in(c, 2), 0, x->dtype};
+    x = channels_to(c, FSIM_STEP("channels_first"), x, true);
+    w = channels_to(c, FSIM_STEP("filters"), w, true);
+    const fsim_onnx_conv conv = {x, w, fsim_onnx_in(c, 2), 0, x ? x->dtype : FSIM_F32};
     const char *name = fsim_onnx_string(c, "activation", "");
     fsim_operand *z = fsim_onnx_in(c, 3), *y = fsim_onnx_convolve(c, FSIM_STEP("conv"), &conv);
     y = channels_to(c, *name || z ? FSIM_STEP("channels_last") : FSIM_OUT(0), y, false);

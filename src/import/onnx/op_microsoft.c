@@ -115,8 +115,9 @@ bool fsim_onnx_op_bias_split_gelu(fsim_onnx_call *c)
         return fsim_onnx_refuse(c, "wants an even last dimension; found %s", fsim_shape_text(c->a, &x->shape));
     const int64_t half = x->shape.dim[last] / 2;
     fsim_operand *gate = fsim_onnx_slice(c, FSIM_STEP("gate"), x, last, half, half);
-    return fsim_onnx_binary(c, FSIM_OUT(0), "mul", fsim_onnx_slice(c, FSIM_STEP("up"), x, last, 0, half),
-                            fsim_onnx_gelu(c, FSIM_STEP("gelu"), gate, false)) != NULL;
+    fsim_operand *gelu = fsim_onnx_gelu(c, FSIM_STEP("gelu"), gate, false),
+                 *up = fsim_onnx_slice(c, FSIM_STEP("up"), x, last, 0, half);
+    return fsim_onnx_binary(c, FSIM_OUT(0), "mul", up, gelu) != NULL;
 }
 
 /* x + bias (+ skip). */

@@ -140,9 +140,11 @@ static bool attend_packed(fsim_onnx_call *c, fsim_operand *all, behind at)
                                               from[i + 1] - from[i]);
         part[i] = fsim_onnx_split_heads(c, name[i], third, fsim_onnx_int(c, "num_heads", 0));
     }
+    fsim_operand *keys = fsim_onnx_cached(c, -1, half(c, "past_keys", past, 0), part[1]),
+                 *values = fsim_onnx_cached(c, -2, half(c, "past_values", past, 1), part[2]);
     fsim_onnx_attention a = {.q = part[0],
-                             .k = fsim_onnx_cached(c, -1, half(c, "past_keys", past, 0), part[1]),
-                             .v = fsim_onnx_cached(c, -2, half(c, "past_values", past, 1), part[2]),
+                             .k = keys,
+                             .v = values,
                              .scale = fsim_onnx_float(c, "scale", 0),
                              .causal = fsim_onnx_int(c, "unidirectional", 0) != 0,
                              .past = past && past->shape.rank == 5 ? past->shape.dim[3] : 0,
@@ -282,8 +284,8 @@ static fsim_operand *turned(fsim_onnx_call *c, const char *step, fsim_operand *x
     if (!x || !fsim_onnx_int(c, "do_rotary", 0))
         return x;
     const int64_t positions = x->shape.dim[2];
-    return fsim_onnx_rotate(c, FSIM_STEP(step), x, angles(c, "cos_rows", 7, positions),
-                            angles(c, "sin_rows", 8, positions));
+    fsim_operand *cos = angles(c, "cos_rows", 7, positions), *sin = angles(c, "sin_rows", 8, positions);
+    return fsim_onnx_rotate(c, FSIM_STEP(step), x, cos, sin);
 }
 
 /* Queries, and keys and values where they are packed behind them. */

@@ -95,8 +95,8 @@ static fsim_operand *input_of(fsim_onnx_call *c, const direction *d, int64_t t)
 /* Gates in ONNX's order: input, output, forget, candidate. */
 static bool lstm_step(fsim_onnx_call *c, direction *d, int64_t t)
 {
-    fsim_operand *sums = fsim_onnx_binary(c, step(c, d, t, "sums"), "add", input_of(c, d, t),
-                                          fsim_onnx_linear(c, step(c, d, t, "state"), d->h, d->r, d->bias));
+    fsim_operand *state = fsim_onnx_linear(c, step(c, d, t, "state"), d->h, d->r, d->bias), *x = input_of(c, d, t);
+    fsim_operand *sums = fsim_onnx_binary(c, step(c, d, t, "sums"), "add", x, state);
     fsim_operand *i = gate(c, step(c, d, t, "i_sum"), d, sums, 0, 1),
                  *o = gate(c, step(c, d, t, "o_sum"), d, sums, 1, 1),
                  *f = gate(c, step(c, d, t, "f_sum"), d, sums, 2, 1),
@@ -132,9 +132,9 @@ static fsim_operand *candidate(fsim_onnx_call *c, direction *d, int64_t t, fsim_
 static bool gru_step(fsim_onnx_call *c, direction *d, int64_t t)
 {
     fsim_operand *x = input_of(c, d, t);
-    fsim_operand *sums =
-        fsim_onnx_binary(c, step(c, d, t, "sums"), "add", gate(c, step(c, d, t, "x_gates"), d, x, 0, 2),
-                         fsim_onnx_linear(c, step(c, d, t, "state"), d->h, d->r, d->bias));
+    fsim_operand *state = fsim_onnx_linear(c, step(c, d, t, "state"), d->h, d->r, d->bias),
+                 *gates = gate(c, step(c, d, t, "x_gates"), d, x, 0, 2),
+                 *sums = fsim_onnx_binary(c, step(c, d, t, "sums"), "add", gates, state);
     fsim_operand *z = activate(c, step(c, d, t, "z"), d, 0, gate(c, step(c, d, t, "z_sum"), d, sums, 0, 1));
     fsim_operand *r = activate(c, step(c, d, t, "r"), d, 0, gate(c, step(c, d, t, "r_sum"), d, sums, 1, 1));
     fsim_operand *n =
@@ -146,8 +146,8 @@ static bool gru_step(fsim_onnx_call *c, direction *d, int64_t t)
 
 static bool rnn_step(fsim_onnx_call *c, direction *d, int64_t t)
 {
-    fsim_operand *sums = fsim_onnx_binary(c, step(c, d, t, "sums"), "add", input_of(c, d, t),
-                                          fsim_onnx_linear(c, step(c, d, t, "state"), d->h, d->r, d->bias));
+    fsim_operand *state = fsim_onnx_linear(c, step(c, d, t, "state"), d->h, d->r, d->bias), *x = input_of(c, d, t);
+    fsim_operand *sums = fsim_onnx_binary(c, step(c, d, t, "sums"), "add", x, state);
     d->h = activate(c, step(c, d, t, "h"), d, 0, sums);
     return d->h != NULL;
 }
