@@ -139,4 +139,24 @@ fusesim 0 workloads $model --summary
 has out '^  layer\.0 +x 2 +[0-9]+ +198 k '
 has out '^  total +[0-9]+ +65[0-9] k '
 
+# Real exports, where they are: the workload that is written plans the same.
+shared=${FUSESIM_SHARED:-$SOURCE_DIR/../shared}/models
+through() {
+    local model=$1 quick=(--hw h100-sxm5-80gb --strategy eager --search-steps 1000 --json -)
+    shift
+    fusesim 0 import "$shared/$model" "$@" -o written.yaml
+    has out 'Written to written.yaml: [0-9]+ repeat block'
+    fusesim 0 "$shared/$model" "${quick[@]}" "$@"
+    sed "s|$shared/$model|MODEL|" out >direct.json
+    fusesim 0 written.yaml "${quick[@]}" "$@"
+    sed "s|written.yaml|MODEL|" out >through.json
+    cmp -s direct.json through.json || complain "$model plans otherwise as a workload: $(diff direct.json through.json | head -4)"
+}
+if [ -d "$shared" ]; then
+    through bert_base.onnx --dim batch=8 --dim seq=128
+    through resnet50.pt2 --dim s77=8
+else
+    echo "no $shared: real exports are left out"
+fi
+
 [ ! -s failures ]
