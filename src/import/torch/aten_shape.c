@@ -40,6 +40,20 @@ bool fsim_aten_op_expand(fsim_aten *c, const char *word)
     return true;
 }
 
+/* Each tensor as wide as all of them. */
+bool fsim_aten_op_broadcast(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value **in;
+    const int count = fsim_aten_tensors(c, "tensors", &in);
+    if (count != c->outs)
+        return false;
+    for (int k = 0; k < count; k++)
+        if (!c->out[k] || !fsim_aten_same(c, k, fsim_aten_expanded(c, in[k], &c->out[k]->shape)))
+            return false;
+    return true;
+}
+
 /* Each dimension so many times: [a, b] as [1, a, 1, b], widened and joined. */
 bool fsim_aten_op_repeat(fsim_aten *c, const char *word)
 {
