@@ -87,8 +87,8 @@ static fsim_torch_value *product(direction *d, int64_t t, const char *what, fsim
 static bool lstm_step(direction *d, int64_t t)
 {
     const int64_t H = d->r->hidden;
-    fsim_torch_value *sums =
-        point(d, named(d, t, "sums"), "add", 4 * H, input_of(d, t), product(d, t, "state", d->weight, d->bias));
+    fsim_torch_value *state = product(d, t, "state", d->weight, d->bias), *x = input_of(d, t);
+    fsim_torch_value *sums = point(d, named(d, t, "sums"), "add", 4 * H, x, state);
     fsim_torch_value *i = point(d, named(d, t, "i"), "sigmoid", H, gate(d, t, "i_sum", sums, 0, 1), NULL);
     fsim_torch_value *f = point(d, named(d, t, "f"), "sigmoid", H, gate(d, t, "f_sum", sums, 1, 1), NULL);
     fsim_torch_value *g = point(d, named(d, t, "g"), "tanh", H, gate(d, t, "g_sum", sums, 2, 1), NULL);
@@ -104,13 +104,13 @@ static bool gru_step(direction *d, int64_t t)
 {
     const int64_t H = d->r->hidden;
     fsim_torch_value *x = input_of(d, t);
-    fsim_torch_value *sums = point(d, named(d, t, "sums"), "add", 2 * H, gate(d, t, "x_gates", x, 0, 2),
-                                   product(d, t, "state", d->weight, d->bias));
+    fsim_torch_value *state = product(d, t, "state", d->weight, d->bias), *gates = gate(d, t, "x_gates", x, 0, 2);
+    fsim_torch_value *sums = point(d, named(d, t, "sums"), "add", 2 * H, gates, state);
     fsim_torch_value *r = point(d, named(d, t, "r"), "sigmoid", H, gate(d, t, "r_sum", sums, 0, 1), NULL);
     fsim_torch_value *z = point(d, named(d, t, "z"), "sigmoid", H, gate(d, t, "z_sum", sums, 1, 1), NULL);
     fsim_torch_value *seen = product(d, t, "state_n", d->reset_weight, d->reset_bias);
-    fsim_torch_value *n_sum = point(d, named(d, t, "n_sum"), "add", H, gate(d, t, "x_n", x, 2, 1),
-                                    point(d, named(d, t, "reset_h"), "mul", H, r, seen));
+    fsim_torch_value *kept_n = point(d, named(d, t, "reset_h"), "mul", H, r, seen), *x_n = gate(d, t, "x_n", x, 2, 1);
+    fsim_torch_value *n_sum = point(d, named(d, t, "n_sum"), "add", H, x_n, kept_n);
     fsim_torch_value *n = point(d, named(d, t, "n"), "tanh", H, n_sum, NULL);
     fsim_torch_value *gap = point(d, named(d, t, "gap"), "sub", H, d->h, n);
     d->h = point(d, named(d, t, "h"), "add", H, n, point(d, named(d, t, "kept"), "mul", H, z, gap));
@@ -120,8 +120,8 @@ static bool gru_step(direction *d, int64_t t)
 static bool rnn_step(direction *d, int64_t t)
 {
     const int64_t H = d->r->hidden;
-    fsim_torch_value *sums =
-        point(d, named(d, t, "sums"), "add", H, input_of(d, t), product(d, t, "state", d->weight, d->bias));
+    fsim_torch_value *state = product(d, t, "state", d->weight, d->bias), *x = input_of(d, t);
+    fsim_torch_value *sums = point(d, named(d, t, "sums"), "add", H, x, state);
     d->h = point(d, named(d, t, "h"), d->r->act, H, sums, NULL);
     return d->h != NULL;
 }
