@@ -137,8 +137,6 @@ typedef struct {
     fsim_loc at;
 } fsim_node;
 
-/* interpolate: how many neighbours along each axis a mode reads. */
-int fsim_interpolation_taps(int mode);
 /* interpolate: how far neighbours of the result along spatial axis i are apart, in elements of x. */
 double fsim_interpolation_ratio(const fsim_node *n, int i);
 

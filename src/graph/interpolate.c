@@ -18,7 +18,8 @@ static bool check_mode(const fsim_call *call, int axes)
                                                 axes, axes == 1 ? "" : "s", name[axes]);
 }
 
-int fsim_interpolation_taps(int mode) { return mode == FSIM_NEAREST ? 1 : mode == FSIM_BICUBIC ? 4 : 2; }
+/* How many neighbours along each axis a mode reads. */
+static int taps_of(int mode) { return mode == FSIM_NEAREST ? 1 : mode == FSIM_BICUBIC ? 4 : 2; }
 
 double fsim_interpolation_ratio(const fsim_node *n, int i)
 {
@@ -33,7 +34,7 @@ bool fsim_rule_interpolate(fsim_call *call)
     const fsim_shape x = fsim_arg(call, 0)->shape;
     const fsim_list *size = &call->list[FSIM_ATTR_SIZE];
     const bool scaled = call->list[FSIM_ATTR_SCALE_FACTOR].present;
-    const int axes = x.rank - 2, taps = fsim_interpolation_taps(call->attrs.mode);
+    const int axes = x.rank - 2, taps = taps_of(call->attrs.mode);
     fsim_shape out = x;
     fsim_axis axis[3];
     int64_t window = 1;

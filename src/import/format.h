@@ -20,12 +20,10 @@ typedef struct {
     fsim_draft *draft;     /* by an importer; NULL: the file itself is the tree */
 } fsim_imported;
 
-#define FSIM_IMPORT(id, name, is, read)                                                                                \
-    bool is(const char *text, size_t bytes);                                                                           \
-    bool read(fsim_arena *a, fsim_diag *d, const fsim_import_source *from, const fsim_workload_wanted *how,            \
-              fsim_imported *out);
-#include "import/format.def"
-#undef FSIM_IMPORT
+/* An importer: reads a file of its format. False after errors (in d). In a. */
+typedef bool fsim_importer(fsim_arena *a, fsim_diag *d, const fsim_import_source *from, const fsim_workload_wanted *how,
+                           fsim_imported *out);
+fsim_importer fsim_read_onnx, fsim_read_torch;
 
 typedef enum {
 #define FSIM_IMPORT(id, name, is, read) FSIM_FORMAT_##id,

@@ -144,7 +144,8 @@ fsim_summary fsim_summary_of(const fsim_graph *g, int levels, fsim_arena *a)
     return out;
 }
 
-double fsim_layer_intensity(const fsim_layer_sum *x)
+/* FLOPs for each byte of activations and weights. */
+static double intensity_of(const fsim_layer_sum *x)
 {
     const double bytes = x->activation_bytes + x->weight_bytes;
     return bytes > 0 ? x->flops / bytes : NAN;
@@ -154,7 +155,7 @@ static void add_row(fsim_table *t, const fsim_layer_sum *x, fsim_emphasis how, f
 {
     char text[2][32];
     const char **cell = fsim_table_row(t, how);
-    const double intensity = fsim_layer_intensity(x);
+    const double intensity = intensity_of(x);
     cell[0] = *x->name ? x->name : "(no layer)";
     cell[1] = x->times > 1 ? fsim_printf(a, "x %d", x->times) : NULL;
     cell[2] = fsim_printf(a, "%d", x->operators);
@@ -192,7 +193,7 @@ static void json_sum(FILE *out, const fsim_layer_sum *x)
     fsim_json_number(out, ", ", "flops", x->flops);
     fsim_json_number(out, ", ", "activation_bytes", x->activation_bytes);
     fsim_json_number(out, ", ", "weight_bytes", x->weight_bytes);
-    fsim_json_number(out, ", ", "flops_per_byte", fsim_layer_intensity(x));
+    fsim_json_number(out, ", ", "flops_per_byte", intensity_of(x));
 }
 
 void fsim_json_summary(FILE *out, const char *before, const fsim_summary *x)

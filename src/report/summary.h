@@ -23,8 +23,6 @@ typedef struct {
 /* levels: how many names of a layer's path count; 0: as few as tell the parts apart, none of which has most of the
  * FLOPs. In a. */
 fsim_summary fsim_summary_of(const fsim_graph *g, int levels, fsim_arena *a);
-/* FLOPs for each byte of activations and weights. */
-double fsim_layer_intensity(const fsim_layer_sum *x);
 /* For people. */
 void fsim_report_summary(const fsim_page *page, const fsim_summary *x);
 /* For programs: "summary": {...} behind `before`. */

@@ -14,7 +14,5 @@ typedef struct {
 
 /* The convolution; NULL after an error. With more than three spatial axes it costs a copy. */
 fsim_operand *fsim_onnx_convolve(fsim_onnx_call *c, fsim_onnx_at at, const fsim_onnx_conv *conv);
-/* The shape of its result. False after an error. */
-bool fsim_onnx_conv_shape(fsim_onnx_call *c, const fsim_onnx_conv *conv, fsim_onnx_window *w, fsim_shape *out);
 
 #endif

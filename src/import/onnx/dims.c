@@ -168,7 +168,9 @@ static bool evaluate(reader *r, const char *text, int64_t *value)
     return read_sum(r, value) && peek(r) == 0;
 }
 
-bool fsim_onnx_dim_value(fsim_onnx_import *m, const char *text, int64_t *value)
+/* The value of a dimension that is an expression of names ("seq*batch", "past + 1"). False where a name has no value,
+ * or the text is none; no message. */
+static bool dim_value(fsim_onnx_import *m, const char *text, int64_t *value)
 {
     return evaluate(&(reader){.m = m}, text, value);
 }
@@ -182,7 +184,7 @@ bool fsim_onnx_stated(fsim_onnx_import *m, const fsim_onnx_type *type, fsim_shap
         const fsim_onnx_dim *d = &type->dim[i];
         shape->dim[i] = d->number;
         if (d->kind == FSIM_ONNX_DIM_UNKNOWN ||
-            (d->kind == FSIM_ONNX_DIM_NAME && !fsim_onnx_dim_value(m, d->name, &shape->dim[i])) || shape->dim[i] < 0)
+            (d->kind == FSIM_ONNX_DIM_NAME && !dim_value(m, d->name, &shape->dim[i])) || shape->dim[i] < 0)
             return false;
     }
     return true;
@@ -241,7 +243,7 @@ int64_t fsim_onnx_ask(fsim_onnx_call *c, int k, int axis, int64_t most)
         return type->dim[axis].number;
     if (type && type->known && axis < type->dims && type->dim[axis].kind == FSIM_ONNX_DIM_NAME)
         name = type->dim[axis].name;
-    if (fsim_onnx_dim_value(m, name, &number))
+    if (dim_value(m, name, &number))
         return number;
     return named(&(reader){.m = m, .ask = true, .place = place}, name, &number) && number <= most ? number : most;
 }

@@ -102,9 +102,6 @@ void fsim_onnx_called(fsim_onnx_import *m, fsim_operand *v, const char *tensor);
 const char *fsim_onnx_written(fsim_onnx_import *m, fsim_operand *v);
 
 /* Dimensions (dims.c). */
-/* The value of a dimension that is an expression of names ("seq*batch", "past + 1"). False where a name has no value,
- * or the text is none; no message. */
-bool fsim_onnx_dim_value(fsim_onnx_import *m, const char *text, int64_t *value);
 /* A type of the file as a shape: numbers, and names that have values. False where one is missing. */
 bool fsim_onnx_stated(fsim_onnx_import *m, const fsim_onnx_type *type, fsim_shape *shape);
 /* A known list of lengths, input i, as a shape; where it is data, the shape that the file states for the result. */

@@ -14,7 +14,8 @@ static const char *conv_op(int axes)
     return name[axes - 1];
 }
 
-bool fsim_onnx_conv_shape(fsim_onnx_call *c, const fsim_onnx_conv *conv, fsim_onnx_window *w, fsim_shape *out)
+/* The shape of the result. False after an error. */
+static bool shape_of_result(fsim_onnx_call *c, const fsim_onnx_conv *conv, fsim_onnx_window *w, fsim_shape *out)
 {
     const fsim_shape *x = &conv->x->shape, *k = &conv->weight->shape;
     const int64_t groups = fsim_onnx_int(c, "group", 1);
@@ -37,7 +38,7 @@ fsim_operand *fsim_onnx_convolve(fsim_onnx_call *c, fsim_onnx_at at, const fsim_
     fsim_onnx_window w;
     fsim_shape out;
     fsim_operand *in[3] = {NULL, conv->weight, conv->bias};
-    if (!conv->x || !conv->weight || !fsim_onnx_conv_shape(c, conv, &w, &out))
+    if (!conv->x || !conv->weight || !shape_of_result(c, conv, &w, &out))
         return NULL;
     if (w.axes > MOST_AXES)
         return fsim_onnx_custom(c, at, &out, conv->dtype, FSIM_ARGS(conv->x, conv->weight));

@@ -22,8 +22,6 @@ enum {
 #include "import/onnx/element.def"
 #undef FSIM_ONNX_ELEMENT
 };
-/* Its name in ONNX: "float16"; "?" for a number that is none. */
-const char *fsim_onnx_element_name(int type);
 /* Our dtype for it; FSIM_DTYPE_NONE where we have none. */
 fsim_dtype fsim_onnx_element_dtype(int type);
 /* Bits of an element: 4 for int4; 0 for strings and numbers that are none. */

@@ -31,7 +31,6 @@ static const element *element_of(int type)
     return known ? &elements[type] : &none;
 }
 
-const char *fsim_onnx_element_name(int type) { return element_of(type)->name; }
 fsim_dtype fsim_onnx_element_dtype(int type) { return element_of(type)->dtype; }
 int fsim_onnx_element_bits(int type) { return element_of(type)->bits; }
 
