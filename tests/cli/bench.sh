@@ -109,7 +109,13 @@ FUSESIM_NVRTC_LIB=/nowhere "$bench/compile.sh" >out 2>err
 known="$known compile.sh"
 FUSESIM_NVRTC_LIB=/nowhere FOLDERS=few "$bench/registers.sh" >out 2>err
 [ $? = 77 ] || { echo "FAILED: registers.sh without NVRTC: exit status, $(cat err)"; fail=1; }
-known="$known registers.sh"
+known="$known registers.sh onnx_operators.sh"
+corpus=$(dirname "$FUSESIM")/tests/onnx_corpus_test
+if [ -d /usr/share/libonnx-testdata ] && [ -x "$corpus" ]; then
+    runs onnx_operators.sh '^of [0-9]+ ' -- env TEST="$corpus" REPORT="$PWD/operators.md" LIST="$PWD/imported.txt" "$bench/onnx_operators.sh"
+    cmp -s operators.md "$SOURCE_DIR/reports/onnx_operators.md" && cmp -s imported.txt "$SOURCE_DIR/tests/unit/onnx_imported.txt" ||
+        { echo 'FAILED: reports/onnx_operators.md or tests/unit/onnx_imported.txt is not what bench/onnx_operators.sh writes'; fail=1; }
+fi
 FUSESIM_CACHE=$PWD/cache FOLDERS=few "$bench/registers.sh" >out 2>err
 status=$?
 [ $status = 77 ] || { [ $status = 0 ] && grep -q '^sm_90 *all ' out; } || { echo "FAILED: registers.sh: exit status $status, $(cat out err)"; fail=1; }
