@@ -110,6 +110,8 @@ known="$known compile.sh"
 FUSESIM_NVRTC_LIB=/nowhere FOLDERS=few "$bench/registers.sh" >out 2>err
 [ $? = 77 ] || { echo "FAILED: registers.sh without NVRTC: exit status, $(cat err)"; fail=1; }
 known="$known registers.sh onnx_operators.sh"
+mkdir exported && cp "$SOURCE_DIR/workloads/models/tiny_cnn.onnx" exported
+runs models.sh '^\| tiny_cnn.onnx \| toy \| [0-9]+ \|.*\| (proven|gap [0-9.]+ %) \|' '^1 runs' -- env DIMS='--dim batch=2' "$bench/models.sh" "$toy" exported
 corpus=$(dirname "$FUSESIM")/tests/onnx_corpus_test
 if [ -d /usr/share/libonnx-testdata ] && [ -x "$corpus" ]; then
     runs onnx_operators.sh '^of [0-9]+ ' -- env TEST="$corpus" REPORT="$PWD/operators.md" LIST="$PWD/imported.txt" "$bench/onnx_operators.sh"
