@@ -17,7 +17,7 @@
 #include <string.h>
 
 #ifdef __SANITIZE_ADDRESS__
-enum { STACKS = 4 };
+enum { STACKS = 2 };
 #else
 enum { STACKS = 24 };
 #endif
