@@ -200,6 +200,8 @@ static const fsim_choices launches = {fsim_regime_names, FSIM_REGIME_COUNT, NULL
 static const fsim_choices l2_states = {fsim_l2_words, FSIM_COUNT_OF(fsim_l2_words), NULL};
 static const fsim_choices precisions = {fsim_precision_words, FSIM_PRECISIONS, NULL};
 static const fsim_choices numerics = {fsim_numerics_words, FSIM_COUNT_OF(fsim_numerics_words), NULL};
+static const char *const seed_words[] = {"inputs", "ones"};
+static const fsim_choices seeds = {seed_words, FSIM_COUNT_OF(seed_words), NULL};
 static const fsim_choices recomputation = {fsim_recompute_words, FSIM_COUNT_OF(fsim_recompute_words), NULL};
 static const fsim_choices targets = {fsim_target_words, FSIM_COUNT_OF(fsim_target_words), NULL};
 static const fsim_choices devices = {fsim_device_names, FSIM_DEVICE_COUNT, NULL};
@@ -235,6 +237,10 @@ static const fsim_arg options[] = {
     {"--search-steps", "N", FSIM_ARG_COUNT, AT(search_steps), NULL, MODEL & ~ENUMERATE,
      "the same limit on every machine (6000000)"},
     {"--search-memory", "SIZE", FSIM_ARG_SIZE, AT(search_memory), NULL, MODEL, "that the search may take (2 GiB)"},
+    {"--train", "", FSIM_ARG_FLAG, AT(train), NULL, PLANS, "with the gradients of its outputs"},
+    {"--jvp", "", FSIM_ARG_FLAG, AT(jvp), NULL, PLANS, "with its slope along a direction"},
+    {"--grad", "NAME[,...]", FSIM_ARG_ITEMS, AT(grad), NULL, PLANS, "all, weights, or these tensors (all)"},
+    {"--seed", NULL, FSIM_ARG_CHOICE, AT(seed), &seeds, PLANS, "the gradients of outputs are (inputs)"},
     {"--scale-shapes", "N", FSIM_ARG_COUNT, AT(scale), NULL, MODEL, "divide lengths by powers of 2 up to N"},
     {"--over", "NAME=FIRST:LAST[:STEP]", FSIM_ARG_TEXT, AT(over), NULL, REGIONS, "a symbol's values: S=1:4096"},
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "stop after N partitions"},
@@ -285,7 +291,7 @@ static const fsim_arg options[] = {
 };
 
 /* Options of planned releases. */
-static const char *const later_options[] = {"--fail-on", "--jvp", "--output", "--report", "--train"};
+static const char *const later_options[] = {"--fail-on", "--output", "--report"};
 static const char *const later_commands[] = {"sweep", "diff"};
 
 /* The options that the short help lists. */

@@ -33,7 +33,10 @@ typedef struct {
         device; /* index into the option's choices; precision: -1 for none; device: an fsim_device_kind */
     double time_limit_s, budget_s;
     int64_t limit, jobs, top, memory_limit, search_memory, search_steps, compile_jobs, folds, threads, samples,
-        scale; /* 0: not used */
+        scale;       /* 0: not used */
+    fsim_words grad; /* tensors whose gradients are wanted; none: all */
+    int seed;        /* FSIM_SEED_ONES: the gradient of an output is 1 */
+    bool train, jvp;
     bool check, summary, no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet,
         verbose, help, version;
 } fsim_settings;
@@ -41,6 +44,9 @@ typedef struct {
 /* The words of --precision. */
 enum { FSIM_PRECISIONS = 4 };
 extern const char *const fsim_precision_words[FSIM_PRECISIONS];
+
+/* The words of --seed. */
+enum { FSIM_SEED_INPUTS, FSIM_SEED_ONES };
 
 enum { FSIM_COLOR_AUTO, FSIM_COLOR_ALWAYS, FSIM_COLOR_NEVER };
 

@@ -72,6 +72,19 @@ static void check_precision(fsim_context *c)
         fsim_error(c->diag, fsim_command_line, "--precision: rows of measurements do not say it; wanted --set dtype=");
 }
 
+/* Options that only mean something together. */
+static void check_derivatives(fsim_context *c)
+{
+    const fsim_settings *s = &c->set;
+    if (s->train && s->jvp)
+        fsim_error(c->diag, fsim_command_line,
+                   "--train and --jvp: gradients or a derivative along a direction, not both");
+    if (!s->train && !s->jvp && s->grad.count)
+        fsim_error(c->diag, fsim_command_line, "--grad belongs to --train or --jvp");
+    if (!s->train && s->seed != FSIM_SEED_INPUTS)
+        fsim_error(c->diag, fsim_command_line, "--seed belongs to --train");
+}
+
 void fsim_check_bindings(fsim_context *c)
 {
     check_bindings(c, "--set", &c->set.set);
@@ -79,6 +92,7 @@ void fsim_check_bindings(fsim_context *c)
     for (int i = 0; i < c->set.dim.count; i++) /* the last of --set, for all who ask what is set */
         *FSIM_PUSH(c->arena, c->set.set.at, c->set.set.count, c->set.set.room) = c->set.dim.at[i];
     check_precision(c);
+    check_derivatives(c);
 }
 
 fsim_binding *fsim_command_bindings(const fsim_context *c)
@@ -92,9 +106,28 @@ fsim_binding *fsim_command_bindings(const fsim_context *c)
     return set;
 }
 
+/* What --train and --jvp ask for; NULL: nothing. */
+static const fsim_derive *wanted_derivatives(const fsim_context *c)
+{
+    const fsim_settings *s = &c->set;
+    if (!s->train && !s->jvp)
+        return NULL;
+    fsim_derive *d = fsim_new(c->arena, fsim_derive, 1);
+    const bool one = s->grad.count == 1;
+    d->mode = s->train ? FSIM_REVERSE : FSIM_TANGENTS;
+    d->want = s->grad.count == 0 || (one && strcmp(s->grad.at[0], "all") == 0) ? FSIM_WANT_ALL
+              : one && strcmp(s->grad.at[0], "weights") == 0                   ? FSIM_WANT_WEIGHTS
+                                                                               : FSIM_WANT_NAMED;
+    d->name = s->grad.at;
+    d->names = s->grad.count;
+    d->ones = s->seed == FSIM_SEED_ONES;
+    return d;
+}
+
 fsim_workload_wanted fsim_wanted_workload(const fsim_context *c)
 {
     return (fsim_workload_wanted){.shipped = c->workload_folder,
+                                  .derive = wanted_derivatives(c),
                                   .set = fsim_command_bindings(c),
                                   .sets = c->set.set.count,
                                   .scale = c->set.scale,

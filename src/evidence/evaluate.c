@@ -296,7 +296,7 @@ static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsi
     fsim_binding *set = NULL;
     const int sets = bindings(a, b->rows->at[i].set, &set);
     const fsim_graph *g = w->model ? fsim_graph_load(a, d, w->path, &(fsim_workload_wanted){.set = set, .sets = sets})
-                                   : fsim_graph_of(a, d, w->path, w->document, &(fsim_bindings){set, sets});
+                                   : fsim_graph_of(a, d, w->path, w->document, &(fsim_bindings){set, sets, NULL});
     return g && g->nodes > 0 ? g : NULL;
 }
 

@@ -18,7 +18,11 @@ typedef struct {
     fsim_arena *arena;
     fsim_diag *diag;
     fsim_graph *graph;
-    int tensor_room, node_room, source_room;
+    int tensor_room, node_room, source_room, gradient_room;
+    bool recording;             /* calls are kept for differentiation (gradient.h) */
+    struct fsim_record *record; /* by primitive */
+    int records, record_room;
+    fsim_phase phase; /* of the primitives that are added */
 } fsim_build;
 
 /* One operator with its arguments found. Its rule sets the results and adds primitives to the graph. */

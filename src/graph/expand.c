@@ -46,6 +46,15 @@ int fsim_emit(fsim_call *call, fsim_op op, const char *name, int args, const int
     return fsim_step_end(&step, args, arg);
 }
 
+/* The largest x, which only keeps the exponentials in range: its gradient cancels out. */
+static int peak(fsim_call *c, int x, const fsim_list *dims)
+{
+    const int max = reduce(c, FSIM_OP_MAX, "max", x, dims, true);
+    if (max >= 0)
+        c->build->graph->tensor[max].detached = true;
+    return max;
+}
+
 /* exp(x - max) and its sum: the part that all softmaxes share, safe against overflow. */
 typedef struct {
     int max, shifted, exp, sum;
@@ -53,7 +62,7 @@ typedef struct {
 static soft soft_start(fsim_call *c, int x, const fsim_list *dims)
 {
     soft s;
-    s.max = reduce(c, FSIM_OP_MAX, "max", x, dims, true);
+    s.max = peak(c, x, dims);
     s.shifted = binary(c, FSIM_OP_SUB, "sub", x, s.max);
     s.exp = unary(c, FSIM_OP_EXP, "exp", s.shifted);
     s.sum = reduce(c, FSIM_OP_SUM, "sum", s.exp, dims, true);
@@ -78,7 +87,7 @@ bool fsim_rule_logsumexp(fsim_call *c)
 {
     const fsim_list dims = c->list[FSIM_ATTR_DIMS];
     const int x = c->arg[0];
-    const int max = reduce(c, FSIM_OP_MAX, "max", x, &dims, true);
+    const int max = peak(c, x, &dims);
     const int e = unary(c, FSIM_OP_EXP, "exp", binary(c, FSIM_OP_SUB, "sub", x, max));
     const int log = unary(c, FSIM_OP_LOG, "log", reduce(c, FSIM_OP_SUM, "sum", e, &dims, c->attrs.keepdim));
     if (c->attrs.keepdim || log < 0)

@@ -4,6 +4,7 @@
 #define FUSESIM_GRAPH_GRAPH_H
 
 #include "base/diag.h"
+#include "graph/derive.h"
 #include "graph/map.h"
 #include "graph/op.h"
 #include "graph/piece.h"
@@ -41,7 +42,10 @@ typedef struct {
     int *reader, readers;     /* primitives that read it, ascending, each once (tensors that own memory only) */
     bool output, materialize; /* must be stored in memory (tensors that own memory only) */
     bool used;
-    bool mapped; /* its first dimension is the workload's batch: it has a value for each example */
+    bool detached; /* no gradient is wanted of it, and none passes through it: a statistic, what only keeps numbers in
+                      range */
+    bool after_outputs; /* an input that exists only after somebody has used the outputs: the gradient of one of them */
+    bool mapped;        /* its first dimension is the workload's batch: it has a value for each example */
     fsim_loc at;
 } fsim_tensor;
 
@@ -52,6 +56,9 @@ static inline int64_t fsim_freed_bytes(const fsim_tensor *t) { return t->lasting
 
 /* May it be gone before it reaches DRAM? Not where it is written in place, or lies below what is to stay. */
 static inline bool fsim_is_passing(const fsim_tensor *t) { return t->over < 0 && !(t->overwritten && t->lasting); }
+
+/* When a primitive runs, in a workload that is differentiated. */
+typedef enum { FSIM_FORWARD, FSIM_BACKWARD, FSIM_OPTIMIZER } fsim_phase;
 
 /* How a primitive reads an argument. */
 typedef enum {
@@ -134,6 +141,7 @@ typedef struct {
     fsim_attrs attrs;
     double flops, instructions, specials; /* for each of points x reduced */
     bool effect;                          /* has an effect outside: must run even if nobody reads its result */
+    fsim_phase phase;
     fsim_loc at;
 } fsim_node;
 
@@ -148,7 +156,15 @@ typedef struct {
                                  calls it; NULL: not said */
     int first, nodes;         /* its primitives are node[first, first + nodes) */
     fsim_loc at;
+    fsim_phase phase;
+    int gradient_of;  /* of phase FSIM_BACKWARD: the source whose gradient it computes; -1: of none */
+    bool accumulates; /* it adds what several readers of a tensor contribute to the tensor's gradient */
 } fsim_source;
+
+/* A gradient that is wanted. */
+typedef struct {
+    int of, tensor; /* the tensor that it belongs to, and the one that holds it: grad/NAME, or one that is equal */
+} fsim_gradient;
 
 typedef struct {
     int count;
@@ -177,16 +193,21 @@ typedef struct {
     int fuses, separates;
     int64_t parameters; /* elements of all weights */
     double contraction_flops;
+    fsim_derive_mode derived;
+    fsim_gradient *gradient;
+    int gradients;
 } fsim_graph;
 
 typedef struct {
     const char *name, *value; /* --set NAME=VALUE */
 } fsim_binding;
 
-/* Values for a workload's symbols, instead of those that the file has. */
+/* What is asked of a workload besides its file: values for its symbols, instead of those that the file has;
+ * derivatives. */
 typedef struct {
     const fsim_binding *at;
     int count;
+    const fsim_derive *derive; /* the derivatives that are wanted beside the workload; NULL: none */
 } fsim_bindings;
 
 /* Reads a workload; set NULL: no values for its symbols. NULL after errors (in d). In a. path "-" is standard input's

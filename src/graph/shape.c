@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shape.c: functions that rules are built from, and the rules of elementwise operators: the shape of the result and
  * the index map of each argument. Shapes follow PyTorch. */
-#include "graph/build.h"
+#include "graph/gradient.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -124,7 +124,8 @@ fsim_node *fsim_add_node(fsim_call *call, const fsim_shape *shape, int64_t reduc
                    .instructions = row->instructions,
                    .specials = row->specials,
                    .dtype = dtype,
-                   .effect = call->effect};
+                   .effect = call->effect,
+                   .phase = b->phase};
     n.points = g->tensor[result].elems;
     n.result[0] = result;
     n.arg = fsim_new(b->arena, fsim_access, call->args + 1);
@@ -137,6 +138,8 @@ fsim_node *fsim_add_node(fsim_call *call, const fsim_shape *shape, int64_t reduc
     }
     g->tensor[result].producer = g->nodes;
     call->result[0] = result;
+    if (b->recording)
+        fsim_record_call(b, call, shape, result);
     *FSIM_PUSH(b->arena, g->node, g->nodes, b->node_room) = n;
     return &g->node[g->nodes - 1];
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workload.c: a YAML workload as a graph: symbols; tensors; operators with repeat blocks unrolled; each operator's rule
  * in topological order; readers and outputs. */
+#include "graph/gradient.h"
 #include "graph/reader.h"
 
 #include <string.h>
@@ -155,6 +156,17 @@ static void read_batch(fsim_reader *r, const fsim_yaml *y)
     r->marked = has_marks(r, y);
 }
 
+/* Adds the derivatives that are asked for. */
+static void differentiate(fsim_reader *r, const fsim_bindings *set)
+{
+    if (!r->build.recording)
+        return;
+    if (fsim_differentiate(&r->build, &r->tensor, set->derive)) {
+        fsim_link_readers(r);
+        fsim_mark_results(r, true);
+    }
+}
+
 static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set)
 {
     static const char *const keys[] = {"name",      "description", "symbols",     "batch", "tensors",
@@ -187,6 +199,7 @@ static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_binding
     fsim_read_marks(r, fsim_yaml_get(y, "materialize"), FSIM_MARK_MATERIALIZE);
     if (fsim_errors(r->diag) == 0) {
         fsim_mark_results(r, outputs != NULL);
+        differentiate(r, set);
         fsim_check_overwritten(r);
         r->graph->fuse = fsim_read_sets(r, fsim_yaml_get(y, "fuse"), "fuse", &r->graph->fuses);
         r->graph->separate = fsim_read_sets(r, fsim_yaml_get(y, "separate"), "separate", &r->graph->separates);
@@ -208,6 +221,7 @@ fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const f
     const int errors = fsim_errors(d);
     fsim_graph *g = fsim_new(a, fsim_graph, 1);
     fsim_reader r = {.arena = a, .diag = d, .graph = g, .build = {.arena = a, .diag = d, .graph = g}};
+    r.build.recording = set && set->derive && set->derive->mode != FSIM_NOT_DERIVED;
     g->path = path;
     g->name = "workload";
     g->description = "";

@@ -59,7 +59,7 @@ static bool read_named(fsim_arena *a, fsim_diag *d, const char *name, const fsim
 
 static fsim_tree tree_of(const char *path, const fsim_imported *x, const fsim_workload_wanted *how)
 {
-    return (fsim_tree){path, x->format, x->yaml, x->draft != NULL, {how->set, x->draft ? 0 : how->sets}};
+    return (fsim_tree){path, x->format, x->yaml, x->draft != NULL, {how->set, x->draft ? 0 : how->sets, how->derive}};
 }
 
 /* The graph of what was read. */

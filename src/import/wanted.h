@@ -11,9 +11,10 @@ typedef struct {
     const fsim_binding *set; /* values for its symbols, sets of them; a model's are its dimensions, by name or by place
                                 ("x:0") */
     int sets;
-    int64_t scale;         /* above 1: lengths are divided by powers of 2 up to this one (graph/scale.h) */
-    const char *precision; /* the dtype that replaces those of floats; NULL: as they are */
-    bool likely;           /* dimensions of a model without a value get a likely one */
+    int64_t scale;             /* above 1: lengths are divided by powers of 2 up to this one (graph/scale.h) */
+    const char *precision;     /* the dtype that replaces those of floats; NULL: as they are */
+    const fsim_derive *derive; /* derivatives that are wanted beside it; NULL: none */
+    bool likely;               /* dimensions of a model without a value get a likely one */
 } fsim_workload_wanted;
 
 #endif

@@ -326,7 +326,7 @@ expect 2 '--gate means nothing to' enumerate "$workload_yaml" --hw "$toy" --gate
 expect 2 "chart does not show runs of kernels: it shows plans and errors of predictions" validate "$workload_yaml" --device cpu --no-measure --chart x.svg
 expect 2 "dot means nothing to 'ops': it shows plans" ops --dot x.dot
 expect 2 '--junit means nothing to' enumerate "$workload_yaml" --hw "$toy" --junit x.xml
-for option in --train --jvp --report=x.html; do
+for option in --output=x --report=x.html; do
     expect 2 "${option%%=*} is not in this release" "$workload_yaml" --hw "$toy" $option
 done
 expect 2 "hw does not know 'lst'; did you mean 'list'" hw lst

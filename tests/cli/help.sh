@@ -62,11 +62,12 @@ while read -r command; do
         --l2) value=warm ;;
         --numerics) value=strict ;;
         --precision) value=f16 ;;
+        --seed) value=ones ;;
         --recompute) value=off ;;
         --device) value=cpu ;;
         --target) value=c ;;
         --color) value=never ;;
-        --compile-cost | --check | --summary | --no-* | --unseen | --fresh | --registers | --quiet | --verbose | --help | --version) value= ;;
+        --compile-cost | --check | --summary | --train | --jvp | --no-* | --unseen | --fresh | --registers | --quiet | --verbose | --help | --version) value= ;;
         *) value=3 ;;
         esac
         grep -qx -- "$option" "options.$command" && continue

@@ -40,7 +40,8 @@ static double seconds(const char *hw_name, fsim_maker maker, shape s)
                                 {"causal", s.causal ? "1" : "0"},
                                 {"dtype", s.dtype}};
     assert_non_null(text);
-    const fsim_graph *g = fsim_graph_parse(a, d, path, text, bytes, &(fsim_bindings){set, sizeof set / sizeof *set});
+    const fsim_graph *g =
+        fsim_graph_parse(a, d, path, text, bytes, &(fsim_bindings){set, sizeof set / sizeof *set, NULL});
     const fsim_hw *hw = fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, hw_name));
     assert_true(g && hw);
     const fsim_options options = {

@@ -142,7 +142,7 @@ static const fsim_graph *graph_of(const char *name, const char *text, const char
         *value = 0;
         set[sets] = (fsim_binding){word, value + 1};
     }
-    const fsim_graph *g = fsim_graph_parse(arena, d, name, text, strlen(text), &(fsim_bindings){set, sets});
+    const fsim_graph *g = fsim_graph_parse(arena, d, name, text, strlen(text), &(fsim_bindings){set, sets, NULL});
     if (!g)
         fsim_diag_print(d, stderr, false);
     assert_non_null(g);

@@ -39,7 +39,7 @@ static golden load(const char *name, const char *hw, const fsim_options *o, cons
     const char *why, *path = fsim_printf(s.a, "%s/workloads/%s.yaml", FUSESIM_SOURCE_DIR, name);
     char *text = fsim_read_file(s.a, path, &bytes, &why);
     assert_non_null(text);
-    s.g = fsim_graph_parse(s.a, s.d, path, text, bytes, &(fsim_bindings){set, sets});
+    s.g = fsim_graph_parse(s.a, s.d, path, text, bytes, &(fsim_bindings){set, sets, NULL});
     s.hw = fsim_hw_read(s.a, s.d, fsim_printf(s.a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, hw));
     if (!s.g || !s.hw)
         fsim_diag_print(s.d, stderr, false);

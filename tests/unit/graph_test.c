@@ -16,7 +16,7 @@
 static fsim_graph *parse(fsim_arena *a, const char *text, const fsim_binding *set, int sets)
 {
     fsim_diag *d = fsim_diag_new(a);
-    fsim_graph *g = fsim_graph_parse(a, d, "test.yaml", text, strlen(text), &(fsim_bindings){set, sets});
+    fsim_graph *g = fsim_graph_parse(a, d, "test.yaml", text, strlen(text), &(fsim_bindings){set, sets, NULL});
     if (!g)
         fsim_diag_print(d, stderr, true);
     return g;

@@ -58,7 +58,7 @@ static const char *import(fsim_arena *a, const char *text, const char *dims)
     const fsim_yaml *ops = fsim_yaml_get(out.yaml, "operators");
     for (int i = 0; i < ops->count; i++)
         lines = fsim_printf(a, "%s%s\n", lines, operator_text(a, ops->item[i]));
-    const fsim_graph *g = fsim_graph_of(a, d, "m.onnx", out.yaml, &(fsim_bindings){NULL, 0});
+    const fsim_graph *g = fsim_graph_of(a, d, "m.onnx", out.yaml, &(fsim_bindings){NULL, 0, NULL});
     if (!g)
         return printed(a, d);
     if (fsim_draft_check(out.draft, g) > 0)

@@ -204,7 +204,7 @@ static void check_graph(model *m, const fsim_yaml *of)
 {
     const fsim_onnx_import *x = translated(m, false);
     const fsim_yaml *tree = x ? fsim_draft_finish(x->x, m->name) : NULL;
-    const fsim_bindings none = {NULL, 0};
+    const fsim_bindings none = {NULL, 0, NULL};
     const fsim_graph *g = tree ? fsim_graph_of(m->a, m->d, m->source.path, tree, &none) : NULL;
     if (!g || fsim_draft_check(x->x, g) > 0)
         WRONG(m, "%s", printed(m->a, m->d));

@@ -26,7 +26,7 @@ static subject interpret_with(const char *path, const char *text, size_t bytes, 
 {
     subject s = {.a = fsim_arena_new()};
     fsim_diag *d = fsim_diag_new(s.a);
-    s.g = fsim_graph_parse(s.a, d, path, text, bytes, &(fsim_bindings){set, sets});
+    s.g = fsim_graph_parse(s.a, d, path, text, bytes, &(fsim_bindings){set, sets, NULL});
     if (!s.g)
         fsim_diag_print(d, stderr, true);
     assert_non_null(s.g);

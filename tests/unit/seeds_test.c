@@ -31,7 +31,7 @@ static seed run_text(fsim_arena *a, const char *path, const char *text, size_t b
 {
     seed s = {.a = a};
     fsim_diag *d = fsim_diag_new(a);
-    s.g = fsim_graph_parse(s.a, d, path, text, bytes, &(fsim_bindings){set, sets});
+    s.g = fsim_graph_parse(s.a, d, path, text, bytes, &(fsim_bindings){set, sets, NULL});
     const fsim_hw *hw = fsim_hw_read(s.a, d, fsim_printf(s.a, "%s/%s.yaml", FUSESIM_SOURCE_DIR, hw_path));
     if (!s.g || !hw)
         fsim_diag_print(d, stderr, false);

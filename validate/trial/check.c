@@ -62,7 +62,7 @@ static const fsim_graph *shortened(const shortening *s, int64_t length, bool onl
         const struct fsim_yaml *shorter = length ? fsim_scale_around(s->a, s->source->yaml, factor, length, only)
                                                  : fsim_scale_shapes(s->a, s->source->yaml, factor);
         const fsim_graph *g =
-            fsim_graph_of(s->a, quiet, s->path, shorter, &(fsim_bindings){s->source->set, s->source->sets});
+            fsim_graph_of(s->a, quiet, s->path, shorter, &(fsim_bindings){s->source->set, s->source->sets, NULL});
         if (!g || (best && work_of(g) >= work_of(best)))
             continue;
         best = g;

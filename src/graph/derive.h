@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* derive.h: what a caller asks of differentiation: which derivatives of a workload are to be computed beside it. */
+#ifndef FUSESIM_GRAPH_DERIVE_H
+#define FUSESIM_GRAPH_DERIVE_H
+
+#include <stdbool.h>
+
+typedef enum {
+    FSIM_NOT_DERIVED, /* the workload as it is written */
+    FSIM_REVERSE,     /* --train: gradients of its outputs with respect to what is wanted */
+    FSIM_TANGENTS     /* --jvp: how its outputs change along a direction */
+} fsim_derive_mode;
+
+typedef enum {
+    FSIM_WANT_ALL,     /* every floating input and weight */
+    FSIM_WANT_WEIGHTS, /* every floating weight */
+    FSIM_WANT_NAMED
+} fsim_derive_want;
+
+/* The options that differentiate a workload. All of it zero: none. */
+typedef struct fsim_derive {
+    fsim_derive_mode mode;
+    fsim_derive_want want;
+    const char *const *name; /* of FSIM_WANT_NAMED: the tensors, names of them */
+    int names;
+    bool ones; /* the gradient of an output is 1 everywhere, not an input `grad/NAME` that backward reads */
+} fsim_derive;
+
+#endif

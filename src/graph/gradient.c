@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gradient.c: from the outputs of a graph back to what is wanted: one adjoint a tensor, added where a tensor has
+ * several readers. Tensors are numbered in the order in which they are made, so that all readers of a tensor are done
+ * before it is. */
+#include "graph/gradient.h"
+
+#include <string.h>
+
+fsim_gradient_rule *const fsim_gradient_rules[FSIM_OP_COUNT] = {
+#define FSIM_GRADIENT(id, rule) [FSIM_OP_##id] = fsim_gradient_##rule,
+#include "graph/gradient.def"
+#undef FSIM_GRADIENT
+};
+
+static fsim_tensor *tensor_of(const fsim_derivation *d, int t) { return &d->build->graph->tensor[t]; }
+
+/* What is wanted. */
+
+static bool may_want(const fsim_tensor *t) { return fsim_dtype_floating(t->dtype) && !t->detached; }
+
+static bool want_named(fsim_derivation *d)
+{
+    const fsim_derive *how = d->how;
+    bool good = true;
+    for (int i = 0; i < how->names; i++) {
+        const int t = fsim_names_get(d->names, how->name[i]);
+        int count = 0;
+        const char **names = fsim_new(d->build->arena, const char *, d->names->slots + 1);
+        for (int s = 0; s < d->names->slots; s++)
+            if (d->names->name[s])
+                names[count++] = d->names->name[s];
+        if (t < 0)
+            fsim_error(d->build->diag, (fsim_loc){0}, "--grad: no tensor '%s'%s", how->name[i],
+                       fsim_did_you_mean(d->build->arena, how->name[i], names, count));
+        else if (!may_want(tensor_of(d, t)))
+            fsim_error(d->build->diag, (fsim_loc){0}, "--grad: '%s' is %s, which has no gradient", how->name[i],
+                       tensor_of(d, t)->detached ? "a statistic" : fsim_dtype_names[tensor_of(d, t)->dtype]);
+        else
+            d->wanted[tensor_of(d, t)->storage] = true;
+        good = good && t >= 0 && may_want(tensor_of(d, t));
+    }
+    return good;
+}
+
+static bool mark_wanted(fsim_derivation *d)
+{
+    if (d->how->want == FSIM_WANT_NAMED)
+        return want_named(d);
+    for (int t = 0; t < d->tensors; t++) {
+        const fsim_tensor *x = tensor_of(d, t);
+        d->wanted[t] = x->producer < 0 && x->storage == t && x->role != FSIM_MADE && may_want(x) && x->used &&
+                       (x->role == FSIM_WEIGHT || d->how->want == FSIM_WANT_ALL);
+    }
+    return true;
+}
+
+static void mark_useful(fsim_derivation *d)
+{
+    const fsim_graph *g = d->build->graph;
+    for (int t = 0; t < d->tensors; t++) {
+        const fsim_tensor *x = &g->tensor[t];
+        d->useful[t] = d->wanted[t] || (x->storage != t && d->useful[x->storage]);
+        if (x->producer < 0 || !may_want(x) || x->storage != t ||
+            fsim_gradient_rules[g->node[x->producer].op] == fsim_gradient_none)
+            continue;
+        const fsim_record *r = &d->build->record[x->producer];
+        for (int i = 0; i < r->args; i++)
+            d->useful[t] = d->useful[t] || d->useful[r->arg[i]];
+    }
+}
+
+/* Contributions. */
+
+static fsim_value add(fsim_derivation *d, fsim_value x, fsim_value y)
+{
+    d->adding = true;
+    const fsim_value v = fsim_derive_binary(d, FSIM_OP_ADD, x, y);
+    d->adding = false;
+    return v;
+}
+
+static void contribute(fsim_derivation *d, int t, fsim_value v, int reader)
+{
+    fsim_value *have = &d->adjoint[t];
+    if (v.is == FSIM_NOTHING)
+        return;
+    if (d->reader[t] < 0)
+        d->reader[t] = reader;
+    *have = have->is == FSIM_NOTHING ? v : add(d, *have, v);
+}
+
+static fsim_value of_dtype(fsim_derivation *d, fsim_value v, fsim_dtype dtype)
+{
+    fsim_step step;
+    if (v.is != FSIM_TENSOR || fsim_value_tensor(d, v)->dtype == dtype)
+        return v;
+    fsim_derive_start(d, &step, FSIM_OP_CAST);
+    step.call.attrs.dtype = dtype;
+    return fsim_derive_end(d, &step, 1, &v.tensor);
+}
+
+/* From the result of a primitive to its arguments. False after an error. */
+static bool go_through(fsim_derivation *d, int t)
+{
+    const int node = tensor_of(d, t)->producer;
+    const fsim_record *r = &d->build->record[node];
+    fsim_value g = d->adjoint[t];
+    d->memos = 0;
+    d->source = r->source;
+    d->towards = t;
+    if (memcmp(&r->shape, &tensor_of(d, t)->shape, sizeof r->shape) != 0 && g.is == FSIM_TENSOR) {
+        const fsim_shape shape = tensor_of(d, t)->shape;
+        g = fsim_derive_view(d, fsim_derive_whole(d, g, &shape, tensor_of(d, t)->dtype), &r->shape);
+    }
+    for (int i = 0; i < r->args && g.is != FSIM_REFUSED; i++) {
+        const int x = r->arg[i];
+        if (!d->useful[x])
+            continue;
+        d->towards = x;
+        const fsim_value v = of_dtype(d, fsim_gradient_rules[r->op](d, r, i, g), tensor_of(d, x)->dtype);
+        if (v.is == FSIM_REFUSED)
+            return false;
+        contribute(d, x, v, node);
+    }
+    return g.is != FSIM_REFUSED;
+}
+
+/* From a view to the tensor whose elements it shows: zeros where it shows none. */
+static bool go_to_storage(fsim_derivation *d, int t)
+{
+    const fsim_tensor x = *tensor_of(d, t), base = *tensor_of(d, x.storage);
+    const fsim_shape line = {.rank = 1, .dim = {x.elems}};
+    fsim_value v = d->adjoint[t];
+    d->memos = 0;
+    d->towards = x.storage;
+    d->source = base.producer < 0 ? -1 : d->build->graph->node[base.producer].source;
+    if (v.is == FSIM_TENSOR || x.elems != base.elems)
+        v = fsim_derive_whole(d, v, &x.shape, x.dtype);
+    if (v.is == FSIM_TENSOR && x.elems != base.elems) {
+        fsim_step step;
+        v = fsim_derive_view(d, v, &line);
+        fsim_derive_start(d, &step, FSIM_OP_PAD);
+        step.call.list[FSIM_ATTR_PADDING] =
+            (fsim_list){.present = true, .count = 2, .at = {x.offset, base.elems - x.offset - x.elems}};
+        v = v.is == FSIM_TENSOR ? fsim_derive_end(d, &step, 1, &v.tensor) : v;
+    }
+    v = fsim_derive_view(d, v, &base.shape);
+    contribute(d, x.storage, v, d->reader[t]);
+    return v.is != FSIM_REFUSED;
+}
+
+/* Ends. */
+
+/* A name that only gradients have. False after an error: a tensor of the workload has it. */
+static bool is_free(fsim_derivation *d, const char *name)
+{
+    const int t = fsim_names_get(d->names, name);
+    if (t >= 0)
+        fsim_error(d->build->diag, tensor_of(d, t)->at, "'%s' is the name of a gradient: it wants another", name);
+    return t < 0;
+}
+
+/* The gradient of an output: 1, or an input. */
+static bool seed(fsim_derivation *d, int t)
+{
+    const fsim_tensor x = *tensor_of(d, t);
+    const char *name = fsim_printf(d->build->arena, "grad/%s", x.name);
+    if (!is_free(d, name))
+        return false;
+    if (x.elems == 1 || d->how->ones) {
+        d->adjoint[t] = fsim_constant(1);
+        return true;
+    }
+    const int id = fsim_add_tensor(d->build, x.at, name, &x.shape, x.dtype, FSIM_INPUT);
+    if (id < 0)
+        return false;
+    tensor_of(d, id)->after_outputs = tensor_of(d, id)->used = true;
+    d->adjoint[t] = fsim_value_of(id);
+    return true;
+}
+
+/* Does the tensor have a name of a step to the gradient of this name? Else it is the gradient of something else, too.
+ */
+static bool is_step(const fsim_tensor *made, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncmp(made->name, name, length) == 0 && made->name[length] == '/';
+}
+
+/* The newest step to a gradient takes the gradient's own name, and its shape where it was only seen under that. Returns
+ * the tensor. */
+static int name_gradient(fsim_derivation *d, int t, int made)
+{
+    fsim_graph *g = d->build->graph;
+    const char *name = fsim_printf(d->build->arena, "grad/%s", g->tensor[t].name);
+    fsim_tensor *own = &g->tensor[g->tensor[made].storage];
+    if (!is_step(own, name) || own->elems != g->tensor[t].elems)
+        return made;
+    own->name = name;
+    own->shape = g->tensor[t].shape;
+    if (own->producer >= 0)
+        g->node[own->producer].name = name;
+    return own->storage;
+}
+
+static bool deliver(fsim_derivation *d, int t)
+{
+    fsim_graph *g = d->build->graph;
+    const fsim_tensor x = g->tensor[t];
+    d->memos = 0;
+    d->towards = t;
+    d->source = x.producer < 0 ? -1 : g->node[x.producer].source;
+    const fsim_value v = fsim_derive_whole(d, d->adjoint[t], &x.shape, x.dtype);
+    if (v.is == FSIM_REFUSED || !is_free(d, fsim_printf(d->build->arena, "grad/%s", x.name)))
+        return false;
+    const int tensor = name_gradient(d, t, v.tensor);
+    fsim_tensor *own = &g->tensor[g->tensor[tensor].storage];
+    d->adjoint[t] = fsim_value_of(tensor);
+    own->used = own->output = true;
+    *FSIM_PUSH(d->build->arena, g->gradient, g->gradients, d->build->gradient_room) = (fsim_gradient){t, tensor};
+    return true;
+}
+
+/* Gradients in the order of the tensors that they belong to. */
+static void put_in_order(fsim_graph *g)
+{
+    for (int i = 0, k = g->gradients - 1; i < k; i++, k--) {
+        const fsim_gradient swap = g->gradient[i];
+        g->gradient[i] = g->gradient[k];
+        g->gradient[k] = swap;
+    }
+}
+
+static bool walk(fsim_derivation *d)
+{
+    for (int t = d->tensors; t-- > 0;) {
+        const fsim_tensor x = *tensor_of(d, t);
+        if (d->adjoint[t].is == FSIM_NOTHING || !d->useful[t])
+            continue;
+        if (d->wanted[t] && !deliver(d, t))
+            return false;
+        if (x.storage != t ? !go_to_storage(d, t) : x.producer >= 0 && !go_through(d, t))
+            return false;
+    }
+    put_in_order(d->build->graph);
+    return true;
+}
+
+bool fsim_differentiate(fsim_build *b, const fsim_names *names, const fsim_derive *how)
+{
+    const int n = b->graph->tensors;
+    fsim_derivation d = {.build = b, .names = names, .how = how, .tensors = n, .source = -1};
+    d.wanted = fsim_new(b->arena, bool, n + 1);
+    d.useful = fsim_new(b->arena, bool, n + 1);
+    d.adjoint = fsim_new(b->arena, fsim_value, n + 1);
+    d.steps = fsim_new(b->arena, int, n + 1);
+    d.reader = fsim_new(b->arena, int, n + 1);
+    for (int t = 0; t < n; t++)
+        d.reader[t] = -1;
+    if (how->mode == FSIM_TANGENTS) {
+        fsim_error(b->diag, (fsim_loc){0}, "--jvp is not in this release");
+        return false;
+    }
+    b->graph->derived = how->mode;
+    b->phase = FSIM_BACKWARD;
+    if (!mark_wanted(&d))
+        return false;
+    mark_useful(&d);
+    for (int t = 0; t < n; t++) {
+        const fsim_tensor *x = tensor_of(&d, t);
+        if (x->output && x->storage == t && d.useful[t] && !seed(&d, t))
+            return false;
+    }
+    return walk(&d);
+}

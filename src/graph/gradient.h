@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gradient.h: differentiation after expansion, from graph to graph: what its files share.
+ *   record.c          each primitive as its rule saw it, while the graph is built
+ *   gradient.c        the walk from the outputs back to what is wanted
+ *   gradient.def      which rule each operator has; the rules are in gradient_*.c
+ *   derivative.def    derivatives of elementwise operators, as terms; term.c makes primitives of them
+ * The gradient of tensor t is named grad/t, the steps to it grad/t/1, grad/t/2, ... What a rule emits goes through the
+ * rules of operators like what a workload says, so nothing behind it knows what a gradient is. */
+#ifndef FUSESIM_GRAPH_GRADIENT_H
+#define FUSESIM_GRAPH_GRADIENT_H
+
+#include "base/names.h"
+#include "graph/build.h"
+#include "graph/derive.h"
+
+/* A primitive as its rule made it. Views have none: a tensor says what it is a view of. */
+typedef struct fsim_record {
+    fsim_op op;
+    fsim_loc at;
+    int source;
+    int args, *arg;   /* tensors, views among them */
+    int result;       /* its first result */
+    fsim_shape shape; /* of that, as the operator makes it: the tensor may have been given another since */
+    fsim_attrs attrs;
+    const char *equation;
+    int lists;
+    struct fsim_record_list {
+        fsim_attr attr;
+        fsim_list list;
+    } * list; /* those that are present */
+} fsim_record;
+
+/* Keeps the call that is about to become the newest primitive. */
+void fsim_record_call(fsim_build *b, const fsim_call *call, const fsim_shape *shape, int result);
+/* A list attribute of it; one that is not present where it had none. */
+fsim_list fsim_record_list(const fsim_record *r, fsim_attr attr);
+
+/* A tensor on its way to be a gradient: a constant in every element, or a tensor whose shape broadcasts to that of
+ * what it belongs to, with the same rank. */
+typedef struct {
+    enum { FSIM_NOTHING, FSIM_CONSTANT, FSIM_TENSOR, FSIM_REFUSED } is;
+    double constant;
+    int tensor;
+} fsim_value;
+
+#define FSIM_ZERO    ((fsim_value){.is = FSIM_NOTHING})
+#define FSIM_FAILURE ((fsim_value){.is = FSIM_REFUSED})
+static inline fsim_value fsim_value_of(int tensor)
+{
+    return tensor < 0 ? FSIM_FAILURE : (fsim_value){.is = FSIM_TENSOR, .tensor = tensor};
+}
+static inline fsim_value fsim_constant(double c)
+{
+    return c == 0 ? FSIM_ZERO : (fsim_value){.is = FSIM_CONSTANT, .constant = c};
+}
+
+/* A step that was made for the primitive at hand: the same one is made once. */
+typedef struct {
+    fsim_op op;
+    int args, arg[2];
+    bool has_scalar;
+    double scalar;
+    int result;
+} fsim_memo;
+
+typedef struct fsim_derivation {
+    fsim_build *build;
+    const fsim_names *names;
+    const fsim_derive *how;
+    int tensors;         /* of the workload itself; those behind them were added here */
+    bool *wanted;        /* by tensor */
+    bool *useful;        /* by tensor: does it depend on something wanted? */
+    fsim_value *adjoint; /* by tensor: the sum of what its readers contributed so far */
+    int *steps;          /* by tensor: how many steps to its gradient have names */
+    int *reader;         /* by tensor: the first primitive that contributed; -1: none */
+    int towards;         /* the tensor that steps are named after */
+    int source;          /* the workload's operator in whose stead steps are run; -1: of no one */
+    bool adding;         /* the steps add what several readers contributed */
+    fsim_memo *memo;
+    int memos, memo_room;
+} fsim_derivation;
+
+/* The contribution of one argument of a primitive to its gradient: r's argument i, where g is the gradient of its
+ * result, in r->shape or broadcasting to it. Made of primitives that the rule emits. FSIM_ZERO where none flows. */
+typedef fsim_value fsim_gradient_rule(fsim_derivation *d, const fsim_record *r, int i, fsim_value g);
+#define FSIM_GRADIENT(id, rule) fsim_gradient_rule fsim_gradient_##rule;
+#include "graph/gradient.def"
+#undef FSIM_GRADIENT
+/* The rule of each primitive operator; NULL of composites, which are differentiated by their steps. */
+extern fsim_gradient_rule *const fsim_gradient_rules[FSIM_OP_COUNT];
+
+/* What rules emit. Each takes the values that another returned; a failure passes through. */
+const fsim_tensor *fsim_value_tensor(const fsim_derivation *d, fsim_value v);
+/* An operator on tensors with its default attributes. */
+fsim_value fsim_derive_emit(fsim_derivation *d, fsim_op op, int args, const int *arg);
+/* The same where attributes are to be set: between the two, on step->call. */
+void fsim_derive_start(fsim_derivation *d, fsim_step *step, fsim_op op);
+/* Runs its rule. */
+fsim_value fsim_derive_end(fsim_derivation *d, fsim_step *step, int args, const int *arg);
+/* Elementwise operators of two values, or of one and a number, with constants folded. op: ADD, SUB, MUL, DIV and others
+ * of op.def that take `scalar`. */
+fsim_value fsim_derive_binary(fsim_derivation *d, fsim_op op, fsim_value x, fsim_value y);
+/* An elementwise operator of one. */
+fsim_value fsim_derive_unary(fsim_derivation *d, fsim_op op, fsim_value x);
+/* x times a number. */
+fsim_value fsim_derive_scaled(fsim_derivation *d, fsim_value x, double factor);
+/* v as a tensor of exactly this shape: constants are filled in, what broadcasts is expanded. */
+fsim_value fsim_derive_whole(fsim_derivation *d, fsim_value v, const fsim_shape *shape, fsim_dtype dtype);
+/* A tensor under another shape of as many elements. */
+fsim_value fsim_derive_view(fsim_derivation *d, fsim_value v, const fsim_shape *shape);
+/* The adjoint of broadcasting from shape `to` to shape `from`: v, which broadcasts to `from`, summed to what broadcasts
+ * to `to`. */
+fsim_value fsim_derive_sum_to(fsim_derivation *d, fsim_value v, const fsim_shape *from, const fsim_shape *to);
+/* Sums over dimensions, which stay with length 1. */
+fsim_value fsim_derive_sum(fsim_derivation *d, fsim_value v, const fsim_list *dims);
+/* An error at the primitive that r is, with the way from the output to it. */
+fsim_value fsim_derive_refuse(fsim_derivation *d, const fsim_record *r, const char *why);
+
+/* A term of derivative.def over r's arguments $0, $1, its result $y, its fields ($alpha) and $g. */
+fsim_value fsim_term(fsim_derivation *d, const fsim_record *r, const char *text, fsim_value g);
+/* The derivative of an elementwise operator with respect to argument i, its gradient being $g; NULL: 0. form 0 is the
+ * one that is taken by default; 1, 2, ... are others, NULL where there are no more. */
+const char *fsim_derivative(fsim_op op, int i, int form);
+
+/* Adds the primitives that `how` asks for to a graph whose readers and outputs are known. Names of tensors are in
+ * `names`. False after an error. */
+bool fsim_differentiate(fsim_build *b, const fsim_names *names, const fsim_derive *how);
+
+#endif
