@@ -35,6 +35,21 @@ fsim_value fsim_gradient_cast(fsim_derivation *d, const fsim_record *r, int i, f
     return g;
 }
 
+/* The operator itself, on the gradient. A mask hides no more than a triangle's gradient; of halves that were swapped,
+ * the other one had its sign changed. */
+fsim_value fsim_gradient_same(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    fsim_step step;
+    g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
+    if (g.is == FSIM_REFUSED)
+        return g;
+    fsim_derive_start(d, &step, r->op == FSIM_OP_CAUSAL_MASK ? FSIM_OP_TRIL : r->op);
+    step.call.attrs = r->attrs;
+    step.call.list[FSIM_ATTR_DIMS] = fsim_record_list(r, FSIM_ATTR_DIMS);
+    g = fsim_derive_end(d, &step, 1, &g.tensor);
+    return r->op == FSIM_OP_ROTATE_HALF ? fsim_derive_scaled(d, g, -1) : g;
+}
+
 /* Sums and means: each element gets the gradient of its sum. */
 fsim_value fsim_gradient_sum(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
 {

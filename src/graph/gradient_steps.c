@@ -2,6 +2,7 @@
 /* gradient_steps.c: what the rules of gradients emit: operators with names and an owner, with constants folded. */
 #include "graph/gradient.h"
 
+#include <math.h>
 #include <string.h>
 
 const fsim_tensor *fsim_value_tensor(const fsim_derivation *d, fsim_value v)
@@ -133,6 +134,8 @@ static fsim_value from_constant(fsim_derivation *d, fsim_op op, double c, fsim_v
     case FSIM_OP_SUB:
         y = fsim_derive_scaled(d, y, -1);
         return c == 0 ? y : with_scalar(d, FSIM_OP_ADD, y, c);
+    case FSIM_OP_LOGICAL_AND:
+        return c == 0 ? FSIM_ZERO : y;
     case FSIM_OP_DIV:
         return c == 0 ? FSIM_ZERO : fsim_derive_scaled(d, fsim_derive_unary(d, FSIM_OP_RECIPROCAL, y), c);
     case FSIM_OP_LT:
@@ -153,6 +156,13 @@ static fsim_value with_constant(fsim_derivation *d, fsim_op op, fsim_value x, do
 {
     if (op == FSIM_OP_MUL)
         return fsim_derive_scaled(d, x, c);
+    if (op == FSIM_OP_LOGICAL_AND)
+        return c == 0 ? FSIM_ZERO : x;
+    if (((op == FSIM_OP_GT || op == FSIM_OP_GE) && c == -INFINITY) ||
+        ((op == FSIM_OP_LT || op == FSIM_OP_LE) && c == INFINITY) || (op == FSIM_OP_POW && c == 0))
+        return fsim_constant(1);
+    if (op == FSIM_OP_POW && c == 1)
+        return x;
     if ((c == 0 && (op == FSIM_OP_ADD || op == FSIM_OP_SUB)) || (c == 1 && op == FSIM_OP_DIV))
         return x;
     return with_scalar(d, op, x, c);

@@ -75,6 +75,8 @@ static fsim_value choose(fsim_derivation *d, fsim_value c, fsim_value a, fsim_va
     int arg[3], args = 0;
     if (c.is == FSIM_REFUSED || a.is == FSIM_REFUSED || b.is == FSIM_REFUSED)
         return FSIM_FAILURE;
+    if (c.is != FSIM_TENSOR)
+        return c.is == FSIM_CONSTANT ? a : b;
     if (a.is == FSIM_NOTHING && b.is == FSIM_NOTHING)
         return FSIM_ZERO;
     fsim_derive_start(d, &step, FSIM_OP_WHERE);
