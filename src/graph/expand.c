@@ -318,7 +318,7 @@ bool fsim_rule_cross_entropy(fsim_call *c)
         return fsim_refuse(c, "the target '%s' is %s; wants integers, the number of each row's class", classes->name,
                            fsim_dtype_names[classes->dtype]);
     const fsim_list dims = dims_of(dim, dim + 1);
-    const int max = reduce(c, FSIM_OP_MAX, "max", c->arg[0], &dims, true);
+    const int max = peak(c, c->arg[0], &dims);
     const int e = unary(c, FSIM_OP_EXP, "exp", binary(c, FSIM_OP_SUB, "sub", c->arg[0], max));
     const int log = unary(c, FSIM_OP_LOG, "log", reduce(c, FSIM_OP_SUM, "sum", e, &dims, false));
     const int lse = binary(c, FSIM_OP_ADD, "lse", log, view(c, "peak", max, &rows));

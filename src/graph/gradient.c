@@ -89,16 +89,6 @@ static void contribute(fsim_derivation *d, int t, fsim_value v, int reader)
     *have = have->is == FSIM_NOTHING ? v : add(d, *have, v);
 }
 
-static fsim_value of_dtype(fsim_derivation *d, fsim_value v, fsim_dtype dtype)
-{
-    fsim_step step;
-    if (v.is != FSIM_TENSOR || fsim_value_tensor(d, v)->dtype == dtype)
-        return v;
-    fsim_derive_start(d, &step, FSIM_OP_CAST);
-    step.call.attrs.dtype = dtype;
-    return fsim_derive_end(d, &step, 1, &v.tensor);
-}
-
 /* From the result of a primitive to its arguments. False after an error. */
 static bool go_through(fsim_derivation *d, int t)
 {
@@ -117,7 +107,7 @@ static bool go_through(fsim_derivation *d, int t)
         if (!d->useful[x])
             continue;
         d->towards = x;
-        const fsim_value v = of_dtype(d, fsim_gradient_rules[r->op](d, r, i, g), tensor_of(d, x)->dtype);
+        const fsim_value v = fsim_derive_cast(d, fsim_gradient_rules[r->op](d, r, i, g), tensor_of(d, x)->dtype);
         if (v.is == FSIM_REFUSED)
             return false;
         contribute(d, x, v, node);

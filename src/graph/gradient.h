@@ -44,10 +44,10 @@ typedef struct {
 } fsim_value;
 
 #define FSIM_ZERO    ((fsim_value){.is = FSIM_NOTHING})
-#define FSIM_FAILURE ((fsim_value){.is = FSIM_REFUSED})
+#define FSIM_REFUSAL ((fsim_value){.is = FSIM_REFUSED})
 static inline fsim_value fsim_value_of(int tensor)
 {
-    return tensor < 0 ? FSIM_FAILURE : (fsim_value){.is = FSIM_TENSOR, .tensor = tensor};
+    return tensor < 0 ? FSIM_REFUSAL : (fsim_value){.is = FSIM_TENSOR, .tensor = tensor};
 }
 static inline fsim_value fsim_constant(double c)
 {
@@ -113,6 +113,12 @@ fsim_value fsim_derive_view(fsim_derivation *d, fsim_value v, const fsim_shape *
 fsim_value fsim_derive_sum_to(fsim_derivation *d, fsim_value v, const fsim_shape *from, const fsim_shape *to);
 /* Sums over dimensions, which stay with length 1. */
 fsim_value fsim_derive_sum(fsim_derivation *d, fsim_value v, const fsim_list *dims);
+/* v in another dtype. */
+fsim_value fsim_derive_cast(fsim_derivation *d, fsim_value v, fsim_dtype dtype);
+/* where(condition, a, b): a and b may be constants. */
+fsim_value fsim_derive_where(fsim_derivation *d, fsim_value condition, fsim_value a, fsim_value b);
+/* Zeros of shape x, to which g is added at an index for each of its elements along a dimension. */
+fsim_value fsim_derive_scatter(fsim_derivation *d, const fsim_shape *x, int64_t dim, fsim_value index, fsim_value g);
 /* An error at the primitive that r is, with the way from the output to it. */
 fsim_value fsim_derive_refuse(fsim_derivation *d, const fsim_record *r, const char *why);
 

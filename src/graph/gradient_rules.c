@@ -50,17 +50,64 @@ fsim_value fsim_gradient_same(fsim_derivation *d, const fsim_record *r, int i, f
     return r->op == FSIM_OP_ROTATE_HALF ? fsim_derive_scaled(d, g, -1) : g;
 }
 
-/* Sums and means: each element gets the gradient of its sum. */
-fsim_value fsim_gradient_sum(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+/* v, which has the result's shape or broadcasts to it, with the reduced dimensions back as 1. */
+static fsim_value with_kept_dims(fsim_derivation *d, const fsim_record *r, fsim_value v)
 {
-    const fsim_shape x = arg_of(d, r, i)->shape;
+    const fsim_shape x = arg_of(d, r, 0)->shape;
     const fsim_list dims = fsim_record_list(r, FSIM_ATTR_DIMS);
     fsim_shape kept = x;
     for (int k = 0; k < (dims.count ? dims.count : x.rank); k++)
         kept.dim[dims.count ? (dims.at[k] + x.rank) % x.rank : k] = 1;
-    if (g.is == FSIM_TENSOR)
-        g = fsim_derive_view(d, fsim_derive_whole(d, g, &r->shape, fsim_value_tensor(d, g)->dtype), &kept);
-    return fsim_derive_scaled(d, g, r->op == FSIM_OP_MEAN ? (double)fsim_elems(&r->shape) / (double)fsim_elems(&x) : 1);
+    if (v.is != FSIM_TENSOR)
+        return v;
+    return fsim_derive_view(d, fsim_derive_whole(d, v, &r->shape, fsim_value_tensor(d, v)->dtype), &kept);
+}
+
+/* Sums and means: each element gets the gradient of its sum. */
+fsim_value fsim_gradient_sum(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const double share = (double)fsim_elems(&r->shape) / (double)arg_of(d, r, i)->elems;
+    return fsim_derive_scaled(d, with_kept_dims(d, r, g), r->op == FSIM_OP_MEAN ? share : 1);
+}
+
+/* The largest elements share it, as in torch.amax; where the index is a result, that element gets all. */
+fsim_value fsim_gradient_extreme(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const fsim_node *n = &d->build->graph->node[r - d->build->record];
+    const fsim_list all = {.present = true}, own = fsim_record_list(r, FSIM_ATTR_DIMS);
+    const fsim_shape x = arg_of(d, r, i)->shape;
+    fsim_list dims = own.count ? own : all;
+    for (int k = 0; k < x.rank && !own.count; k++)
+        dims.at[dims.count++] = k;
+    g = with_kept_dims(d, r, g);
+    if (n->results == 2)
+        return fsim_derive_scatter(d, &x, dims.at[0], with_kept_dims(d, r, fsim_value_of(n->result[1])), g);
+    const fsim_value peak = with_kept_dims(d, r, fsim_value_of(r->result));
+    const fsim_value is = fsim_derive_binary(d, FSIM_OP_EQ, fsim_value_of(r->arg[i]), peak);
+    const fsim_value count = fsim_derive_sum(d, fsim_derive_cast(d, is, arg_of(d, r, i)->dtype), &dims);
+    return fsim_derive_where(d, is, fsim_derive_binary(d, FSIM_OP_DIV, g, count), FSIM_ZERO);
+}
+
+/* The product of the others, which is the whole over the element. */
+fsim_value fsim_gradient_prod(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const fsim_value whole = fsim_derive_binary(d, FSIM_OP_MUL, g, fsim_value_of(r->result));
+    return fsim_derive_binary(d, FSIM_OP_DIV, with_kept_dims(d, r, whole), fsim_value_of(r->arg[i]));
+}
+
+/* Of the p-norm: x |x|^(p - 2) / y^(p - 1), and 0 where y is 0. */
+fsim_value fsim_gradient_norm(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const double p = r->attrs.p;
+    const fsim_value x = fsim_value_of(r->arg[i]), y = with_kept_dims(d, r, fsim_value_of(r->result));
+    g = with_kept_dims(d, r, g);
+    if (p == 1)
+        return fsim_derive_binary(d, FSIM_OP_MUL, fsim_derive_unary(d, FSIM_OP_SIGN, x), g);
+    if (p != 2)
+        return fsim_derive_refuse(d, r, "a norm other than the first and the second has no gradient in this release");
+    const fsim_value per = fsim_derive_binary(d, FSIM_OP_DIV, g, y);
+    const fsim_value safe = fsim_derive_where(d, fsim_derive_binary(d, FSIM_OP_EQ, y, FSIM_ZERO), FSIM_ZERO, per);
+    return fsim_derive_binary(d, FSIM_OP_MUL, x, safe);
 }
 
 /* Contractions. */
@@ -167,88 +214,4 @@ fsim_value fsim_gradient_product(fsim_derivation *d, const fsim_record *r, int i
     step.call.equation = fsim_printf(d->build->arena, "%s,%s->%s", i ? other : l.out, i ? l.out : other, result);
     const int arg[2] = {i ? r->arg[0] : g.tensor, i ? g.tensor : r->arg[1]};
     return fsim_derive_view(d, fsim_derive_end(d, &step, 2, arg), &kept);
-}
-
-/* Moves. */
-
-static fsim_value permute_back(fsim_derivation *d, const fsim_record *r, fsim_op op, const fsim_list *dims,
-                               fsim_value g)
-{
-    fsim_step step;
-    if (g.is != FSIM_TENSOR)
-        return g;
-    g = fsim_derive_whole(d, g, &r->shape, fsim_value_tensor(d, g)->dtype);
-    fsim_derive_start(d, &step, op);
-    step.call.list[FSIM_ATTR_DIMS] = *dims;
-    return fsim_derive_end(d, &step, 1, &g.tensor);
-}
-
-fsim_value fsim_gradient_permute(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
-{
-    const fsim_list dims = fsim_record_list(r, FSIM_ATTR_DIMS);
-    fsim_list back = dims;
-    (void)i;
-    for (int k = 0; k < dims.count; k++)
-        back.at[(dims.at[k] + dims.count) % dims.count] = k;
-    return permute_back(d, r, FSIM_OP_PERMUTE, &back, g);
-}
-
-fsim_value fsim_gradient_transpose(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
-{
-    fsim_list dims = fsim_record_list(r, FSIM_ATTR_DIMS);
-    (void)i;
-    if (!dims.present)
-        dims = (fsim_list){.present = true, .count = 2, .at = {-2, -1}};
-    return permute_back(d, r, FSIM_OP_TRANSPOSE, &dims, g);
-}
-
-fsim_value fsim_gradient_expand(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
-{
-    const fsim_shape to = arg_of(d, r, i)->shape;
-    return fsim_derive_sum_to(d, g, &r->shape, &to);
-}
-
-/* A box out of its argument: zeros around it. */
-fsim_value fsim_gradient_slice(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
-{
-    const fsim_tensor *x = arg_of(d, r, i);
-    const fsim_shape whole = x->shape;
-    const int node = (int)(r - d->build->record);
-    int64_t stride[FSIM_MAX_RANK], offset = d->build->graph->node[node].arg[0].map.offset - x->offset;
-    fsim_list pads = {.present = true, .count = 2 * whole.rank};
-    fsim_step step;
-    g = fsim_derive_whole(d, g, &r->shape, x->dtype);
-    if (g.is == FSIM_REFUSED)
-        return g;
-    fsim_row_major(&whole, stride);
-    for (int k = 0; k < whole.rank; k++) {
-        const int64_t before = offset / stride[k];
-        int64_t *pair = &pads.at[2 * (whole.rank - 1 - k)];
-        offset %= stride[k];
-        pair[0] = before;
-        pair[1] = whole.dim[k] - before - r->shape.dim[k];
-    }
-    fsim_derive_start(d, &step, FSIM_OP_PAD);
-    step.call.list[FSIM_ATTR_PADDING] = pads;
-    return fsim_derive_end(d, &step, 1, &g.tensor);
-}
-
-/* Its own part of what was joined. */
-fsim_value fsim_gradient_concat(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
-{
-    const fsim_list dims = fsim_record_list(r, FSIM_ATTR_DIMS);
-    const fsim_shape x = arg_of(d, r, i)->shape;
-    const int dim = (int)((dims.at[0] + x.rank) % x.rank);
-    int64_t from = 0;
-    fsim_step step;
-    if (g.is != FSIM_TENSOR)
-        return g;
-    g = fsim_derive_whole(d, g, &r->shape, fsim_value_tensor(d, g)->dtype);
-    for (int k = 0; k < i; k++)
-        from += arg_of(d, r, k)->shape.dim[dim];
-    fsim_derive_start(d, &step, FSIM_OP_SLICE);
-    step.call.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .count = 1, .at = {dim}};
-    step.call.list[FSIM_ATTR_START] = (fsim_list){.present = true, .count = 1, .at = {from}};
-    step.call.list[FSIM_ATTR_SIZE] = (fsim_list){.present = true, .count = 1, .at = {x.dim[dim]}};
-    return fsim_derive_end(d, &step, 1, &g.tensor);
 }

@@ -119,7 +119,7 @@ static fsim_value folded(fsim_op op, double x, double y)
     case FSIM_OP_DIV:
         return fsim_constant(x / y);
     default:
-        return FSIM_FAILURE;
+        return FSIM_REFUSAL;
     }
 }
 
@@ -171,7 +171,7 @@ static fsim_value with_constant(fsim_derivation *d, fsim_op op, fsim_value x, do
 fsim_value fsim_derive_binary(fsim_derivation *d, fsim_op op, fsim_value x, fsim_value y)
 {
     if (x.is == FSIM_REFUSED || y.is == FSIM_REFUSED)
-        return FSIM_FAILURE;
+        return FSIM_REFUSAL;
     if (x.is != FSIM_TENSOR && y.is != FSIM_TENSOR)
         return folded(op, x.constant, y.constant);
     if (x.is != FSIM_TENSOR)
@@ -181,6 +181,35 @@ fsim_value fsim_derive_binary(fsim_derivation *d, fsim_op op, fsim_value x, fsim
     if (op == FSIM_OP_ADD && x.tensor == y.tensor)
         return fsim_derive_scaled(d, x, 2);
     return remembered(d, (fsim_memo){.op = op, .args = 2, .arg = {x.tensor, y.tensor}});
+}
+
+fsim_value fsim_derive_where(fsim_derivation *d, fsim_value c, fsim_value a, fsim_value b)
+{
+    fsim_step step;
+    int arg[3], args = 0;
+    if (c.is == FSIM_REFUSED || a.is == FSIM_REFUSED || b.is == FSIM_REFUSED)
+        return FSIM_REFUSAL;
+    if (c.is != FSIM_TENSOR)
+        return c.is == FSIM_CONSTANT ? a : b;
+    if (a.is == FSIM_NOTHING && b.is == FSIM_NOTHING)
+        return FSIM_ZERO;
+    fsim_derive_start(d, &step, FSIM_OP_WHERE);
+    arg[args++] = c.tensor;
+    if (a.is == FSIM_TENSOR) {
+        arg[args++] = a.tensor;
+    } else {
+        step.call.list[FSIM_ATTR_INPUT].present = true;
+        fsim_set_attr(&step.call, FSIM_ATTR_INPUT, a.constant);
+    }
+    if (b.is == FSIM_TENSOR) {
+        arg[args++] = b.tensor;
+    } else {
+        step.call.list[FSIM_ATTR_OTHER].present = true;
+        fsim_set_attr(&step.call, FSIM_ATTR_OTHER, b.constant);
+    }
+    step.call.typed = a.is != FSIM_TENSOR && b.is != FSIM_TENSOR; /* numbers have no dtype */
+    step.call.type = d->build->graph->tensor[d->towards].dtype;
+    return fsim_derive_end(d, &step, args, arg);
 }
 
 fsim_value fsim_derive_view(fsim_derivation *d, fsim_value v, const fsim_shape *shape)
@@ -261,6 +290,16 @@ fsim_value fsim_derive_sum_to(fsim_derivation *d, fsim_value v, const fsim_shape
     return of_rank(d, fsim_derive_scaled(d, fsim_derive_sum(d, v, &dims), times), to->rank);
 }
 
+fsim_value fsim_derive_cast(fsim_derivation *d, fsim_value v, fsim_dtype dtype)
+{
+    fsim_step step;
+    if (v.is != FSIM_TENSOR || fsim_value_tensor(d, v)->dtype == dtype)
+        return v;
+    fsim_derive_start(d, &step, FSIM_OP_CAST);
+    step.call.attrs.dtype = dtype;
+    return fsim_derive_end(d, &step, 1, &v.tensor);
+}
+
 fsim_value fsim_derive_refuse(fsim_derivation *d, const fsim_record *r, const char *why)
 {
     const fsim_graph *g = d->build->graph;
@@ -274,5 +313,5 @@ fsim_value fsim_derive_refuse(fsim_derivation *d, const fsim_record *r, const ch
     fsim_error(d->build->diag, r->at, "%s '%s': %s; a gradient is to flow through it to '%s'%s", fsim_ops[r->op].name,
                g->tensor[r->result].name, why, g->tensor[d->towards].name,
                *path ? fsim_printf(d->build->arena, " from '%s'%s", g->tensor[r->result].name, path) : "");
-    return FSIM_FAILURE;
+    return FSIM_REFUSAL;
 }

@@ -68,34 +68,6 @@ static fsim_value variable(reader *t)
     return fsim_constant(field_of(t->r, name, length));
 }
 
-/* where(condition, a, b): a or b may be numbers. */
-static fsim_value choose(fsim_derivation *d, fsim_value c, fsim_value a, fsim_value b)
-{
-    fsim_step step;
-    int arg[3], args = 0;
-    if (c.is == FSIM_REFUSED || a.is == FSIM_REFUSED || b.is == FSIM_REFUSED)
-        return FSIM_FAILURE;
-    if (c.is != FSIM_TENSOR)
-        return c.is == FSIM_CONSTANT ? a : b;
-    if (a.is == FSIM_NOTHING && b.is == FSIM_NOTHING)
-        return FSIM_ZERO;
-    fsim_derive_start(d, &step, FSIM_OP_WHERE);
-    arg[args++] = c.tensor;
-    if (a.is == FSIM_TENSOR) {
-        arg[args++] = a.tensor;
-    } else {
-        step.call.list[FSIM_ATTR_INPUT].present = true;
-        fsim_set_attr(&step.call, FSIM_ATTR_INPUT, a.constant);
-    }
-    if (b.is == FSIM_TENSOR) {
-        arg[args++] = b.tensor;
-    } else {
-        step.call.list[FSIM_ATTR_OTHER].present = true;
-        fsim_set_attr(&step.call, FSIM_ATTR_OTHER, b.constant);
-    }
-    return fsim_derive_end(d, &step, args, arg);
-}
-
 /* exp(x), maximum(x, y), where(c, x, y) */
 static fsim_value function(reader *t)
 {
@@ -116,7 +88,7 @@ static fsim_value function(reader *t)
     assert(closed);
     (void)closed;
     if (op == FSIM_OP_WHERE)
-        return choose(t->d, arg[0], arg[1], arg[2]);
+        return fsim_derive_where(t->d, arg[0], arg[1], arg[2]);
     return args == 1 ? fsim_derive_unary(t->d, op, arg[0]) : fsim_derive_binary(t->d, op, arg[0], arg[1]);
 }
 

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gradient_moves.c: gradients of operators that move elements: index maps, assemblies, gathers and scatters. */
+#include "graph/gradient.h"
+
+#include <string.h>
+
+static const fsim_tensor *arg_of(const fsim_derivation *d, const fsim_record *r, int i)
+{
+    return &d->build->graph->tensor[r->arg[i]];
+}
+
+static fsim_value permute_back(fsim_derivation *d, const fsim_record *r, fsim_op op, const fsim_list *dims,
+                               fsim_value g)
+{
+    fsim_step step;
+    if (g.is != FSIM_TENSOR)
+        return g;
+    g = fsim_derive_whole(d, g, &r->shape, fsim_value_tensor(d, g)->dtype);
+    fsim_derive_start(d, &step, op);
+    step.call.list[FSIM_ATTR_DIMS] = *dims;
+    return fsim_derive_end(d, &step, 1, &g.tensor);
+}
+
+fsim_value fsim_gradient_permute(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const fsim_list dims = fsim_record_list(r, FSIM_ATTR_DIMS);
+    fsim_list back = dims;
+    (void)i;
+    for (int k = 0; k < dims.count; k++)
+        back.at[(dims.at[k] + dims.count) % dims.count] = k;
+    return permute_back(d, r, FSIM_OP_PERMUTE, &back, g);
+}
+
+fsim_value fsim_gradient_transpose(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    fsim_list dims = fsim_record_list(r, FSIM_ATTR_DIMS);
+    (void)i;
+    if (!dims.present)
+        dims = (fsim_list){.present = true, .count = 2, .at = {-2, -1}};
+    return permute_back(d, r, FSIM_OP_TRANSPOSE, &dims, g);
+}
+
+fsim_value fsim_gradient_expand(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const fsim_shape to = arg_of(d, r, i)->shape;
+    return fsim_derive_sum_to(d, g, &r->shape, &to);
+}
+
+/* A box out of its argument: zeros around it. */
+fsim_value fsim_gradient_slice(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const fsim_tensor *x = arg_of(d, r, i);
+    const fsim_shape whole = x->shape;
+    const int node = (int)(r - d->build->record);
+    int64_t stride[FSIM_MAX_RANK], offset = d->build->graph->node[node].arg[0].map.offset - x->offset;
+    fsim_list pads = {.present = true, .count = 2 * whole.rank};
+    fsim_step step;
+    g = fsim_derive_whole(d, g, &r->shape, x->dtype);
+    if (g.is == FSIM_REFUSED)
+        return g;
+    fsim_row_major(&whole, stride);
+    for (int k = 0; k < whole.rank; k++) {
+        const int64_t before = offset / stride[k];
+        int64_t *pair = &pads.at[2 * (whole.rank - 1 - k)];
+        offset %= stride[k];
+        pair[0] = before;
+        pair[1] = whole.dim[k] - before - r->shape.dim[k];
+    }
+    fsim_derive_start(d, &step, FSIM_OP_PAD);
+    step.call.list[FSIM_ATTR_PADDING] = pads;
+    return fsim_derive_end(d, &step, 1, &g.tensor);
+}
+
+/* Its own part of what was joined. */
+fsim_value fsim_gradient_concat(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const fsim_list dims = fsim_record_list(r, FSIM_ATTR_DIMS);
+    const fsim_shape x = arg_of(d, r, i)->shape;
+    const int dim = (int)((dims.at[0] + x.rank) % x.rank);
+    int64_t from = 0;
+    fsim_step step;
+    if (g.is != FSIM_TENSOR)
+        return g;
+    g = fsim_derive_whole(d, g, &r->shape, fsim_value_tensor(d, g)->dtype);
+    for (int k = 0; k < i; k++)
+        from += arg_of(d, r, k)->shape.dim[dim];
+    fsim_derive_start(d, &step, FSIM_OP_SLICE);
+    step.call.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .count = 1, .at = {dim}};
+    step.call.list[FSIM_ATTR_START] = (fsim_list){.present = true, .count = 1, .at = {from}};
+    step.call.list[FSIM_ATTR_SIZE] = (fsim_list){.present = true, .count = 1, .at = {x.dim[dim]}};
+    return fsim_derive_end(d, &step, 1, &g.tensor);
+}
+
+/* What was added is cut off, what was cut off comes back as zeros. */
+fsim_value fsim_gradient_pad(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    fsim_list pads = fsim_record_list(r, FSIM_ATTR_PADDING);
+    fsim_step step;
+    g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
+    if (g.is == FSIM_REFUSED)
+        return g;
+    for (int k = 0; k < pads.count; k++)
+        pads.at[k] = -pads.at[k];
+    fsim_derive_start(d, &step, FSIM_OP_PAD);
+    step.call.list[FSIM_ATTR_PADDING] = pads;
+    return fsim_derive_end(d, &step, 1, &g.tensor);
+}
+
+/* Rolled back. */
+fsim_value fsim_gradient_roll(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    fsim_list by = fsim_record_list(r, FSIM_ATTR_ROLL);
+    fsim_step step;
+    (void)i;
+    if (g.is != FSIM_TENSOR)
+        return g;
+    g = fsim_derive_whole(d, g, &r->shape, fsim_value_tensor(d, g)->dtype);
+    for (int k = 0; k < by.count; k++)
+        by.at[k] = -by.at[k];
+    fsim_derive_start(d, &step, FSIM_OP_ROLL);
+    step.call.list[FSIM_ATTR_ROLL] = by;
+    step.call.list[FSIM_ATTR_DIMS] = fsim_record_list(r, FSIM_ATTR_DIMS);
+    return fsim_derive_end(d, &step, 1, &g.tensor);
+}
+
+/* A running sum from the other end. */
+fsim_value fsim_gradient_cumsum(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    static const fsim_op steps[] = {FSIM_OP_FLIP, FSIM_OP_CUMSUM, FSIM_OP_FLIP};
+    g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
+    for (int k = 0; k < 3 && g.is == FSIM_TENSOR; k++) {
+        fsim_step step;
+        fsim_derive_start(d, &step, steps[k]);
+        step.call.list[FSIM_ATTR_DIMS] = fsim_record_list(r, FSIM_ATTR_DIMS);
+        g = fsim_derive_end(d, &step, 1, &g.tensor);
+    }
+    return g;
+}
+
+/* Gathers and scatters. */
+
+/* Rows of x along a dimension, which are added up where an index names one twice. Zeros are written first. */
+static fsim_value rows_added(fsim_derivation *d, const fsim_shape *x, int64_t dim, int index, fsim_value g)
+{
+    fsim_step step;
+    const fsim_dtype dtype = d->build->graph->tensor[d->towards].dtype;
+    const fsim_value zeros = g.is == FSIM_TENSOR ? fsim_derive_whole(d, FSIM_ZERO, x, dtype) : FSIM_REFUSAL;
+    if (zeros.is == FSIM_REFUSED)
+        return zeros;
+    fsim_derive_start(d, &step, FSIM_OP_INDEX_ADD);
+    step.call.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .count = 1, .at = {dim}};
+    const int arg[3] = {zeros.tensor, index, g.tensor};
+    return fsim_derive_end(d, &step, 3, arg);
+}
+
+fsim_value fsim_derive_scatter(fsim_derivation *d, const fsim_shape *x, int64_t dim, fsim_value index, fsim_value g)
+{
+    fsim_step step;
+    const fsim_dtype dtype = d->build->graph->tensor[d->towards].dtype;
+    if (index.is != FSIM_TENSOR)
+        return index;
+    const fsim_shape at = fsim_value_tensor(d, index)->shape;
+    const fsim_value from = fsim_derive_whole(d, g, &at, dtype), zeros = fsim_derive_whole(d, FSIM_ZERO, x, dtype);
+    if (from.is == FSIM_REFUSED || zeros.is == FSIM_REFUSED)
+        return FSIM_REFUSAL;
+    fsim_derive_start(d, &step, FSIM_OP_SCATTER_ADD);
+    step.call.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .count = 1, .at = {dim}};
+    const int arg[3] = {zeros.tensor, index.tensor, from.tensor};
+    return fsim_derive_end(d, &step, 3, arg);
+}
+
+/* Rows of a table, of which an index may name some twice: embedding, gather of rows, index_select. */
+fsim_value fsim_gradient_gather(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const bool table_first = r->op != FSIM_OP_EMBEDDING;
+    const int index = table_first ? 1 : 0;
+    const fsim_list dims = fsim_record_list(r, FSIM_ATTR_DIMS);
+    const fsim_shape x = arg_of(d, r, i)->shape;
+    if (i == index)
+        return FSIM_ZERO;
+    g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
+    if (r->op == FSIM_OP_GATHER && dims.present)
+        return fsim_derive_scatter(d, &x, dims.at[0], fsim_value_of(r->arg[index]), g);
+    if (r->op == FSIM_OP_INDEX_SELECT)
+        return rows_added(d, &x, dims.at[0], r->arg[index], g);
+    const fsim_shape line = {.rank = 1, .dim = {arg_of(d, r, index)->elems}};
+    fsim_shape rows = x;
+    rows.dim[0] = line.dim[0];
+    const fsim_value at = fsim_derive_view(d, fsim_value_of(r->arg[index]), &line);
+    return at.is == FSIM_TENSOR ? rows_added(d, &x, 0, at.tensor, fsim_derive_view(d, g, &rows)) : at;
+}
+
+/* One class of each row: the row's gradient where the class's number is the target, which a comparison says. */
+fsim_value fsim_gradient_pick(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const fsim_shape x = arg_of(d, r, 0)->shape;
+    const int dim = x.rank > 1 ? 1 : 0;
+    fsim_step step;
+    fsim_shape kept = x;
+    if (i == 1)
+        return FSIM_ZERO;
+    kept.dim[dim] = 1;
+    if (g.is == FSIM_TENSOR)
+        g = fsim_derive_view(d, fsim_derive_whole(d, g, &r->shape, arg_of(d, r, 0)->dtype), &kept);
+    fsim_derive_start(d, &step, FSIM_OP_ONE_HOT);
+    step.call.attrs.classes = x.dim[dim];
+    step.call.list[FSIM_ATTR_NUM_CLASSES].present = true;
+    fsim_value hot = fsim_derive_end(d, &step, 1, &r->arg[1]);
+    if (hot.is == FSIM_TENSOR && dim < x.rank - 1) { /* the classes are its last dimension: they go to their place */
+        fsim_list order = {.present = true, .count = x.rank, .at = {0, x.rank - 1}};
+        for (int k = 2; k < x.rank; k++)
+            order.at[k] = k - 1;
+        fsim_derive_start(d, &step, FSIM_OP_PERMUTE);
+        step.call.list[FSIM_ATTR_DIMS] = order;
+        hot = fsim_derive_end(d, &step, 1, &hot.tensor);
+    }
+    return fsim_derive_where(d, fsim_derive_binary(d, FSIM_OP_GT, hot, FSIM_ZERO), g, FSIM_ZERO);
+}
+
+/* Elements or rows that were written or added at an index: x, index, source. */
+fsim_value fsim_gradient_scatter(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const bool rows = r->op == FSIM_OP_INDEX_ADD || r->op == FSIM_OP_INDEX_COPY;
+    const bool adds = r->op == FSIM_OP_INDEX_ADD || r->op == FSIM_OP_SCATTER_ADD;
+    fsim_step step;
+    if (i == 1 || (i == 0 && adds))
+        return i == 1 ? FSIM_ZERO : g;
+    g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
+    if (g.is == FSIM_REFUSED)
+        return g;
+    const fsim_shape from = arg_of(d, r, 2)->shape;
+    const fsim_value zeros = i == 0 ? fsim_derive_whole(d, FSIM_ZERO, &from, arg_of(d, r, 2)->dtype) : FSIM_ZERO;
+    const bool narrow = arg_of(d, r, 1)->shape.rank == 1 && from.rank > 1; /* an index for each row of the source */
+    fsim_derive_start(d, &step, i == 0 ? r->op : rows || narrow ? FSIM_OP_INDEX_SELECT : FSIM_OP_GATHER);
+    step.call.list[FSIM_ATTR_DIMS] = fsim_record_list(r, FSIM_ATTR_DIMS);
+    step.call.attrs.inplace = false;
+    const int arg[3] = {g.tensor, r->arg[1], zeros.tensor};
+    return fsim_derive_end(d, &step, i == 0 ? 3 : 2, arg);
+}
+
+/* Communication: what was gathered is scattered, and the reverse. */
+fsim_value fsim_gradient_communicate(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const fsim_op back = r->op == FSIM_OP_ALL_GATHER       ? FSIM_OP_REDUCE_SCATTER
+                         : r->op == FSIM_OP_REDUCE_SCATTER ? FSIM_OP_ALL_GATHER
+                                                           : r->op;
+    const fsim_shape x = arg_of(d, r, i)->shape;
+    fsim_step step;
+    g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
+    if (g.is == FSIM_REFUSED)
+        return g;
+    fsim_derive_start(d, &step, back);
+    step.call.list[FSIM_ATTR_SIZE] = fsim_record_list(r, FSIM_ATTR_SIZE);
+    step.call.list[FSIM_ATTR_SHAPE] = (fsim_list){.present = true, .count = x.rank};
+    memcpy(step.call.list[FSIM_ATTR_SHAPE].at, x.dim, (size_t)x.rank * sizeof *x.dim);
+    return fsim_derive_end(d, &step, 1, &g.tensor);
+}
