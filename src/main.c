@@ -202,6 +202,7 @@ static const fsim_choices precisions = {fsim_precision_words, FSIM_PRECISIONS, N
 static const fsim_choices numerics = {fsim_numerics_words, FSIM_COUNT_OF(fsim_numerics_words), NULL};
 static const char *const seed_words[] = {"inputs", "ones"};
 static const fsim_choices seeds = {seed_words, FSIM_COUNT_OF(seed_words), NULL};
+static const fsim_choices updates = {fsim_update_words, FSIM_UPDATES, NULL};
 static const fsim_choices recomputation = {fsim_recompute_words, FSIM_COUNT_OF(fsim_recompute_words), NULL};
 static const fsim_choices targets = {fsim_target_words, FSIM_COUNT_OF(fsim_target_words), NULL};
 static const fsim_choices devices = {fsim_device_names, FSIM_DEVICE_COUNT, NULL};
@@ -241,6 +242,8 @@ static const fsim_arg options[] = {
     {"--jvp", "", FSIM_ARG_FLAG, AT(jvp), NULL, PLANS, "with its slope along a direction"},
     {"--grad", "NAME[,...]", FSIM_ARG_ITEMS, AT(grad), NULL, PLANS, "all, weights, or these tensors (all)"},
     {"--seed", NULL, FSIM_ARG_CHOICE, AT(seed), &seeds, PLANS, "the gradients of outputs are (inputs)"},
+    {"--optimizer", NULL, FSIM_ARG_CHOICE, AT(update), &updates, PLANS, "how gradients change the weights (none)"},
+    {"--clip", "NORM", FSIM_ARG_NUMBER, AT(clip), NULL, PLANS, "most that all gradients' norm may be: 1"},
     {"--scale-shapes", "N", FSIM_ARG_COUNT, AT(scale), NULL, MODEL, "divide lengths by powers of 2 up to N"},
     {"--over", "NAME=FIRST:LAST[:STEP]", FSIM_ARG_TEXT, AT(over), NULL, REGIONS, "a symbol's values: S=1:4096"},
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "stop after N partitions"},

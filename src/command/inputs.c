@@ -83,6 +83,10 @@ static void check_derivatives(fsim_context *c)
         fsim_error(c->diag, fsim_command_line, "--grad belongs to --train or --jvp");
     if (!s->train && s->seed != FSIM_SEED_INPUTS)
         fsim_error(c->diag, fsim_command_line, "--seed belongs to --train");
+    if (!s->train && s->update != FSIM_NO_UPDATE)
+        fsim_error(c->diag, fsim_command_line, "--optimizer belongs to --train");
+    if (s->update == FSIM_NO_UPDATE && s->clip > 0)
+        fsim_error(c->diag, fsim_command_line, "--clip belongs to --optimizer");
 }
 
 void fsim_check_bindings(fsim_context *c)
@@ -121,6 +125,8 @@ static const fsim_derive *wanted_derivatives(const fsim_context *c)
     d->name = s->grad.at;
     d->names = s->grad.count;
     d->ones = s->seed == FSIM_SEED_ONES;
+    d->update = (fsim_update)s->update;
+    d->clip = s->clip;
     return d;
 }
 
@@ -185,6 +191,20 @@ const char *fsim_shell_word(fsim_arena *a, const char *text)
     return fsim_printf(a, "%s%s'", quoted, text);
 }
 
+/* " --train --optimizer adam": the options that add derivatives, as they are typed. */
+static const char *typed_derivatives(const fsim_context *c)
+{
+    const fsim_settings *s = &c->set;
+    const char *text = s->train ? " --train" : s->jvp ? " --jvp" : "";
+    for (int i = 0; i < s->grad.count; i++)
+        text = fsim_printf(c->arena, "%s%s%s", text, i ? "," : " --grad ", fsim_shell_word(c->arena, s->grad.at[i]));
+    if (s->seed == FSIM_SEED_ONES)
+        text = fsim_printf(c->arena, "%s --seed ones", text);
+    if (s->update != FSIM_NO_UPDATE)
+        text = fsim_printf(c->arena, "%s --optimizer %s", text, fsim_update_words[s->update]);
+    return s->clip > 0 ? fsim_printf(c->arena, "%s --clip %.15g", text, s->clip) : text;
+}
+
 /* What the command line says of the inputs, for commands that a report proposes. */
 static fsim_typed typed_inputs(const fsim_context *c)
 {
@@ -205,8 +225,9 @@ static fsim_typed typed_inputs(const fsim_context *c)
                         .set = set,
                         .sets = s->set.count,
                         .set_option = s->dim.count > 0 ? "--dim" : "--set",
-                        .options = fsim_printf(c->arena, "%s%s%s", text, s->l2 == 1 ? " --l2 warm" : "",
-                                               s->recompute == 1 ? " --recompute off" : "")};
+                        .options =
+                            fsim_printf(c->arena, "%s%s%s%s", text, typed_derivatives(c),
+                                        s->l2 == 1 ? " --l2 warm" : "", s->recompute == 1 ? " --recompute off" : "")};
 }
 
 static fsim_options model_options(const fsim_context *c)

@@ -95,7 +95,8 @@ static void list_members(grouping *w)
                 m.evaluations += x->prologue      ? fsim_map_distinct(&x->view[k].map, &exact)
                                  : s->repeats > 0 ? llrint((double)rows * s->repeats)
                                                   : rows * each;
-                m.divergence = fmax(m.divergence, s->place ? fsim_piece_divergence(s->place, WARP) : 1);
+                m.divergence =
+                    fmax(m.divergence, s->place && !n->attrs.listed ? fsim_piece_divergence(s->place, WARP) : 1);
                 m.full = m.full || full;
                 m.stages |= x->view[k].stages;
             }
@@ -162,6 +163,15 @@ static int reader_inside(const grouping *w, int i)
     for (int r = 0; r < t->readers && at < 0 && t->reader[r] <= w->node[w->count - 1]; r++)
         at = fsim_position(w->node, w->count, t->reader[r]);
     return at;
+}
+
+/* The update writes weights in place, which the kernels before it read. */
+static bool check_phases(grouping *w)
+{
+    for (int i = 1; i < w->count; i++)
+        if ((fsim_grouping_node(w, i)->phase == FSIM_OPTIMIZER) != (fsim_grouping_node(w, 0)->phase == FSIM_OPTIMIZER))
+            return fsim_refuse_set_for_good(w, FSIM_RULE_IN_PLACE, w->node[i], w->node[i - 1], (fsim_excess){0});
+    return true;
 }
 
 /* Chooses the template by the classes of the members, and the anchor: the one member that decides the kernel's
@@ -281,6 +291,50 @@ static bool reads_overwritten(const grouping *w, int i)
     return false;
 }
 
+/* Is the tensor's read one of a list? A table in memory has its address: it takes no parameter. */
+static bool is_listed(const grouping *w, const fsim_read *r)
+{
+    for (int i = 0; i < w->count; i++) {
+        const fsim_node *n = fsim_grouping_node(w, i);
+        if (n->attrs.listed && n->op == FSIM_OP_CONCAT && r->access >= n->arg && r->access < n->arg + n->args)
+            return true;
+    }
+    return false;
+}
+
+/* Does an earlier member begin the same list? */
+static bool repeats_list(const grouping *w, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (fsim_grouping_node(w, k)->op == FSIM_OP_CONCAT &&
+            fsim_grouping_node(w, k)->arg[0].tensor == fsim_grouping_node(w, i)->arg[0].tensor)
+            return true;
+    return false;
+}
+
+/* Counts the lists, and the parameters beside them. */
+static int count_lists(grouping *w)
+{
+    fsim_group *o = w->out;
+    int parameters = o->reads + o->writes;
+    for (int i = 0; i < w->count; i++) {
+        const fsim_node *n = fsim_grouping_node(w, i);
+        o->listed = (int)n->attrs.listed > o->listed ? (int)n->attrs.listed : o->listed;
+        o->lists += n->attrs.listed && n->op == FSIM_OP_CONCAT && !repeats_list(w, i);
+    }
+    if (o->listed == 0)
+        return parameters;
+    const int64_t length = o->points * o->reduced;
+    for (int i = 0; i < o->reads; i++)
+        if (is_listed(w, &o->read[i]))
+            parameters--;
+        else
+            o->lists += w->g->tensor[o->read[i].tensor].elems == length;
+    for (int i = 0; i < o->writes; i++)
+        o->lists += w->g->tensor[o->write[i].tensor].elems == length && !w->g->tensor[o->write[i].tensor].renews;
+    return parameters;
+}
+
 bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_arena *a, fsim_group *out,
                    fsim_refusal *why)
 {
@@ -296,7 +350,7 @@ bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_ar
                   .why = why,
                   .facts = {.alone = FSIM_CLASS_COUNT, .computes = true},
                   .a = a};
-    if (!choose_template(&w, &first_reduction))
+    if (!check_phases(&w) || !choose_template(&w, &first_reduction))
         return false;
     int results = 0;
     for (int i = 0; i < count; i++) {
@@ -332,10 +386,10 @@ bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_ar
     list_writes(&w);
     for (int i = 0; i < out->reads; i++)
         measure_read(w.g, &out->read[i]);
-    if (count > 1 &&
-        out->reads + out->writes > FSIM_MAX_PARAMETERS) /* a single operator gets a table of pointers instead */
+    const int parameters = count_lists(&w);
+    if (count > 1 && parameters > FSIM_MAX_PARAMETERS) /* a single operator gets a table of pointers instead */
         return fsim_refuse_set(&w, FSIM_RULE_PARAMETERS, node[0], count > 1 ? node[count - 1] : -1,
-                               (fsim_excess){out->reads + out->writes, FSIM_MAX_PARAMETERS, FSIM_IN_PARAMETERS});
+                               (fsim_excess){parameters, FSIM_MAX_PARAMETERS, FSIM_IN_PARAMETERS});
     sort_reads(out);
     if (w.joint.kind != FSIM_ALONE) {
         fsim_joint *joint = fsim_new(a, fsim_joint, 1);

@@ -166,6 +166,8 @@ typedef struct {
     int64_t whole_row; /* contraction: length of the rows that its output tile must hold for the reductions that follow;
                           0: none */
     int folded;        /* primitives folded into the contraction's weights */
+    int listed,
+        lists; /* its points are those of `listed` tensors (fsim_attrs), and it walks so many lists of them; 0 */
 } fsim_group;
 
 typedef struct {

@@ -4,6 +4,8 @@
 
 #include "fusion/sets.h"
 
+enum { CROWD = 63 }; /* stands for all branches from there on: a thread is in one of them, and holds what one reads */
+
 /* Registers that a value of this type takes: two for 8 bytes; halves are computed on as floats. */
 static int width(const fsim_tensor *t) { return fsim_dtype_bytes(t->dtype) > 4 ? 2 : 1; }
 
@@ -43,10 +45,10 @@ static void add_lives(const grouping *w, int branch, int *change)
         change[i] += weight;
         change[last + 1] -= weight;
     }
-    for (int i = 0; i < o->reads; i++) {
+    for (int i = 0, in_crowd = 0; i < o->reads; i++) {
         const fsim_tensor *t = &w->g->tensor[o->read[i].tensor];
         int first = w->count, last = -1;
-        if (!in_branch(o->read[i].branches, branch))
+        if (!in_branch(o->read[i].branches, branch) || (branch == CROWD && in_crowd++ > 0))
             continue;
         for (int r = fsim_reader_from(t, w->node[0]); r < t->readers && t->reader[r] <= w->node[w->count - 1]; r++) {
             const int at = fsim_position(w->node, w->count, t->reader[r]);

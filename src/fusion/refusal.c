@@ -104,6 +104,8 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_IN_PLACE:
         if (r->b < 0)
             return fsim_printf(a, "'%s' reads what is overwritten in place, so it is computed once", x);
+        if (g->node[r->a].phase == FSIM_OPTIMIZER)
+            return fsim_printf(a, "'%s' changes weights in place, and the kernels before it read them", x);
         return fsim_printf(a, "'%s' writes in place, so what '%s' makes or reads must be in memory before", x, y);
     case FSIM_RULE_CONVEXITY:
     case FSIM_RULE_CYCLE:

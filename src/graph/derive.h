@@ -17,6 +17,10 @@ typedef enum {
     FSIM_WANT_NAMED
 } fsim_derive_want;
 
+/* How gradients change the weights: --optimizer. */
+typedef enum { FSIM_NO_UPDATE, FSIM_SGD, FSIM_MOMENTUM, FSIM_ADAM, FSIM_ADAMW, FSIM_UPDATES } fsim_update;
+extern const char *const fsim_update_words[FSIM_UPDATES];
+
 /* The options that differentiate a workload. All of it zero: none. */
 typedef struct fsim_derive {
     fsim_derive_mode mode;
@@ -24,6 +28,8 @@ typedef struct fsim_derive {
     const char *const *name; /* of FSIM_WANT_NAMED: the tensors, names of them */
     int names;
     bool ones; /* the gradient of an output is 1 everywhere, not an input `grad/NAME` that backward reads */
+    fsim_update update;
+    double clip; /* the largest norm that all gradients together may have; 0: any */
 } fsim_derive;
 
 #endif

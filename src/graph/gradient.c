@@ -261,5 +261,5 @@ bool fsim_differentiate(fsim_build *b, const fsim_names *names, const fsim_deriv
         if (x->output && x->storage == t && d.useful[t] && !seed(&d, t))
             return false;
     }
-    return walk(&d);
+    return walk(&d) && fsim_update_weights(b, names, how);
 }

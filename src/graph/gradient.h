@@ -128,6 +128,9 @@ fsim_value fsim_term(fsim_derivation *d, const fsim_record *r, const char *text,
  * one that is taken by default; 1, 2, ... are others, NULL where there are no more. */
 const char *fsim_derivative(fsim_op op, int i, int form);
 
+/* Appends the update of the weights by the gradients of g->gradient: optimizer.c. False after an error. */
+bool fsim_update_weights(fsim_build *b, const fsim_names *names, const fsim_derive *how);
+
 /* Adds the primitives that `how` asks for to a graph whose readers and outputs are known. Names of tensors are in
  * `names`. False after an error. */
 bool fsim_differentiate(fsim_build *b, const fsim_names *names, const fsim_derive *how);

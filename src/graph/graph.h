@@ -36,6 +36,8 @@ typedef struct {
     int over; /* a write in place: the tensor in whose memory the rows are written; -1: it has memory of its own */
     int64_t written_bytes; /* that its producer writes: all, or those rows */
     bool overwritten;      /* another tensor is written over it */
+    bool renews;  /* it takes the memory of inputs or weights that nobody reads after it is made: the new state of an
+                     optimizer */
     bool lasting; /* its memory is there from the first kernel to the last: an input's, a weight's, an output's */
     int producer; /* primitive that computes it; -1 for inputs, weights and views */
     int64_t elems, bytes;
@@ -51,8 +53,14 @@ typedef struct {
 
 /* Bytes that are taken when an intermediate is made, and freed when its last reader is done. A write in place hands the
  * memory of the old tensor on to the new one. */
-static inline int64_t fsim_taken_bytes(const fsim_tensor *t) { return t->lasting || t->over >= 0 ? 0 : t->bytes; }
-static inline int64_t fsim_freed_bytes(const fsim_tensor *t) { return t->lasting || t->overwritten ? 0 : t->bytes; }
+static inline int64_t fsim_taken_bytes(const fsim_tensor *t)
+{
+    return t->lasting || t->renews || t->over >= 0 ? 0 : t->bytes;
+}
+static inline int64_t fsim_freed_bytes(const fsim_tensor *t)
+{
+    return t->lasting || t->renews || t->overwritten ? 0 : t->bytes;
+}
 
 /* May it be gone before it reaches DRAM? Not where it is written in place, or lies below what is to stay. */
 static inline bool fsim_is_passing(const fsim_tensor *t) { return t->over < 0 && !(t->overwritten && t->lasting); }

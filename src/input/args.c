@@ -65,13 +65,14 @@ static void read_count(const reader *r, const fsim_arg *o, const char *text, int
         *value = number;
 }
 
-static void read_seconds(const reader *r, const fsim_arg *o, const char *text, double *value)
+/* unit: "" or " of seconds". */
+static void read_number(const reader *r, const fsim_arg *o, const char *text, const char *unit, double *value)
 {
     static const double most = 1e6;
     char *end;
     const double number = strtod(text, &end);
     if (end == text || *end || !(number > 0 && number <= most))
-        fsim_error(r->d, command_line, "%s: '%s' is not a number of seconds from above 0 to %g", o->name, text, most);
+        fsim_error(r->d, command_line, "%s: '%s' is not a number%s from above 0 to %g", o->name, text, unit, most);
     else
         *value = number;
 }
@@ -113,7 +114,10 @@ static void take(const reader *r, const fsim_arg *o, const char *value)
         read_count(r, o, value, at);
         break;
     case FSIM_ARG_SECONDS:
-        read_seconds(r, o, value, at);
+        read_number(r, o, value, " of seconds", at);
+        break;
+    case FSIM_ARG_NUMBER:
+        read_number(r, o, value, "", at);
         break;
     case FSIM_ARG_SIZE:
         read_size(r, o, value, at);

@@ -25,6 +25,7 @@ typedef enum {
     FSIM_ARG_CHOICE,  /* int, an index into choices */
     FSIM_ARG_COUNT,   /* int64_t of at least 1; 0 when not given */
     FSIM_ARG_SECONDS, /* double above 0 */
+    FSIM_ARG_NUMBER,  /* the same, of no unit; 0 when not given */
     FSIM_ARG_SIZE,    /* int64_t bytes above 0, "3 GiB"; 0 when not given */
 } fsim_arg_kind;
 

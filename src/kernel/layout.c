@@ -6,10 +6,24 @@
 #include "kernel/sort.h"
 #include "kernel/stream.h"
 
+/* Launches that go through lists of tensors, as PyTorch's multi_tensor_apply cuts them: each takes so many tensors of
+ * `lists` lists, and so many blocks with a chunk of one tensor (ATen/native/cuda/MultiTensorApply.cuh). Half a chunk of
+ * each tensor is empty. */
+static int list_launches(const fsim_group *o)
+{
+    enum { CHUNK = 65536, BLOCKS = 320 };
+    static const int most[] = {110, 64, 48, 36, 30};
+    const int depth = o->lists < 1 ? 1 : o->lists > 5 ? 5 : o->lists;
+    const int64_t chunks = o->points * o->reduced / CHUNK + (o->listed + 1) / 2,
+                  by_chunks = (chunks + BLOCKS - 1) / BLOCKS,
+                  by_tensors = (o->listed + most[depth - 1] - 1) / most[depth - 1];
+    return o->listed == 0 ? 1 : (int)(by_chunks > by_tensors ? by_chunks : by_tensors);
+}
+
 /* A thread computes `vector` points; or a block a transposing tile of them. */
 static bool streams(fsim_layout *l, fsim_schedule *s)
 {
-    s->launches = 1;
+    s->launches = list_launches(l->group);
     s->block = FSIM_BLOCK;
     s->vector = l->turning ? FSIM_TRANSPOSE_TILE * FSIM_TRANSPOSE_TILE / FSIM_BLOCK : s->vector;
     const int64_t each = (int64_t)FSIM_BLOCK * s->vector;
@@ -38,7 +52,7 @@ static bool rows(fsim_layout *l, fsim_schedule *s)
 {
     const bool by_thread = l->group->template == FSIM_COLUMN_REDUCTION && !s->band;
     fsim_lay_out_rows(l->group->points, by_thread ? 1 : l->group->reduced, s->band, s);
-    s->launches = s->pieces > 1 ? 2 : 1;
+    s->launches = list_launches(l->group) + (s->pieces > 1);
     if (s->pieces > 1) {
         s->grid *= s->pieces;
         s->row_threads = s->band ? s->row_threads : s->block;

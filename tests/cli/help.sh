@@ -63,6 +63,7 @@ while read -r command; do
         --numerics) value=strict ;;
         --precision) value=f16 ;;
         --seed) value=ones ;;
+        --optimizer) value=sgd ;;
         --recompute) value=off ;;
         --device) value=cpu ;;
         --target) value=c ;;

@@ -8,7 +8,8 @@ static void add_lasting(const fsim_graph *g, fsim_memory_use *use)
 {
     for (int i = 0; i < g->tensors; i++) {
         const fsim_tensor *t = &g->tensor[i];
-        if (t->storage != i || t->over >= 0 || !(t->producer < 0 ? t->readers > 0 || t->output : t->lasting))
+        if (t->storage != i || t->over >= 0 || t->renews ||
+            !(t->producer < 0 ? t->readers > 0 || t->output : t->lasting))
             continue;
         *(t->role == FSIM_WEIGHT ? &use->weight_bytes : &use->activation_bytes) += t->bytes;
     }
