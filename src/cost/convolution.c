@@ -39,15 +39,19 @@ static void add_scattered(fsim_convolution_shape *s, const fsim_node *n)
     s->alone = s->taps == 1 && s->strides == 1;
 }
 
+/* Of the gradient of a weight each result, a tap of a filter, is a sum over images and pixels. */
+static void add_pixels(fsim_convolution_shape *s, const fsim_node *n)
+{
+    s->channels = (double)n->gemm.k;
+    s->sums_pixels = true;
+}
+
 fsim_convolution_shape fsim_convolution_shape_of(const fsim_hw *hw, const fsim_node *n)
 {
     const fsim_gemm *m = &n->gemm;
-    const bool transposed = n->op >= FSIM_OP_CONV_TRANSPOSE1D;
-    fsim_convolution_shape s = {.axes = (int)n->op - (transposed ? FSIM_OP_CONV_TRANSPOSE1D : FSIM_OP_CONV1D) + 1,
-                                .groups = (double)m->batch,
-                                .filters = (double)m->n,
-                                .taps = 1,
-                                .strides = 1};
+    const bool weight = fsim_is_weight_gradient(n->op), transposed = !weight && n->op >= FSIM_OP_CONV_TRANSPOSE1D;
+    fsim_convolution_shape s = {
+        .axes = n->arg[0].axes, .groups = (double)m->batch, .filters = (double)m->n, .taps = 1, .strides = 1};
     s.kind = s.axes == 3  ? transposed ? FSIM_TRANSPOSED_VOLUMES : FSIM_VOLUMES
              : transposed ? FSIM_TRANSPOSED_PLANES
                           : FSIM_PLANES;
@@ -55,7 +59,7 @@ fsim_convolution_shape fsim_convolution_shape_of(const fsim_hw *hw, const fsim_n
     s.tensor = fsim_tensor_key(hw, m->arithmetic) != FSIM_HW_COUNT;
     s.peak_flops = fsim_dense_peak(hw, m->arithmetic);
     s.most = s.tensor ? fsim_hw_get(hw, fsim_tensor_key(hw, m->arithmetic)) / s.peak_flops : 1;
-    (transposed ? add_scattered : add_windows)(&s, n);
+    (weight ? add_pixels : transposed ? add_scattered : add_windows)(&s, n);
     return s;
 }
 
@@ -136,12 +140,13 @@ static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s,
     const fsim_node *n = &c->g->node[o->anchor];
     fsim_kernel k = fsim_blank_kernel(c, a);
     const int m = layout->tile_m, filters = layout->tile_n;
-    const double depth = (double)n->gemm.k, tiles_m = ceil(s->pixels / m), tiles_n = ceil(s->filters / filters),
-                 blocks = s->groups * tiles_m * tiles_n;
+    const double tiles_m = ceil(s->pixels / m), tiles_n = ceil(s->filters / filters),
+                 tiles = s->groups * tiles_m * tiles_n, splits = s->sums_pixels ? fmax(1, floor(c->sms / tiles)) : 1,
+                 depth = (double)n->gemm.k / splits, blocks = tiles * splits;
     const double one_s = 2.0 * m * filters * depth /
                          (s->peak_flops / c->sms * fmin(s->most, own_share(c->hw, s) * tile_share(m, filters)));
     k.schedule = *layout;
-    k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * depth;
+    k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
     k.penalised = k.penalised || layout->template == FSIM_TILED_CONTRACTION;
     fsim_add_arithmetic(c, &k, (const double[2]){tiles_n * window_loads(n), tiles_m},
                         true); /* every column of tiles loads the input, every row the weights */

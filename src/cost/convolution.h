@@ -25,6 +25,7 @@ typedef struct {
     double groups, pixels, taps; /* pixels: gathered ones, batch included */
     double channels, filters;    /* of one group */
     double strides;              /* of a transposed convolution: their product; else 1 */
+    bool sums_pixels;            /* the gradient of a weight: few results, each a sum over all pixels, which is split */
     bool alone;                  /* one tap, and every element is read once: a plain matrix product */
     bool tensor;                 /* on tensor units */
     double peak_flops;           /* FLOP/s of its units, data sheet */

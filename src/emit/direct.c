@@ -188,6 +188,45 @@ static void convolution(fsim_emitter *e, const fsim_node *n, const fsim_where *w
         fsim_close(e);
 }
 
+/* The gradient of a weight: the tap that the result's element is meets a pixel of each window in each image. */
+static void weight_gradient(fsim_emitter *e, const fsim_node *n, const fsim_where *w, const char *acc, fsim_ctype t)
+{
+    const fsim_access *x = &n->arg[0], *y = &n->arg[1];
+    const fsim_shape *s = &e->g->tensor[n->result[0]].shape;
+    const long long channels = s->dim[1], filters = s->dim[0], groups = n->gemm.batch;
+    int64_t in[3];
+    const char *tap[3], *inside[3], *pixel = "0";
+    for (int i = 0; i < x->axes; i++)
+        in[i] = x->axis[i].extent;
+    const char *plane = coordinates(e, numbered(e, w), s->dim + 2, x->axes, tap);
+    const char *filter = fsim_fresh(e, "q"), *channel = fsim_fresh(e, "q"), *image = fsim_fresh(e, "k");
+    fsim_say(e, e->depth, "const fs_int %s = %s / %lld, %s = %s / %lld * %lld + %s %% %lld;", filter, plane, channels,
+             channel, filter, filters / groups, channels, plane, channels);
+    fsim_open(e, "for (fs_int %s = 0; %s < %lld; %s++) {", image, image, (long long)x->planes / (channels * groups),
+              image);
+    for (int i = 0; i < x->axes; i++) {
+        const fsim_axis *a = &x->axis[i];
+        const char *at = fsim_fresh(e, "k");
+        inside[i] = fsim_fresh(e, "i");
+        fsim_open(e, "for (fs_int %s = 0; %s < %lld; %s++) {", at, at, (long long)a->out, at);
+        fsim_say(e, e->depth, "const fs_int %s = %s * %lld + %s * %lld - %lld;", inside[i], at, (long long)a->stride,
+                 tap[i], (long long)a->dilation, (long long)a->pad);
+        fsim_open(e, "if (%s >= 0 && %s < %lld) {", inside[i], inside[i], (long long)a->extent);
+        pixel = fsim_printf(e->a, "(%s) * %lld + %s", pixel, (long long)a->out, at);
+    }
+    const int64_t pixels = e->g->tensor[y->tensor].elems / (x->planes / (channels * groups) * filters);
+    const char *number = fsim_fresh(e, "e");
+    fsim_say(e, e->depth, "const fs_int %s = (%s * %lld + %s) * %lld + %s + %lld;", number, image, filters, filter,
+             (long long)pixels, pixel, (long long)y->map.offset);
+    const fsim_where result = fsim_where_var(e, number, e->g->tensor[y->tensor].elems);
+    const char *from = fsim_printf(e->a, "(%s * %lld + %s)", image, channels * groups, channel);
+    const fsim_where there = windowed(e, x, from, (const char *const *)inside, in);
+    const char *left = factor(e, x, &there, t), *right = factor(e, y, &result, t);
+    fsim_say(e, e->depth, "%s += %s * %s;", acc, left, right);
+    for (int i = 0; i <= 2 * x->axes; i++)
+        fsim_close(e);
+}
+
 /* Adds a window's element to the accumulator. */
 static void take(fsim_emitter *e, const fsim_node *n, const fsim_where *there, const char *acc, fsim_ctype t)
 {
@@ -336,6 +375,8 @@ fsim_variable fsim_direct_sum(fsim_emitter *e, const fsim_node *n, const fsim_wh
         adaptive(e, n, w, acc, t);
     else if (fsim_ops[n->op].class == FSIM_WINDOW)
         pooled(e, n, w, acc, t);
+    else if (fsim_is_weight_gradient(n->op))
+        weight_gradient(e, n, w, acc, t);
     else if (n->gemm.convolution)
         convolution(e, n, w, acc, t);
     else

@@ -169,27 +169,16 @@ static bool seed(fsim_derivation *d, int t)
     return true;
 }
 
-/* Does the tensor have a name of a step to the gradient of this name? Else it is the gradient of something else, too.
- */
-static bool is_step(const fsim_tensor *made, const char *name)
-{
-    const size_t length = strlen(name);
-    return strncmp(made->name, name, length) == 0 && made->name[length] == '/';
-}
-
-/* The newest step to a gradient takes the gradient's own name, and its shape where it was only seen under that. Returns
- * the tensor. */
+/* The newest step to a gradient takes the gradient's own name, and its shape where it was only seen under that; not
+ * where it is the gradient of something else already. Returns the tensor. */
 static int name_gradient(fsim_derivation *d, int t, int made)
 {
     fsim_graph *g = d->build->graph;
-    const char *name = fsim_printf(d->build->arena, "grad/%s", g->tensor[t].name);
     fsim_tensor *own = &g->tensor[g->tensor[made].storage];
-    if (!is_step(own, name) || own->elems != g->tensor[t].elems)
+    if (own->producer < 0 || own->storage < d->tensors || own->output || own->elems != g->tensor[t].elems)
         return made;
-    own->name = name;
+    own->name = g->node[own->producer].name = fsim_printf(d->build->arena, "grad/%s", g->tensor[t].name);
     own->shape = g->tensor[t].shape;
-    if (own->producer >= 0)
-        g->node[own->producer].name = name;
     return own->storage;
 }
 

@@ -215,3 +215,52 @@ fsim_value fsim_gradient_product(fsim_derivation *d, const fsim_record *r, int i
     const int arg[2] = {i ? r->arg[0] : g.tensor, i ? g.tensor : r->arg[1]};
     return fsim_derive_view(d, fsim_derive_end(d, &step, 2, arg), &kept);
 }
+
+/* Convolutions: the gradient of the input is a transposed one, that of the weight a sum over pixels; and the reverse.
+ */
+
+static void take_windows(fsim_step *step, const fsim_record *r)
+{
+    static const fsim_attr windows[] = {FSIM_ATTR_STRIDE, FSIM_ATTR_PADDING, FSIM_ATTR_DILATION};
+    for (int k = 0; k < 3; k++)
+        step->call.list[windows[k]] = fsim_record_list(r, windows[k]);
+    step->call.attrs.groups = r->attrs.groups;
+    step->call.attrs.compute = r->attrs.compute;
+}
+
+/* What a transposed convolution adds to its result, so that it is as long as x. */
+static fsim_list output_padding(const fsim_derivation *d, const fsim_record *r)
+{
+    const fsim_node *n = &d->build->graph->node[r - d->build->record];
+    fsim_list extra = {.present = true, .count = n->arg[0].axes};
+    for (int k = 0; k < extra.count; k++) {
+        const fsim_axis *a = &n->arg[0].axis[k];
+        extra.at[k] = a->extent - ((a->out - 1) * a->stride - 2 * a->pad + a->dilation * (a->taps - 1) + 1);
+    }
+    return extra;
+}
+
+fsim_value fsim_gradient_convolution(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const bool transposed = r->op >= FSIM_OP_CONV_TRANSPOSE1D;
+    const int axes = fsim_spatial_axes(r->op) - 1;
+    const fsim_shape w = arg_of(d, r, 1)->shape;
+    fsim_step step;
+    g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
+    if (g.is == FSIM_REFUSED)
+        return g;
+    fsim_derive_start(d, &step,
+                      i            ? FSIM_OP_CONV1D_WEIGHT + axes
+                      : transposed ? FSIM_OP_CONV1D + axes
+                                   : FSIM_OP_CONV_TRANSPOSE1D + axes);
+    take_windows(&step, r);
+    if (i == 0 && !transposed)
+        step.call.list[FSIM_ATTR_OUTPUT_PADDING] = output_padding(d, r);
+    if (i == 0)
+        return fsim_derive_end(d, &step, 2, (int[2]){g.tensor, r->arg[1]});
+    fsim_list *taps = &step.call.list[FSIM_ATTR_KERNEL];
+    *taps = (fsim_list){.present = true, .count = axes + 1};
+    for (int k = 0; k <= axes; k++)
+        taps->at[k] = w.dim[2 + k];
+    return fsim_derive_end(d, &step, 2, transposed ? (int[2]){g.tensor, r->arg[0]} : (int[2]){r->arg[0], g.tensor});
+}

@@ -101,6 +101,12 @@ typedef enum {
 } fsim_makes;
 extern const char *const fsim_makes_texts[]; /* for people, by fsim_makes */
 
+/* Is it the gradient of a convolution's weight? */
+static inline bool fsim_is_weight_gradient(fsim_op op)
+{
+    return op >= FSIM_OP_CONV1D_WEIGHT && op <= FSIM_OP_CONV3D_WEIGHT;
+}
+
 struct fsim_call; /* graph/build.h */
 typedef struct {
     const char *name;

@@ -119,8 +119,8 @@ static void read_window(fsim_access *x, int64_t planes, const fsim_axis *axis, i
 
 int fsim_spatial_axes(fsim_op op)
 {
-    const char *name = fsim_ops[op].name, *d = name + strlen(name) - 2;
-    return *d - '0';
+    const char *digit = strpbrk(fsim_ops[op].name, "123");
+    return digit ? *digit - '0' : 0;
 }
 
 static bool with_bias(fsim_call *call, const char *step)
@@ -259,6 +259,55 @@ bool fsim_rule_conv_transpose(fsim_call *call)
                           .m = batch * pixels,
                           .n = filters,
                           .k = channels / groups * taps,
+                          .convolution = true,
+                          .arithmetic = fsim_product_arithmetic(call)};
+    return true;
+}
+
+/* The gradient of a convolution's weight: what each tap of each filter met, summed over images and pixels. As
+ * torch.nn.grad.conv2d_weight. */
+bool fsim_rule_conv_weight(fsim_call *call)
+{
+    const fsim_tensor x = *fsim_arg(call, 0), grad = *fsim_arg(call, 1);
+    const int axes = fsim_spatial_axes(call->op), lead = x.shape.rank - axes;
+    const int64_t groups = call->attrs.groups;
+    int64_t taps[3], window = 1, pixels = 1;
+    fsim_axis axis[3];
+    if (lead < 1 || lead > 2 || grad.shape.rank != x.shape.rank || (lead == 2 && x.shape.dim[0] != grad.shape.dim[0]))
+        return fsim_refuse(call, "wants x[N, C, ...] and the gradient [N, O, ...] of the result; found %s and %s",
+                           text_of(call, &x.shape), text_of(call, &grad.shape));
+    const int64_t batch = lead == 2 ? x.shape.dim[0] : 1, channels = x.shape.dim[lead - 1],
+                  filters = grad.shape.dim[lead - 1];
+    if (groups < 1 || channels % groups != 0 || filters % groups != 0)
+        return fsim_refuse(call, "%lld channels and %lld filters do not divide into %lld groups", (long long)channels,
+                           (long long)filters, (long long)groups);
+    if (!per_axis(call, FSIM_ATTR_KERNEL, axes, taps) || !window_axes(call, x.shape.dim + lead, taps, axes, axis))
+        return false;
+    fsim_shape out = {.rank = axes + 2, .dim = {filters, channels / groups}};
+    for (int i = 0; i < axes; i++) {
+        if (axis[i].out != grad.shape.dim[lead + i])
+            return fsim_refuse(call, "the gradient has %lld elements along axis %d; these windows make %lld",
+                               (long long)grad.shape.dim[lead + i], i, (long long)axis[i].out);
+        out.dim[2 + i] = taps[i];
+        window *= taps[i];
+        pixels *= axis[i].out;
+    }
+    if (!fsim_check_steps(call, (double)fsim_elems(&out) * (double)batch * (double)pixels))
+        return false;
+    fsim_node *n = fsim_add_node(call, &out, batch * pixels);
+    if (!n)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        n->arg[i].how = FSIM_READ_ONCE;
+        n->arg[i].map.offset = fsim_arg(call, i)->offset;
+    }
+    n->arg[0].planes = batch * channels;
+    n->arg[0].axes = axes;
+    memcpy(n->arg[0].axis, axis, (size_t)axes * sizeof *axis);
+    n->gemm = (fsim_gemm){.batch = groups,
+                          .m = filters / groups,
+                          .n = channels / groups * window,
+                          .k = batch * pixels,
                           .convolution = true,
                           .arithmetic = fsim_product_arithmetic(call)};
     return true;

@@ -93,7 +93,7 @@ static double product_s(const fsim_costing *c, const fsim_convolution_shape *s, 
         s->groups * ceil(s->pixels / cudnn_smallest_tile) *
         ceil(s->filters / cudnn_smallest_tile); /* in units of the smallest tile; with fewer, SMs are idle */
     return flops / (s->peak_flops * fmin(cudnn_most_efficiency, fsim_convolution_efficiency(c->hw, s) * gain)) *
-           fmax(1, c->sms / blocks);
+           (s->sums_pixels ? 1 : fmax(1, c->sms / blocks));
 }
 
 /* Seconds of bytes that stream between DRAM and the SMs, or between L2 and the SMs where L2 holds them. */

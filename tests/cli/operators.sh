@@ -95,7 +95,17 @@ operators:
   - {op: quantize_linear, in: [g, one], out: o3}
 outputs: [o1, o2, o3]
 YAML
-for family in functions indices images codes; do
+cat >weights.yaml <<'YAML'
+name: weights
+tensors: {x: {shape: [3, 8, 10, 9], dtype: f32}, g: {shape: [3, 12, 5, 4], dtype: f32}, u: {shape: [2, 6, 20], dtype: f16}, h: {shape: [2, 6, 18], dtype: f16}, v: {shape: [2, 4, 5, 6], dtype: f32}, k: {shape: [3, 4, 4, 3], dtype: f32}}
+operators:
+  - {op: conv2d_weight, in: [x, g], out: o1, kernel: [3, 2], stride: 2, padding: [1, 0], groups: 4}
+  - {op: conv1d_weight, in: [u, h], out: o2, kernel: 3, groups: 6}
+  - {op: conv3d_weight, in: [v, k], out: o3, kernel: [3, 2, 4], padding: [1, 0, 0]}
+  - {op: exp, in: o1, out: o4}
+outputs: [o1, o2, o3, o4]
+YAML
+for family in functions indices images codes weights; do
     exits 0 $family.yaml --device cpu --hw a100-sxm4-80gb --strategies eager,optimal --no-measure
     has out '^All [0-9]+ kernels of 2 plans agree with the reference\.$'
 done

@@ -552,10 +552,42 @@ static void convolve(const fsim_interpreter *in, const fsim_node *n, const facto
     free(at);
 }
 
+/* The gradient of a convolution's weight: for each tap of each filter, the products over images and pixels. */
+static void convolve_weight(const fsim_interpreter *in, const fsim_node *n, const factor *x, const factor *grad)
+{
+    fsim_axis axis[3];
+    three_axes(&n->arg[0], axis);
+    const fsim_shape *s = &in->g->tensor[n->result[0]].shape;
+    const int64_t filters = s->dim[0], channels = s->dim[1], groups = n->gemm.batch,
+                  batch = n->arg[0].planes / (channels * groups), tap1 = axis[1].taps, tap2 = axis[2].taps,
+                  elements = axis[0].extent * axis[1].extent * axis[2].extent,
+                  pixels = axis[0].out * axis[1].out * axis[2].out;
+    for (int64_t p = 0; p < n->points; p++) {
+        const int64_t tap = p % (axis[0].taps * tap1 * tap2), c = p / (axis[0].taps * tap1 * tap2) % channels,
+                      f = p / (axis[0].taps * tap1 * tap2) / channels, plane = f / (filters / groups) * channels + c;
+        int64_t terms = 0;
+        dot d = {0};
+        for (int64_t image = 0; image < batch; image++)
+            for (int64_t o = 0; o < pixels; o++) {
+                const int64_t z = element_at(&axis[0], o / (axis[1].out * axis[2].out), tap / (tap1 * tap2), false),
+                              y = element_at(&axis[1], o / axis[2].out % axis[1].out, tap / tap2 % tap1, false),
+                              w = element_at(&axis[2], o % axis[2].out, tap % tap2, false);
+                if (z < 0 || y < 0 || w < 0)
+                    continue;
+                terms++;
+                multiply(&d, x,
+                         n->arg[0].map.offset + (image * channels * groups + plane) * elements +
+                             (z * axis[1].extent + y) * axis[2].extent + w,
+                         grad, n->arg[1].map.offset + (image * filters + f) * pixels + o);
+            }
+        put_dot(in, n, &d, terms, p);
+    }
+}
+
 void fsim_interpret_contraction(const fsim_interpreter *in, const fsim_node *n)
 {
     const factor a = factor_of(in, n, &n->arg[0]), b = factor_of(in, n, &n->arg[1]);
-    (n->gemm.convolution ? convolve : contract_maps)(in, n, &a, &b);
+    (fsim_is_weight_gradient(n->op) ? convolve_weight : n->gemm.convolution ? convolve : contract_maps)(in, n, &a, &b);
     free(a.doubt);
     free(b.doubt);
     free(a.narrowed);
