@@ -244,6 +244,7 @@ static const fsim_arg options[] = {
     {"--seed", NULL, FSIM_ARG_CHOICE, AT(seed), &seeds, PLANS, "the gradients of outputs are (inputs)"},
     {"--optimizer", NULL, FSIM_ARG_CHOICE, AT(update), &updates, PLANS, "how gradients change the weights (none)"},
     {"--clip", "NORM", FSIM_ARG_NUMBER, AT(clip), NULL, PLANS, "most that all gradients' norm may be: 1"},
+    {"--micro-batches", "N", FSIM_ARG_COUNT, AT(micro_batches), NULL, PLANS, "whose gradients one update sums up"},
     {"--scale-shapes", "N", FSIM_ARG_COUNT, AT(scale), NULL, MODEL, "divide lengths by powers of 2 up to N"},
     {"--over", "NAME=FIRST:LAST[:STEP]", FSIM_ARG_TEXT, AT(over), NULL, REGIONS, "a symbol's values: S=1:4096"},
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "stop after N partitions"},

@@ -37,8 +37,9 @@ typedef struct {
     fsim_words grad; /* tensors whose gradients are wanted; none: all */
     int seed;        /* FSIM_SEED_ONES: the gradient of an output is 1 */
     bool train, jvp;
-    int update;  /* an fsim_update */
-    double clip; /* 0: not used */
+    int update;            /* an fsim_update */
+    int64_t micro_batches; /* 0: not used */
+    double clip;           /* 0: not used */
     bool check, summary, no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, registers, quiet,
         verbose, help, version;
 } fsim_settings;

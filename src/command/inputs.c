@@ -85,6 +85,8 @@ static void check_derivatives(fsim_context *c)
         fsim_error(c->diag, fsim_command_line, "--seed belongs to --train");
     if (!s->train && s->update != FSIM_NO_UPDATE)
         fsim_error(c->diag, fsim_command_line, "--optimizer belongs to --train");
+    if (!s->train && s->micro_batches > 0)
+        fsim_error(c->diag, fsim_command_line, "--micro-batches belongs to --train");
     if (s->update == FSIM_NO_UPDATE && s->clip > 0)
         fsim_error(c->diag, fsim_command_line, "--clip belongs to --optimizer");
 }
@@ -127,6 +129,7 @@ static const fsim_derive *wanted_derivatives(const fsim_context *c)
     d->ones = s->seed == FSIM_SEED_ONES;
     d->update = (fsim_update)s->update;
     d->clip = s->clip;
+    d->micro_batches = s->micro_batches;
     return d;
 }
 
@@ -202,6 +205,8 @@ static const char *typed_derivatives(const fsim_context *c)
         text = fsim_printf(c->arena, "%s --seed ones", text);
     if (s->update != FSIM_NO_UPDATE)
         text = fsim_printf(c->arena, "%s --optimizer %s", text, fsim_update_words[s->update]);
+    if (s->micro_batches > 0)
+        text = fsim_printf(c->arena, "%s --micro-batches %lld", text, (long long)s->micro_batches);
     return s->clip > 0 ? fsim_printf(c->arena, "%s --clip %.15g", text, s->clip) : text;
 }
 

@@ -4,6 +4,7 @@
 #define FUSESIM_GRAPH_DERIVE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef enum {
     FSIM_NOT_DERIVED, /* the workload as it is written */
@@ -29,7 +30,8 @@ typedef struct fsim_derive {
     int names;
     bool ones; /* the gradient of an output is 1 everywhere, not an input `grad/NAME` that backward reads */
     fsim_update update;
-    double clip; /* the largest norm that all gradients together may have; 0: any */
+    int64_t micro_batches; /* whose gradients are added up for one update; 0: one */
+    double clip;           /* the largest norm that all gradients together may have; 0: any */
 } fsim_derive;
 
 #endif

@@ -4,6 +4,7 @@
  * before it is. */
 #include "graph/gradient.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 fsim_gradient_rule *const fsim_gradient_rules[FSIM_OP_COUNT] = {
@@ -182,6 +183,28 @@ static int name_gradient(fsim_derivation *d, int t, int made)
     return own->storage;
 }
 
+static bool adds_up(const fsim_derivation *d, int t)
+{
+    return d->how->micro_batches > 1 && tensor_of(d, t)->role == FSIM_WEIGHT;
+}
+
+/* The gradient of this micro-batch, added to what those before it left in memory: in place, as .grad is. */
+static fsim_value accumulated(fsim_derivation *d, int t, fsim_value v)
+{
+    const fsim_tensor x = *tensor_of(d, t);
+    const char *name = fsim_printf(d->build->arena, "sum/%s", x.name);
+    if (v.is == FSIM_REFUSED || !is_free(d, name))
+        return FSIM_REFUSAL;
+    const int sum = fsim_add_tensor(d->build, x.at, name, &x.shape, x.dtype, FSIM_INPUT);
+    if (sum < 0)
+        return FSIM_REFUSAL;
+    tensor_of(d, sum)->used = true;
+    v = add(d, fsim_value_of(sum), v);
+    if (v.is == FSIM_TENSOR)
+        tensor_of(d, v.tensor)->renews = true;
+    return v;
+}
+
 static bool deliver(fsim_derivation *d, int t)
 {
     fsim_graph *g = d->build->graph;
@@ -189,7 +212,9 @@ static bool deliver(fsim_derivation *d, int t)
     d->memos = 0;
     d->towards = t;
     d->source = x.producer < 0 ? -1 : g->node[x.producer].source;
-    const fsim_value v = fsim_derive_whole(d, d->adjoint[t], &x.shape, x.dtype);
+    fsim_value v = fsim_derive_whole(d, d->adjoint[t], &x.shape, x.dtype);
+    if (adds_up(d, t))
+        v = accumulated(d, t, v);
     if (v.is == FSIM_REFUSED || !is_free(d, fsim_printf(d->build->arena, "grad/%s", x.name)))
         return false;
     const int tensor = name_gradient(d, t, v.tensor);
@@ -200,14 +225,26 @@ static bool deliver(fsim_derivation *d, int t)
     return true;
 }
 
-/* Gradients in the order of the tensors that they belong to. */
-static void put_in_order(fsim_graph *g)
+static int by_tensor(const void *a, const void *b)
 {
-    for (int i = 0, k = g->gradients - 1; i < k; i++, k--) {
-        const fsim_gradient swap = g->gradient[i];
-        g->gradient[i] = g->gradient[k];
-        g->gradient[k] = swap;
+    return ((const fsim_gradient *)a)->of - ((const fsim_gradient *)b)->of;
+}
+
+/* Delivers the gradients of weights that `node` is the first to read, so that none waits for the end to be added up.
+ * False after an error. */
+static bool deliver_sums(fsim_derivation *d, int node)
+{
+    const fsim_graph *g = d->build->graph;
+    for (int i = 0; i < g->node[node].args; i++) {
+        const int t = g->node[node].arg[i].tensor;
+        if (t >= d->tensors || !d->wanted[t] || d->delivered[t] || !adds_up(d, t) || g->tensor[t].reader[0] != node ||
+            d->viewed[t] || d->adjoint[t].is == FSIM_NOTHING)
+            continue;
+        d->delivered[t] = true;
+        if (!deliver(d, t))
+            return false;
     }
+    return true;
 }
 
 static bool walk(fsim_derivation *d)
@@ -216,12 +253,14 @@ static bool walk(fsim_derivation *d)
         const fsim_tensor x = *tensor_of(d, t);
         if (d->adjoint[t].is == FSIM_NOTHING || !d->useful[t])
             continue;
-        if (d->wanted[t] && !deliver(d, t))
+        if (d->wanted[t] && !d->delivered[t] && !deliver(d, t))
             return false;
         if (x.storage != t ? !go_to_storage(d, t) : x.producer >= 0 && !go_through(d, t))
             return false;
+        if (x.storage == t && x.producer >= 0 && !deliver_sums(d, x.producer))
+            return false;
     }
-    put_in_order(d->build->graph);
+    qsort(d->build->graph->gradient, (size_t)d->build->graph->gradients, sizeof(fsim_gradient), by_tensor);
     return true;
 }
 
@@ -234,8 +273,14 @@ bool fsim_differentiate(fsim_build *b, const fsim_names *names, const fsim_deriv
     d.adjoint = fsim_new(b->arena, fsim_value, n + 1);
     d.steps = fsim_new(b->arena, int, n + 1);
     d.reader = fsim_new(b->arena, int, n + 1);
-    for (int t = 0; t < n; t++)
+    d.viewed = fsim_new(b->arena, bool, n + 1);
+    d.delivered = fsim_new(b->arena, bool, n + 1);
+    for (int t = 0; t < n; t++) {
         d.reader[t] = -1;
+        if (b->graph->tensor[t].storage != t)
+            d.viewed[b->graph->tensor[t].storage] = true;
+    }
+    b->graph->micro_batches = how->micro_batches;
     if (how->mode == FSIM_TANGENTS) {
         fsim_error(b->diag, (fsim_loc){0}, "--jvp is not in this release");
         return false;

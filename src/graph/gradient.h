@@ -73,6 +73,8 @@ typedef struct fsim_derivation {
     fsim_value *adjoint; /* by tensor: the sum of what its readers contributed so far */
     int *steps;          /* by tensor: how many steps to its gradient have names */
     int *reader;         /* by tensor: the first primitive that contributed; -1: none */
+    bool *viewed;        /* by tensor: is another a view of it? */
+    bool *delivered;     /* by tensor: its gradient is complete */
     int towards;         /* the tensor that steps are named after */
     int source;          /* the workload's operator in whose stead steps are run; -1: of no one */
     bool adding;         /* the steps add what several readers contributed */

@@ -204,6 +204,7 @@ typedef struct {
     fsim_derive_mode derived;
     fsim_gradient *gradient;
     int gradients;
+    int64_t micro_batches; /* passes through the graph for one update, each of which adds its gradients; 0: one */
 } fsim_graph;
 
 typedef struct {

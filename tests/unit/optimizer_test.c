@@ -31,15 +31,20 @@ static const char small[] = "tensors:\n"
 static const double clips[] = {0, 0.25, 1e5};
 enum { CLIPS = sizeof clips / sizeof *clips };
 
-static fsim_graph *updated(fsim_arena *a, const char *text, fsim_update how, double clip)
+static fsim_graph *derived(fsim_arena *a, const char *text, fsim_derive derive)
 {
-    const fsim_derive derive = {.mode = FSIM_REVERSE, .update = how, .clip = clip};
+    derive.mode = FSIM_REVERSE;
     fsim_diag *d = fsim_diag_new(a);
     fsim_graph *g = fsim_graph_parse(a, d, "test.yaml", text, strlen(text), &(fsim_bindings){.derive = &derive});
     if (!g)
         fsim_diag_print(d, stderr, true);
     assert_non_null(g);
     return g;
+}
+
+static fsim_graph *updated(fsim_arena *a, const char *text, fsim_update how, double clip)
+{
+    return derived(a, text, (fsim_derive){.update = how, .clip = clip});
 }
 
 static int find(const fsim_graph *g, const char *name)
@@ -180,6 +185,33 @@ static void takes_bytes(void **unused)
     }
 }
 
+/* Micro-batches: each gradient is that of this one, added to the sum of those before it, in its memory, and right after
+ * it is made. */
+static void sums_up(void **unused)
+{
+    static const char *const weights[] = {"w", "b"};
+    fsim_arena *a = fsim_arena_new();
+    fsim_reference *one = fsim_reference_of(derived(a, small, (fsim_derive){.micro_batches = 1}), 1),
+                   *four = fsim_reference_of(derived(a, small, (fsim_derive){.micro_batches = 4}), 1);
+    const fsim_graph *g = four->graph;
+    (void)unused;
+    assert_int_equal(find(one->graph, "sum/w"), -1);
+    for (int k = 0; k < 2; k++) {
+        const int x = find(one->graph, fsim_printf(a, "grad/%s", weights[k])),
+                  sum = find(g, fsim_printf(a, "sum/%s", weights[k])),
+                  y = find(g, fsim_printf(a, "grad/%s", weights[k]));
+        assert_true(x >= 0 && sum >= 0 && y >= 0 && g->tensor[y].renews && g->tensor[y].output);
+        for (int64_t i = 0; i < g->tensor[y].elems; i++)
+            assert_true(four->of[y].value[i] == one->of[x].value[i] + four->of[sum].value[i]);
+        const int raw = g->node[g->tensor[y].producer].arg[1].tensor;
+        assert_int_equal(g->tensor[raw].producer + 1, g->tensor[y].producer);
+    }
+    assert_int_equal(find(g, "sum/x"), -1);
+    fsim_reference_free(one);
+    fsim_reference_free(four);
+    fsim_arena_free(a);
+}
+
 static void refused(const char *text, const char *why)
 {
     const fsim_derive derive = {.mode = FSIM_REVERSE, .update = FSIM_ADAM};
@@ -209,7 +241,7 @@ static void refuses(void **unused)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_pytorch), cmocka_unit_test(takes_bytes),
-                                       cmocka_unit_test(refuses)};
+                                       cmocka_unit_test(sums_up), cmocka_unit_test(refuses)};
     if (argc == 2 && strcmp(argv[1], "--print") == 0) {
         print_inputs();
         return 0;
