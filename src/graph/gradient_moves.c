@@ -153,6 +153,21 @@ static fsim_value rows_added(fsim_derivation *d, const fsim_shape *x, int64_t di
     return fsim_derive_end(d, &step, 3, arg);
 }
 
+/* x with zeros behind it, up to this shape. */
+static fsim_value grown(fsim_derivation *d, fsim_value x, const fsim_shape *to)
+{
+    fsim_step step;
+    fsim_list pads = {.present = true, .count = 2 * to->rank};
+    if (x.is != FSIM_TENSOR || fsim_value_tensor(d, x)->elems == fsim_elems(to))
+        return x;
+    const fsim_shape from = fsim_value_tensor(d, x)->shape;
+    for (int k = 0; k < to->rank; k++)
+        pads.at[2 * (to->rank - 1 - k) + 1] = to->dim[k] - from.dim[k];
+    fsim_derive_start(d, &step, FSIM_OP_PAD);
+    step.call.list[FSIM_ATTR_PADDING] = pads;
+    return fsim_derive_end(d, &step, 1, &x.tensor);
+}
+
 fsim_value fsim_derive_scatter(fsim_derivation *d, const fsim_shape *x, int64_t dim, fsim_value index, fsim_value g)
 {
     fsim_step step;
@@ -160,13 +175,18 @@ fsim_value fsim_derive_scatter(fsim_derivation *d, const fsim_shape *x, int64_t 
     if (index.is != FSIM_TENSOR)
         return index;
     const fsim_shape at = fsim_value_tensor(d, index)->shape;
-    const fsim_value from = fsim_derive_whole(d, g, &at, dtype), zeros = fsim_derive_whole(d, FSIM_ZERO, x, dtype);
+    const int along = (int)((dim + at.rank) % (at.rank ? at.rank : 1));
+    fsim_shape reached = at; /* an index may be shorter than x along the other dimensions */
+    if (at.rank)
+        reached.dim[along] = x->dim[along];
+    const fsim_value from = fsim_derive_whole(d, g, &at, dtype),
+                     zeros = fsim_derive_whole(d, FSIM_ZERO, &reached, dtype);
     if (from.is == FSIM_REFUSED || zeros.is == FSIM_REFUSED)
         return FSIM_REFUSAL;
     fsim_derive_start(d, &step, FSIM_OP_SCATTER_ADD);
     step.call.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .count = 1, .at = {dim}};
     const int arg[3] = {zeros.tensor, index.tensor, from.tensor};
-    return fsim_derive_end(d, &step, 3, arg);
+    return grown(d, fsim_derive_end(d, &step, 3, arg), x);
 }
 
 /* Rows of a table, of which an index may name some twice: embedding, gather of rows, index_select. */

@@ -161,10 +161,8 @@ static void differentiate(fsim_reader *r, const fsim_bindings *set)
 {
     if (!r->build.recording)
         return;
-    if (fsim_differentiate(&r->build, &r->tensor, set->derive)) {
+    if (fsim_differentiate(&r->build, &r->tensor, set->derive))
         fsim_link_readers(r);
-        fsim_mark_results(r, true);
-    }
 }
 
 static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set)
@@ -198,8 +196,10 @@ static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_binding
     fsim_read_marks(r, outputs, FSIM_MARK_OUTPUT);
     fsim_read_marks(r, fsim_yaml_get(y, "materialize"), FSIM_MARK_MATERIALIZE);
     if (fsim_errors(r->diag) == 0) {
-        fsim_mark_results(r, outputs != NULL);
+        if (!outputs) /* those that a workload names are differentiated, and else what nobody reads */
+            fsim_mark_results(r, false);
         differentiate(r, set);
+        fsim_mark_results(r, outputs != NULL);
         fsim_check_overwritten(r);
         r->graph->fuse = fsim_read_sets(r, fsim_yaml_get(y, "fuse"), "fuse", &r->graph->fuses);
         r->graph->separate = fsim_read_sets(r, fsim_yaml_get(y, "separate"), "separate", &r->graph->separates);
