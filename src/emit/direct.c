@@ -56,8 +56,7 @@ const char *fsim_accumulator_end(fsim_emitter *e, const fsim_node *n, const char
     return acc;
 }
 
-/* The index of the result's element, in a variable. */
-static const char *numbered(fsim_emitter *e, const fsim_where *w)
+const char *fsim_direct_number(fsim_emitter *e, const fsim_where *w)
 {
     const fsim_variable at = fsim_number(e, w);
     const char *name = fsim_fresh(e, "e");
@@ -70,7 +69,7 @@ static int reducing_base(fsim_emitter *e, const fsim_where *w, int64_t elems, co
 {
     fsim_base b = e->base[w->base];
     if (!fsim_map_is_identity(&w->map) || fsim_map_points(&w->map) != elems || b.reduced) {
-        const fsim_where own = fsim_where_var(e, numbered(e, w), elems);
+        const fsim_where own = fsim_where_var(e, fsim_direct_number(e, w), elems);
         b = e->base[own.base];
     }
     b.reduced = k;
@@ -78,7 +77,7 @@ static int reducing_base(fsim_emitter *e, const fsim_where *w, int64_t elems, co
     return fsim_add_base(e, b);
 }
 
-static const char *factor(fsim_emitter *e, const fsim_access *x, const fsim_where *at, fsim_ctype t)
+const char *fsim_direct_factor(fsim_emitter *e, const fsim_access *x, const fsim_where *at, fsim_ctype t)
 {
     const fsim_variable v = fsim_value(e, x->tensor, at);
     return fsim_ctype_of(e->g->tensor[x->tensor].dtype) == t ? v.name
@@ -91,13 +90,13 @@ static void sum_of_products(fsim_emitter *e, const fsim_node *n, const fsim_wher
     const int base = reducing_base(e, w, n->points, k);
     fsim_open(e, "for (fs_int %s = 0; %s < %lld; %s++) {", k, k, (long long)n->reduced, k);
     const fsim_where x = {base, n->arg[0].map}, y = {base, n->arg[1].map};
-    const char *left = factor(e, &n->arg[0], &x, t), *right = factor(e, &n->arg[1], &y, t);
+    const char *left = fsim_direct_factor(e, &n->arg[0], &x, t), *right = fsim_direct_factor(e, &n->arg[1], &y, t);
     fsim_say(e, e->depth, "%s += %s * %s;", acc, left, right);
     fsim_close(e);
 }
 
-/* The coordinates of the result along its axes, outermost first, as variables. Returns the index of the rest. */
-static const char *coordinates(fsim_emitter *e, const char *element, const int64_t *extent, int axes, const char **at)
+const char *fsim_direct_coordinates(fsim_emitter *e, const char *element, const int64_t *extent, int axes,
+                                    const char **at)
 {
     int64_t below = 1;
     for (int i = axes; i-- > 0; below *= extent[i]) {
@@ -137,9 +136,8 @@ static int tap_loops(fsim_emitter *e, const fsim_access *x, const char *const *a
     return opened;
 }
 
-/* The index of the element with these coordinates in the tensor under the windows. */
-static fsim_where windowed(fsim_emitter *e, const fsim_access *x, const char *plane, const char *const *inside,
-                           const int64_t *extent)
+fsim_where fsim_direct_inside(fsim_emitter *e, const fsim_access *x, const char *plane, const char *const *inside,
+                              const int64_t *extent)
 {
     const char *number = plane, *name = fsim_fresh(e, "e");
     int64_t elems = e->g->tensor[x->tensor].elems;
@@ -164,8 +162,8 @@ static void convolution(fsim_emitter *e, const fsim_node *n, const fsim_where *w
     }
     taps = weight_taps;
     const long long per_group = n->gemm.k / taps; /* channels */
-    const char *at[3], *inside[3], *tap[3], *element = numbered(e, w);
-    const char *plane = coordinates(e, element, out, x->axes, at);
+    const char *at[3], *inside[3], *tap[3], *element = fsim_direct_number(e, w);
+    const char *plane = fsim_direct_coordinates(e, element, out, x->axes, at);
     const char *filter = fsim_fresh(e, "q"), *image = fsim_fresh(e, "q"), *c = fsim_fresh(e, "k");
     fsim_say(e, e->depth, "const fs_int %s = %s %% %lld, %s = %s / %lld;", filter, plane, groups * filters, image,
              plane, groups * filters);
@@ -173,7 +171,7 @@ static void convolution(fsim_emitter *e, const fsim_node *n, const fsim_where *w
     const int opened = tap_loops(e, x, (const char *const *)at, transposed, inside, tap);
     const char *channel = fsim_printf(e->a, "%s * %lld + %s / %lld * %lld + %s", image, groups * per_group, filter,
                                       filters, per_group, c);
-    const fsim_where there = windowed(e, x, channel, (const char *const *)inside, in);
+    const fsim_where there = fsim_direct_inside(e, x, channel, (const char *const *)inside, in);
     const char *number = transposed ? fsim_printf(e->a, "(%s / %lld * %lld + %s) * %lld + %s %% %lld", filter, filters,
                                                   per_group, c, filters, filter, filters)
                                     : fsim_printf(e->a, "%s * %lld + %s", filter, per_group, c);
@@ -182,7 +180,7 @@ static void convolution(fsim_emitter *e, const fsim_node *n, const fsim_where *w
     const char *name = fsim_fresh(e, "e");
     fsim_say(e, e->depth, "const fs_int %s = %s + %lld;", name, number, (long long)n->arg[1].map.offset);
     const fsim_where weight = fsim_where_var(e, name, e->g->tensor[n->arg[1].tensor].elems);
-    const char *left = factor(e, x, &there, t), *right = factor(e, &n->arg[1], &weight, t);
+    const char *left = fsim_direct_factor(e, x, &there, t), *right = fsim_direct_factor(e, &n->arg[1], &weight, t);
     fsim_say(e, e->depth, "%s += %s * %s;", acc, left, right);
     for (int i = 0; i <= opened; i++)
         fsim_close(e);
@@ -198,7 +196,7 @@ static void weight_gradient(fsim_emitter *e, const fsim_node *n, const fsim_wher
     const char *tap[3], *inside[3], *pixel = "0";
     for (int i = 0; i < x->axes; i++)
         in[i] = x->axis[i].extent;
-    const char *plane = coordinates(e, numbered(e, w), s->dim + 2, x->axes, tap);
+    const char *plane = fsim_direct_coordinates(e, fsim_direct_number(e, w), s->dim + 2, x->axes, tap);
     const char *filter = fsim_fresh(e, "q"), *channel = fsim_fresh(e, "q"), *image = fsim_fresh(e, "k");
     fsim_say(e, e->depth, "const fs_int %s = %s / %lld, %s = %s / %lld * %lld + %s %% %lld;", filter, plane, channels,
              channel, filter, filters / groups, channels, plane, channels);
@@ -220,8 +218,8 @@ static void weight_gradient(fsim_emitter *e, const fsim_node *n, const fsim_wher
              (long long)pixels, pixel, (long long)y->map.offset);
     const fsim_where result = fsim_where_var(e, number, e->g->tensor[y->tensor].elems);
     const char *from = fsim_printf(e->a, "(%s * %lld + %s)", image, channels * groups, channel);
-    const fsim_where there = windowed(e, x, from, (const char *const *)inside, in);
-    const char *left = factor(e, x, &there, t), *right = factor(e, y, &result, t);
+    const fsim_where there = fsim_direct_inside(e, x, from, (const char *const *)inside, in);
+    const char *left = fsim_direct_factor(e, x, &there, t), *right = fsim_direct_factor(e, y, &result, t);
     fsim_say(e, e->depth, "%s += %s * %s;", acc, left, right);
     for (int i = 0; i <= 2 * x->axes; i++)
         fsim_close(e);
@@ -230,7 +228,7 @@ static void weight_gradient(fsim_emitter *e, const fsim_node *n, const fsim_wher
 /* Adds a window's element to the accumulator. */
 static void take(fsim_emitter *e, const fsim_node *n, const fsim_where *there, const char *acc, fsim_ctype t)
 {
-    const char *x = factor(e, &n->arg[0], there, t);
+    const char *x = fsim_direct_factor(e, &n->arg[0], there, t);
     fsim_say(e, e->depth, "%s", fsim_accumulate(e, n, acc, x, t));
 }
 
@@ -244,10 +242,10 @@ static void pooled(fsim_emitter *e, const fsim_node *n, const fsim_where *w, con
         in[i] = x->axis[i].extent;
         window *= (double)x->axis[i].taps;
     }
-    const char *at[3], *inside[3], *tap[3], *element = numbered(e, w);
-    const char *plane = coordinates(e, element, out, x->axes, at);
+    const char *at[3], *inside[3], *tap[3], *element = fsim_direct_number(e, w);
+    const char *plane = fsim_direct_coordinates(e, element, out, x->axes, at);
     const int opened = tap_loops(e, x, (const char *const *)at, false, inside, tap);
-    const fsim_where there = windowed(e, x, plane, (const char *const *)inside, in);
+    const fsim_where there = fsim_direct_inside(e, x, plane, (const char *const *)inside, in);
     take(e, n, &there, acc, t);
     for (int i = 0; i < opened; i++)
         fsim_close(e);
@@ -265,8 +263,8 @@ static void adaptive(fsim_emitter *e, const fsim_node *n, const fsim_where *w, c
         out[i] = x->axis[i].out;
         in[i] = x->axis[i].extent;
     }
-    element = numbered(e, w);
-    const char *plane = coordinates(e, element, out, x->axes, at);
+    element = fsim_direct_number(e, w);
+    const char *plane = fsim_direct_coordinates(e, element, out, x->axes, at);
     for (int i = 0; i < x->axes; i++) {
         const char *from = fsim_fresh(e, "i"), *end = fsim_fresh(e, "i");
         inside[i] = fsim_fresh(e, "i");
@@ -278,7 +276,7 @@ static void adaptive(fsim_emitter *e, const fsim_node *n, const fsim_where *w, c
     }
     for (int i = 0; i < x->axes; i++)
         fsim_open(e, "%s", at[i]);
-    const fsim_where there = windowed(e, x, plane, (const char *const *)inside, in);
+    const fsim_where there = fsim_direct_inside(e, x, plane, (const char *const *)inside, in);
     take(e, n, &there, acc, t);
     for (int i = 0; i < x->axes; i++)
         fsim_close(e);
@@ -345,12 +343,12 @@ static void interpolated(fsim_emitter *e, const fsim_node *n, const fsim_where *
     const fsim_access *x = &n->arg[0];
     const bool nearest = n->attrs.mode == FSIM_NEAREST;
     int64_t out[3], in[3];
-    const char *at[3], *inside[3], *weight = "", *element = numbered(e, w);
+    const char *at[3], *inside[3], *weight = "", *element = fsim_direct_number(e, w);
     for (int i = 0; i < x->axes; i++) {
         out[i] = x->axis[i].out;
         in[i] = x->axis[i].extent;
     }
-    const char *plane = coordinates(e, element, out, x->axes, at);
+    const char *plane = fsim_direct_coordinates(e, element, out, x->axes, at);
     for (int i = 0; i < x->axes; i++) {
         inside[i] = fsim_fresh(e, "i");
         if (nearest)
@@ -358,8 +356,8 @@ static void interpolated(fsim_emitter *e, const fsim_node *n, const fsim_where *
         else
             weight = fsim_printf(e->a, "%s%s", weight, neighbours(e, n, i, at[i], inside[i], t));
     }
-    const fsim_where there = windowed(e, x, plane, (const char *const *)inside, in);
-    fsim_say(e, e->depth, "%s += %s%s;", acc, factor(e, x, &there, t), weight);
+    const fsim_where there = fsim_direct_inside(e, x, plane, (const char *const *)inside, in);
+    fsim_say(e, e->depth, "%s += %s%s;", acc, fsim_direct_factor(e, x, &there, t), weight);
     for (int i = 0; i < x->axes && !nearest; i++)
         fsim_close(e);
 }
@@ -371,6 +369,8 @@ fsim_variable fsim_direct_sum(fsim_emitter *e, const fsim_node *n, const fsim_wh
     fsim_say(e, e->depth, "%s %s = %s; /* %s */", fsim_ctype_names[t], acc, fsim_accumulator_start(e, n, t), n->name);
     if (n->op == FSIM_OP_INTERPOLATE)
         interpolated(e, n, w, acc, t);
+    else if (n->op >= FSIM_OP_AVG_POOL_GRAD && n->op <= FSIM_OP_FOLD)
+        fsim_direct_back(e, n, w, acc, t);
     else if (fsim_ops[n->op].class == FSIM_WINDOW && n->arg[0].how == FSIM_READ_ONCE)
         adaptive(e, n, w, acc, t);
     else if (fsim_ops[n->op].class == FSIM_WINDOW)

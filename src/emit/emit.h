@@ -170,6 +170,19 @@ const char *fsim_accumulator_end(fsim_emitter *e, const fsim_node *n, const char
 
 /* A contraction's or window's result at w, by a loop in one thread over all terms of its sum. */
 fsim_variable fsim_direct_sum(fsim_emitter *e, const fsim_node *n, const fsim_where *w);
+/* What pooling's gradients are made of, in variable acc (direct_back.c): the element's windows, or the place of a
+ * window's maximum. */
+void fsim_direct_back(fsim_emitter *e, const fsim_node *n, const fsim_where *w, const char *acc, fsim_ctype t);
+/* Shared by direct.c and direct_back.c: the index of the result's element, in a variable. */
+const char *fsim_direct_number(fsim_emitter *e, const fsim_where *w);
+/* The coordinates of the result along its axes, outermost first, as variables. Returns the index of the rest. */
+const char *fsim_direct_coordinates(fsim_emitter *e, const char *element, const int64_t *extent, int axes,
+                                    const char **at);
+/* The element of the tensor under the windows with these coordinates. */
+fsim_where fsim_direct_inside(fsim_emitter *e, const fsim_access *x, const char *plane, const char *const *inside,
+                              const int64_t *extent);
+/* The argument's element, as a number of type t. */
+const char *fsim_direct_factor(fsim_emitter *e, const fsim_access *x, const fsim_where *at, fsim_ctype t);
 
 /* Each writes one template: its text into e->out, its launches into e->program. This one: streaming kernels. */
 void fsim_emit_pointwise(fsim_emitter *e);

@@ -303,8 +303,11 @@ static bool splits(const fsim_rows_work *w)
         (w->rows + (w->band ? FSIM_BAND_ROWS : w->rows_per_block) - 1) / (w->band ? FSIM_BAND_ROWS : w->rows_per_block);
     bool splits = w->levels == 1 && w->product < 0 && w->e->array < 0 &&
                   (k->launches > 1 || (k->grid >= 2 * own && !w->e->group->strict && w->width >= 2 * WARP));
-    for (int i = 0; i < w->e->group->writes && splits; i++)
-        splits = fsim_rows_place_of(w, &w->e->group->write[i]) == FSIM_AT_ROW;
+    for (int i = 0; i < w->e->group->writes && splits; i++) { /* what each element gives is stored as it is read */
+        const fsim_write *x = &w->e->group->write[i];
+        const fsim_write_place place = fsim_rows_place_of(w, x);
+        splits = place == FSIM_AT_ROW || (place == FSIM_AT_ELEMENT && w->level[fsim_maker_in(w->e, x->tensor)] == 0);
+    }
     return splits;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* window.c: the rules of convolutions and pooling: axes of windows. */
-#include "graph/build.h"
+#include "graph/window.h"
 
 #include <string.h>
 
@@ -9,8 +9,7 @@ static const char *text_of(const fsim_call *call, const fsim_shape *s)
     return fsim_shape_text(call->build->arena, s);
 }
 
-/* Reads attribute `which` for each of n spatial axes; a single value applies to all. */
-static bool per_axis(const fsim_call *call, fsim_attr which, int n, int64_t *out)
+bool fsim_per_axis(const fsim_call *call, fsim_attr which, int n, int64_t *out)
 {
     const fsim_list *l = &call->list[which];
     if (l->count != 1 && l->count != n)
@@ -20,13 +19,12 @@ static bool per_axis(const fsim_call *call, fsim_attr which, int n, int64_t *out
     return true;
 }
 
-/* The windows of n axes. Without 'stride' they lie side by side. */
-static bool window_axes(const fsim_call *call, const int64_t *extent, const int64_t *taps, int n, fsim_axis *axis)
+bool fsim_window_axes(const fsim_call *call, const int64_t *extent, const int64_t *taps, int n, fsim_axis *axis)
 {
     int64_t stride[3], pad[3], dilation[3];
     const bool strides = call->list[FSIM_ATTR_STRIDE].present;
-    if ((strides && !per_axis(call, FSIM_ATTR_STRIDE, n, stride)) || !per_axis(call, FSIM_ATTR_PADDING, n, pad) ||
-        !per_axis(call, FSIM_ATTR_DILATION, n, dilation))
+    if ((strides && !fsim_per_axis(call, FSIM_ATTR_STRIDE, n, stride)) ||
+        !fsim_per_axis(call, FSIM_ATTR_PADDING, n, pad) || !fsim_per_axis(call, FSIM_ATTR_DILATION, n, dilation))
         return false;
     for (int i = 0; i < n; i++) {
         if (!strides)
@@ -166,7 +164,7 @@ bool fsim_rule_conv(fsim_call *call)
     if (groups < 1 || channels % groups != 0 || filters % groups != 0 || w->shape.dim[1] != channels / groups)
         return fsim_refuse(call, "x %s and weight %s do not fit with groups %lld", text_of(call, &x->shape),
                            text_of(call, &w->shape), (long long)groups);
-    if (!window_axes(call, x->shape.dim + lead, w->shape.dim + 2, axes, axis) ||
+    if (!fsim_window_axes(call, x->shape.dim + lead, w->shape.dim + 2, axes, axis) ||
         !fsim_check_steps(call, (double)batch * (double)w->elems * window_count(axis, axes)))
         return false;
     fsim_shape out = {.rank = x->shape.rank};
@@ -217,8 +215,9 @@ bool fsim_rule_conv_transpose(fsim_call *call)
     if (groups < 1 || channels % groups != 0 || w->shape.dim[0] != channels)
         return fsim_refuse(call, "x %s and weight %s do not fit with groups %lld", text_of(call, &x->shape),
                            text_of(call, &w->shape), (long long)groups);
-    if (!per_axis(call, FSIM_ATTR_STRIDE, axes, stride) || !per_axis(call, FSIM_ATTR_PADDING, axes, pad) ||
-        !per_axis(call, FSIM_ATTR_DILATION, axes, dilation) || !per_axis(call, FSIM_ATTR_OUTPUT_PADDING, axes, extra))
+    if (!fsim_per_axis(call, FSIM_ATTR_STRIDE, axes, stride) || !fsim_per_axis(call, FSIM_ATTR_PADDING, axes, pad) ||
+        !fsim_per_axis(call, FSIM_ATTR_DILATION, axes, dilation) ||
+        !fsim_per_axis(call, FSIM_ATTR_OUTPUT_PADDING, axes, extra))
         return false;
     fsim_shape out = {.rank = x->shape.rank};
     fsim_axis axis[3];
@@ -281,7 +280,8 @@ bool fsim_rule_conv_weight(fsim_call *call)
     if (groups < 1 || channels % groups != 0 || filters % groups != 0)
         return fsim_refuse(call, "%lld channels and %lld filters do not divide into %lld groups", (long long)channels,
                            (long long)filters, (long long)groups);
-    if (!per_axis(call, FSIM_ATTR_KERNEL, axes, taps) || !window_axes(call, x.shape.dim + lead, taps, axes, axis))
+    if (!fsim_per_axis(call, FSIM_ATTR_KERNEL, axes, taps) ||
+        !fsim_window_axes(call, x.shape.dim + lead, taps, axes, axis))
         return false;
     fsim_shape out = {.rank = axes + 2, .dim = {filters, channels / groups}};
     for (int i = 0; i < axes; i++) {
@@ -337,7 +337,8 @@ bool fsim_rule_pool(fsim_call *call)
     if (lead < 1)
         return fsim_refuse(call, "the tensor has too few dimensions");
     fsim_shape out = x->shape;
-    if (!per_axis(call, FSIM_ATTR_KERNEL, axes, taps) || !window_axes(call, x->shape.dim + lead, taps, axes, axis))
+    if (!fsim_per_axis(call, FSIM_ATTR_KERNEL, axes, taps) ||
+        !fsim_window_axes(call, x->shape.dim + lead, taps, axes, axis))
         return false;
     for (int i = 0; i < axes; i++)
         if (2 * axis[i].pad > axis[i].dilation * (axis[i].taps - 1) + 1)
@@ -380,7 +381,7 @@ bool fsim_rule_adaptive_pool(fsim_call *call)
         return fsim_refuse(call, "the tensor has too few dimensions");
     fsim_shape out = x->shape;
     fsim_axis axis[3];
-    if (!per_axis(call, FSIM_ATTR_OUTPUT_SIZE, axes, size))
+    if (!fsim_per_axis(call, FSIM_ATTR_OUTPUT_SIZE, axes, size))
         return false;
     bool whole = true;
     for (int i = 0; i < axes; i++) {

@@ -105,7 +105,30 @@ operators:
   - {op: exp, in: o1, out: o4}
 outputs: [o1, o2, o3, o4]
 YAML
-for family in functions indices images codes weights; do
+# Gradients of pooling: element by element in kernels, window by window in the reference. ReLU makes many equal maxima.
+cat >backward.yaml <<'YAML'
+name: backward
+tensors: {x: {shape: [3, 5, 23, 20], dtype: f32}, g: {shape: [3, 5, 12, 10], dtype: f32}, h: {shape: [3, 5, 9, 7], dtype: f32}, v: {shape: [3, 5, 23, 20], dtype: f32}, f: {shape: [3, 45, 120], dtype: f32}, q: {shape: [3, 5, 8, 7], dtype: f32}, z: {shape: [3, 4, 31], dtype: f16}, c: {shape: [2, 3, 4, 4, 3], dtype: f32}}
+operators:
+  - {op: avg_pool_grad, in: g, out: o1, output_size: [23, 20], kernel: 3, stride: 2, padding: 1}
+  - {op: max_pool2d, in: x, out: y2, kernel: 3, stride: 2, padding: 1}
+  - {op: max_pool_grad, in: [x, y2, g], out: o2, output_size: [23, 20], kernel: 3, stride: 2, padding: 1}
+  - {op: relu, in: x, out: r}
+  - {op: max_pool2d, in: r, out: y3, kernel: [5, 3], stride: [2, 2], dilation: [2, 3], padding: [1, 1]}
+  - {op: exp, in: y3, out: g3}
+  - {op: max_pool_grad, in: [r, y3, g3], out: o3, output_size: [23, 20], kernel: [5, 3], stride: [2, 2], dilation: [2, 3], padding: [1, 1]}
+  - {op: avg_pool_grad, in: h, out: o4, output_size: [23, 20]}
+  - {op: adaptive_max_pool2d, in: r, out: y5, output_size: [9, 7]}
+  - {op: max_pool_grad, in: [r, y5, h], out: o5, output_size: [23, 20]}
+  - {op: max_pool_pick, in: [r, v], out: o6, output_size: [12, 10], kernel: 3, stride: 2, padding: 1}
+  - {op: max_pool_pick, in: [x, v], out: o7, output_size: [9, 7]}
+  - {op: fold, in: f, out: o8, output_size: [23, 20], kernel: 3, stride: 2, padding: 1}
+  - {op: relu, in: o8, out: o9}
+  - {op: avg_pool_grad, in: q, out: o10, output_size: [23, 20], kernel: 2, stride: 3, dilation: 3, padding: 1}
+  - {op: avg_pool_grad, in: z, out: o11, output_size: [64], kernel: 4, stride: 2}
+  - {op: avg_pool_grad, in: c, out: o12, output_size: [9, 8, 5]}
+YAML
+for family in functions indices images codes weights backward; do
     exits 0 $family.yaml --device cpu --hw a100-sxm4-80gb --strategies eager,optimal --no-measure
     has out '^All [0-9]+ kernels of 2 plans agree with the reference\.$'
 done

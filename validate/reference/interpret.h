@@ -95,6 +95,10 @@ void fsim_interpret_contraction(const fsim_interpreter *in, const fsim_node *n);
 void fsim_interpret_reduction(const fsim_interpreter *in, const fsim_node *n);
 /* Pooling, also adaptive. */
 void fsim_interpret_window(const fsim_interpreter *in, const fsim_node *n);
+/* Gradients of pooling, and fold: window by window, each adds to its elements. */
+void fsim_interpret_window_back(const fsim_interpreter *in, const fsim_node *n);
+/* max_pool_pick: an element of another tensor, where a window has its maximum. */
+void fsim_interpret_pick(const fsim_interpreter *in, const fsim_node *n);
 /* interpolate: elements of a grid between those of another. */
 void fsim_interpret_interpolate(const fsim_interpreter *in, const fsim_node *n);
 /* Assemblies: concat, pad, roll. */
