@@ -407,6 +407,7 @@ bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_ar
 bool fsim_legal(const fsim_limits *limits, const int *node, int count, fsim_arena *a, fsim_group *out,
                 fsim_refusal *why)
 {
-    return fsim_group_of(limits, &(fsim_selection){.node = node, .count = count}, a, out, why) &&
+    return fsim_on_one_side(limits->graph, node, count, why) &&
+           fsim_group_of(limits, &(fsim_selection){.node = node, .count = count}, a, out, why) &&
            fsim_connected(limits->graph, node, count, a, why) && fsim_convex(limits->graph, node, count, a, why);
 }

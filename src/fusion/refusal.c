@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* refusal.c: why a set of primitives can't be one kernel, in words. */
 #include "fusion/group.h"
+
+#include "graph/barrier.h"
 #include <string.h>
 
 const char *const fsim_rule_names[FSIM_RULE_COUNT] = {"none",
@@ -89,6 +91,19 @@ static const char *reduced_elsewhere_text(const fsim_graph *g, const fsim_refusa
                              y, x);
 }
 
+/* a leads to an output, b needs the gradient of one. */
+static const char *barrier_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a)
+{
+    static const char prefix[] = "grad/";
+    const int seed = fsim_awaited_gradient(g, r->b), output = fsim_output_of(g, r->a);
+    const char *gradient = seed < 0 ? "the gradient of an output" : g->tensor[seed].name,
+               *of = seed < 0 ? "" : gradient + sizeof prefix - 1, *reached = output < 0 ? of : g->tensor[output].name;
+    if (strcmp(of, reached) == 0)
+        return fsim_printf(a, "%s is known only after %s", gradient, of);
+    return fsim_printf(a, "%s is known only after all outputs, of which '%s' leads to %s", gradient, g->node[r->a].name,
+                       reached);
+}
+
 const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a)
 {
     const char *x = g->node[r->a].name, *y = r->b >= 0 ? g->node[r->b].name : "its readers",
@@ -109,6 +124,8 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
         return fsim_printf(a, "'%s' writes in place, so what '%s' makes or reads must be in memory before", x, y);
     case FSIM_RULE_CONVEXITY:
     case FSIM_RULE_CYCLE:
+        if (r->unit == FSIM_IN_BARRIER)
+            return barrier_text(g, r, a);
         return fsim_printf(a, "would create a cycle through %s",
                            r->through >= 0 ? g->node[r->through].name : "another kernel");
     case FSIM_RULE_CONNECTED:

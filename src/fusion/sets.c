@@ -115,6 +115,20 @@ bool fsim_convex(const fsim_graph *g, const int *node, int count, fsim_arena *a,
     return true;
 }
 
+bool fsim_on_one_side(const fsim_graph *g, const int *node, int count, fsim_refusal *why)
+{
+    int before = -1, after = -1;
+    for (int i = 0; i < count && g->barrier; i++) {
+        before = g->node[node[i]].side == FSIM_BEFORE_BARRIER ? node[i] : before;
+        after = g->node[node[i]].side == FSIM_AFTER_BARRIER && after < 0 ? node[i] : after;
+    }
+    if (before < 0 || after < 0)
+        return true;
+    fsim_refuse_pair(why, FSIM_RULE_CYCLE, before, after, (fsim_excess){.unit = FSIM_IN_BARRIER});
+    why->final = true;
+    return false;
+}
+
 int fsim_hull(const fsim_graph *g, const fsim_node_set *set, int *node, fsim_arena *a)
 {
     bool *after = fsim_new(a, bool, g->nodes), *before = fsim_new(a, bool, g->nodes);

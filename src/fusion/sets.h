@@ -14,6 +14,9 @@ int fsim_reader_from(const fsim_tensor *t, int n);
 bool fsim_connected(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why);
 /* Does no path leave the set and return to it? why names the ends of such a path and a primitive outside. */
 bool fsim_convex(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why);
+/* Are the members all on one side of the barrier (fsim_side)? why names two that are not. Of a kernel only those count
+ * that are at home there: it may compute again what ran before. */
+bool fsim_on_one_side(const fsim_graph *g, const int *node, int count, fsim_refusal *why);
 /* The members of set and all primitives on paths between two of them, ascending, into node. Returns how many. */
 int fsim_hull(const fsim_graph *g, const fsim_node_set *set, int *node, fsim_arena *a);
 

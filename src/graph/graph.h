@@ -43,6 +43,7 @@ typedef struct {
     int64_t elems, bytes;
     int *reader, readers;     /* primitives that read it, ascending, each once (tensors that own memory only) */
     bool output, materialize; /* must be stored in memory (tensors that own memory only) */
+    bool forward_output;      /* an output of the workload itself, not only of its derivatives */
     bool used;
     bool detached; /* no gradient is wanted of it, and none passes through it: a statistic, what only keeps numbers in
                       range */
@@ -67,6 +68,14 @@ static inline bool fsim_is_passing(const fsim_tensor *t) { return t->over < 0 &&
 
 /* When a primitive runs, in a workload that is differentiated. */
 typedef enum { FSIM_FORWARD, FSIM_BACKWARD, FSIM_OPTIMIZER } fsim_phase;
+
+/* Where a primitive is with regard to the barrier, where a gradient is known only after the outputs were used: all that
+ * is before it must have run before anything that is after it. A copy of what is before it may run after it. */
+typedef enum {
+    FSIM_EITHER_SIDE,    /* leads to no output and needs no such gradient; or there is no barrier */
+    FSIM_BEFORE_BARRIER, /* an output depends on it */
+    FSIM_AFTER_BARRIER   /* it depends on the gradient of an output that is an input */
+} fsim_side;
 
 /* How a primitive reads an argument. */
 typedef enum {
@@ -150,6 +159,7 @@ typedef struct {
     double flops, instructions, specials; /* for each of points x reduced */
     bool effect;                          /* has an effect outside: must run even if nobody reads its result */
     fsim_phase phase;
+    fsim_side side;
     fsim_loc at;
 } fsim_node;
 
@@ -205,6 +215,7 @@ typedef struct {
     fsim_gradient *gradient;
     int gradients;
     int64_t micro_batches; /* passes through the graph for one update, each of which adds its gradients; 0: one */
+    bool barrier;          /* some primitive is after the barrier */
 } fsim_graph;
 
 typedef struct {

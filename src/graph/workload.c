@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workload.c: a YAML workload as a graph: symbols; tensors; operators with repeat blocks unrolled; each operator's rule
  * in topological order; readers and outputs. */
+#include "graph/barrier.h"
 #include "graph/gradient.h"
 #include "graph/reader.h"
 
@@ -161,8 +162,11 @@ static void differentiate(fsim_reader *r, const fsim_bindings *set)
 {
     if (!r->build.recording)
         return;
-    if (fsim_differentiate(&r->build, &r->tensor, set->derive))
+    fsim_note_outputs(r->graph);
+    if (fsim_differentiate(&r->build, &r->tensor, set->derive)) {
         fsim_link_readers(r);
+        fsim_find_barrier(r->graph);
+    }
 }
 
 static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set)

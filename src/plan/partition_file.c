@@ -317,6 +317,16 @@ static bool is_stored(const checker *c, const fsim_part *part, int n)
     return stored && c->holders[n] == 1;
 }
 
+/* Is what only this group computes on one side of the barrier? */
+static bool on_one_side(const checker *c, const fsim_part *part, fsim_refusal *why)
+{
+    int *own = fsim_new(c->a, int, part->count + 1), count = 0;
+    for (int k = 0; k < part->count; k++)
+        if (c->holders[part->node[k]] == 1)
+            own[count++] = part->node[k];
+    return fsim_on_one_side(c->g, own, count, why);
+}
+
 static bool is_kernel(const checker *c, const fsim_part *part, fsim_refusal *why)
 {
     bool *stored = fsim_new(c->a, bool, part->count), again = false;
@@ -324,7 +334,7 @@ static bool is_kernel(const checker *c, const fsim_part *part, fsim_refusal *why
         stored[k] = is_stored(c, part, part->node[k]);
         again = again || c->holders[part->node[k]] > 1;
     }
-    if (!fsim_user_allows(c->p, part->node, part->count, why) ||
+    if (!fsim_user_allows(c->p, part->node, part->count, why) || !on_one_side(c, part, why) ||
         !fsim_connected(c->g, part->node, part->count, c->a, why) ||
         (!again && !fsim_convex(c->g, part->node, part->count, c->a, why)))
         return false;

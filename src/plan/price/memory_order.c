@@ -10,6 +10,8 @@ typedef struct {
     fsim_candidate **kernel;
     int kernels;
     int *waits_first, *waits; /* kernels that must run before kernel k: waits[waits_first[k], waits_first[k + 1]) */
+    fsim_side *side;          /* per kernel: of the barrier */
+    int before;               /* kernels before the barrier */
     int *reading;             /* per tensor: number of kernels that read it */
     fsim_sum least;           /* a lower bound for every order: the largest kernel by itself */
 } ordering;
@@ -19,6 +21,7 @@ typedef struct {
     uint64_t *launched;
     fsim_sum live, peak;
     int parent, kernel, count;
+    int before; /* of those launched: before the barrier */
 } lean_state;
 
 static bool is_temporary(const fsim_problem *p, int tensor)
@@ -33,6 +36,8 @@ static bool may_launch(const ordering *w, const lean_state *s, int k)
     for (int i = w->waits_first[k]; i < w->waits_first[k + 1]; i++)
         if (!was_launched(s, w->waits[i]))
             return false;
+    if (w->side[k] == FSIM_AFTER_BARRIER && s->before < w->before)
+        return false;
     return !was_launched(s, k);
 }
 
@@ -42,6 +47,7 @@ static void launch_one(const ordering *w, lean_state *s, int k, int *left)
     const fsim_group *o = &w->kernel[k]->group;
     s->launched[k >> 6] |= (uint64_t)1 << (k & 63);
     s->count++;
+    s->before += w->side[k] == FSIM_BEFORE_BARRIER;
     for (int i = 0; i < o->writes; i++)
         s->live += fsim_taken_bytes(&w->p->graph->tensor[o->write[i].tensor]);
     s->peak = s->live > s->peak ? s->live : s->peak;
@@ -134,14 +140,27 @@ static fsim_sum order_by_search(const ordering *w, fsim_sum known, int *order, f
     return known;
 }
 
+/* On which side of the barrier the part must run, by what is at home there. */
+static fsim_side side_of(const fsim_graph *g, const fsim_part *part)
+{
+    for (int i = 0; i < part->count; i++)
+        if (!part->clone[i] && g->node[part->node[i]].side != FSIM_EITHER_SIDE)
+            return g->node[part->node[i]].side;
+    return FSIM_EITHER_SIDE;
+}
+
 /* Finds the order of least peak memory in which each primitive keeps its home. order[i]: the kernel to run i-th. */
 static void lean_order(const fsim_problem *p, const fsim_launches *launches, int *order, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
     const int kernels = launches->kernels;
     const fsim_part **part = launches->part;
-    ordering w = {p, launches->kernel, kernels, fsim_new(a, int, kernels + 1), NULL, fsim_new(a, int, g->tensors + 1),
-                  0};
+    ordering w = {.p = p,
+                  .kernel = launches->kernel,
+                  .kernels = kernels,
+                  .waits_first = fsim_new(a, int, kernels + 1),
+                  .side = fsim_new(a, fsim_side, kernels + 1),
+                  .reading = fsim_new(a, int, g->tensors + 1)};
     int *home = fsim_new(a, int, g->nodes + 1), count = 0, room = 0, *other = fsim_new(a, int, kernels + 1);
     for (int k = 0; k < kernels; k++)
         for (int i = 0; i < part[k]->count; i++)
@@ -151,6 +170,8 @@ static void lean_order(const fsim_problem *p, const fsim_launches *launches, int
         const fsim_group *o = &launches->kernel[k]->group;
         fsim_sum alone = 0;
         w.waits_first[k] = count;
+        w.side[k] = side_of(g, part[k]);
+        w.before += w.side[k] == FSIM_BEFORE_BARRIER;
         for (int i = 0; i < o->reads; i++) {
             const int from = g->tensor[o->read[i].tensor].producer;
             w.reading[o->read[i].tensor]++;

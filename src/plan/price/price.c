@@ -63,6 +63,62 @@ static int heap_pop(ready_heap *h)
     return top;
 }
 
+/* Parts that wait until all primitives before the barrier have run (fsim_side). */
+typedef struct {
+    int *part, parts;
+    int left; /* primitives before the barrier that have still to run */
+} barrier;
+
+/* Notes whether part i waits at the barrier. waiting[i]: what it waits for. */
+static void wait_at_barrier(const fsim_graph *g, const fsim_part *part, int i, int *waiting, barrier *b)
+{
+    bool waits = false;
+    for (int k = 0; k < part->count && !waits; k++)
+        waits = g->node[part->node[k]].side == FSIM_AFTER_BARRIER;
+    if (waits) {
+        b->part[b->parts++] = i;
+        waiting[i]++;
+    }
+}
+
+/* A primitive has run: where it was the last one before the barrier, the parts that wait there may be ready. */
+static void pass_barrier(const fsim_graph *g, int node, int *waiting, barrier *b, ready_heap *ready)
+{
+    if (g->node[node].side != FSIM_BEFORE_BARRIER || --b->left > 0)
+        return;
+    for (int i = 0; i < b->parts; i++)
+        if (--waiting[b->part[i]] == 0)
+            heap_push(ready, b->part[i]);
+}
+
+static int before_barrier(const fsim_graph *g)
+{
+    int count = 0;
+    for (int n = 0; n < g->nodes; n++)
+        count += g->node[n].side == FSIM_BEFORE_BARRIER;
+    return count;
+}
+
+/* Two parts that wait for each other, or for the barrier and what is before it. */
+static bool refuse_circle(pricing *w, const fsim_partition *partition, const int *waiting, const barrier *b)
+{
+    int a_node = -1, b_node = -1;
+    for (int n = 0; n < w->g->nodes && b->left > 0 && b->parts > 0; n++)
+        if (w->home[n] < 0 && w->g->node[n].side != FSIM_EITHER_SIDE)
+            *(w->g->node[n].side == FSIM_BEFORE_BARRIER ? &a_node : &b_node) = n;
+    if (a_node >= 0 && b_node >= 0) {
+        fsim_refuse_pair(w->why, FSIM_RULE_CYCLE, a_node, b_node, (fsim_excess){.unit = FSIM_IN_BARRIER});
+        return false;
+    }
+    for (int i = 0; i < partition->parts; i++)
+        if (waiting[i] > 0) {
+            const int n = partition->part[i].node[0];
+            a_node = a_node < 0 ? n : a_node;
+            b_node = a_node != n ? n : b_node;
+        }
+    return refuse(w, FSIM_RULE_CYCLE, a_node, b_node);
+}
+
 /* Fills order[], the homes, and which results are needed in memory. waiting[i]: how many primitives outside part i
  * must run before it. */
 static bool launch_order(pricing *w, const fsim_partition *partition, int *order, fsim_arena *a)
@@ -73,6 +129,7 @@ static bool launch_order(pricing *w, const fsim_partition *partition, int *order
     ready_heap ready = {partition->part, fsim_new(a, int, parts + 1), 0};
     /* edge lists: parts that wait for each primitive */
     int *first = fsim_new(a, int, g->nodes + 1), *seen = fsim_new(a, int, g->nodes);
+    barrier b = {fsim_new(a, int, g->barrier ? parts + 1 : 1), 0, g->barrier ? before_barrier(g) : 0};
     typedef struct {
         int part, next;
     } edge;
@@ -96,6 +153,8 @@ static bool launch_order(pricing *w, const fsim_partition *partition, int *order
                 *FSIM_PUSH(a, list, edges, room) = (edge){i, first[from]};
                 first[from] = edges - 1;
             }
+        if (b.left > 0)
+            wait_at_barrier(g, part, i, waiting, &b);
         if (waiting[i] == 0)
             heap_push(&ready, i);
     }
@@ -112,18 +171,10 @@ static bool launch_order(pricing *w, const fsim_partition *partition, int *order
             for (int e = first[n]; e >= 0; e = list[e].next)
                 if (--waiting[list[e].part] == 0)
                     heap_push(&ready, list[e].part);
+            pass_barrier(g, n, waiting, &b, &ready);
         }
     }
-    if (done == parts)
-        return true;
-    int a_node = -1, b_node = -1; /* two parts that wait for each other */
-    for (int i = 0; i < parts; i++)
-        if (waiting[i] > 0) {
-            const int n = partition->part[i].node[0];
-            a_node = a_node < 0 ? n : a_node;
-            b_node = a_node != n ? n : b_node;
-        }
-    return refuse(w, FSIM_RULE_CYCLE, a_node, b_node);
+    return done == parts || refuse_circle(w, partition, waiting, &b);
 }
 
 /* Is every primitive of the group used: stored by the group, or read inside it? */

@@ -2,6 +2,7 @@
 #include "plan/price/refusals.h"
 
 #include "fusion/fuse.h"
+#include "fusion/sets.h"
 #include "plan/price/equal.h"
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"
@@ -114,7 +115,7 @@ static fsim_priced_refusal refuse_pair(refusals *w, int x, int y, const fsim_ten
         r.saving_bytes += reader->input[i].tensor == tensor ? fsim_exchanged_bytes(w->p->graph, &reader->input[i]) : 0;
     r.saving_s = reader->time[FSIM_LAUNCH] + (double)r.saving_bytes / fsim_hw_get(w->p->hw, FSIM_HW_DRAM_BANDWIDTH);
     const bool legal =
-        fsim_user_allows(w->p, node, count, &r.why) &&
+        fsim_user_allows(w->p, node, count, &r.why) && fsim_on_one_side(w->p->graph, node, count, &r.why) &&
         (fsim_group_of(&w->p->limits, &(fsim_selection){.node = pair, .count = 2}, w->a, &group, &r.why) ||
          r.why.rule == FSIM_RULE_SPACE) &&
         fsim_legal(&w->p->limits, node, count, w->a, &group, &r.why);

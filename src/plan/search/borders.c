@@ -29,6 +29,7 @@ int fsim_all_stored(fsim_frontier *f, int at)
     state all = f->state[at];
     all.dropped = all.behind = (fsim_bits){{0}};
     all.passed = all.behind_base = 0;
+    all.lifted = false;
     fsim_settle_state(&all);
     return fsim_state_of(f, &all);
 }

@@ -225,6 +225,19 @@ static bool read_outside(const fsim_clusters *c, const int *id, int count, int n
 
 typedef fsim_candidate *candidate_from(fsim_problem *p, const int *node, int count, const bool *stored);
 
+/* Would the parts as one hold, at home there, something of the forward pass and something of the backward pass, where a
+ * barrier is between the two? What leads to no output and waits for no gradient might be on either side of it; here it
+ * stays in its own pass, so that no two parts wait for each other. */
+static bool joins_passes(const fsim_clusters *c, const int *id, int count, const fsim_part *all)
+{
+    const fsim_graph *g = c->p->graph;
+    bool forward = false, later = false;
+    for (int i = 0; i < all->count && g->barrier; i++)
+        if (among(id, count, fsim_home(c, all->node[i])))
+            *(g->node[all->node[i]].phase == FSIM_FORWARD ? &forward : &later) = true;
+    return forward && later;
+}
+
 static const fsim_kernel *joined(fsim_clusters *c, const int *id, int count, int dropped, candidate_from *candidate)
 {
     fsim_refusal why;
@@ -237,7 +250,7 @@ static const fsim_kernel *joined(fsim_clusters *c, const int *id, int count, int
         stored[i] =
             home != dropped && among(id, count, home) && (c->reaches_memory[n] || read_outside(c, id, count, n));
     }
-    if (count == 1 || fsim_user_allows(c->p, all.node, all.count, &why)) {
+    if (count == 1 || (fsim_user_allows(c->p, all.node, all.count, &why) && !joins_passes(c, id, count, &all))) {
         fsim_candidate *k = candidate(c->p, all.node, all.count, stored);
         if (k->legal)
             kernel = fsim_kernel_for(c->p, k, fsim_new(c->a, bool, k->group.reads + 1),

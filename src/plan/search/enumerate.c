@@ -40,9 +40,9 @@ static bool in_vain(const listing *x)
  * group launched since must come before it in that order. */
 static bool in_order(const listing *x, fsim_mask s)
 {
-    const fsim_mask producers = fsim_producers_of(&x->space, s);
+    const fsim_mask awaited = fsim_awaited_by(&x->space, s);
     for (int i = x->depth; i-- > 0;) {
-        if (producers & ~x->done[i])
+        if (awaited & ~x->done[i])
             return true;
         if (__builtin_clzll(s) > __builtin_clzll(x->group[i])) /* its last primitive is lower */
             return false;

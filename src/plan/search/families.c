@@ -90,6 +90,7 @@ static void keep_set(builder *b, fsim_bits own, const fsim_own_set *stores, bool
     bool shares = false, joinable = false, contracts = false, multiplies = false;
     FSIM_EACH_BIT(i, own)
     {
+        s->waits = s->waits || fsim_place_node(b->l, b->base + i)->side == FSIM_AFTER_BARRIER;
         shares = shares || (b->l->parted && b->l->shares[b->base + i]);
         joinable = joinable || (b->l->parted && fsim_bit(&s->must, i) && b->l->joinable[b->base + i]);
         const fsim_gemm *contraction = &fsim_place_node(b->l, b->base + i)->gemm;
@@ -142,7 +143,7 @@ static fsim_bits window(const fsim_bits *x, int from, int base) { return fsim_bi
 /* Can no kernel contain both places, whatever else it contains? */
 static bool never_together(fsim_places *l, int x, int y)
 {
-    if (fsim_fit_no_space(l, x, y))
+    if (fsim_fit_no_space(l, x, y) || fsim_across_barrier(l, x, y))
         return true;
     const int low = x < y ? x : y, high = x < y ? y : x;
     if (fsim_classes[fsim_ops[fsim_place_node(l, low)->op].class].inlines ||

@@ -206,6 +206,7 @@ fsim_sum fsim_least_to_go(fsim_frontier *f, int at)
     state all = *s; /* the state in which everything was stored */
     all.dropped = all.behind = (fsim_bits){{0}};
     all.passed = all.behind_base = 0;
+    all.lifted = false;
     fsim_settle_state(&all);
     return cost_to_go(f, fsim_state_of(f, &all));
 }
@@ -272,7 +273,8 @@ static bool read_for_the_last_time(const fsim_frontier *f, int tensor, int u)
 
 /* Per place: can no copy of it pay because L2 holds its arguments longer than its result? One argument is at least as
  * large, is read by nothing that runs later, and can't be had in another way. The kernel that computes the place uses
- * the result after that argument, so whatever reads the argument from L2 could have read the result from there. */
+ * the result after that argument, so whatever reads the argument from L2 could have read the result from there. Not so
+ * where one kernel stores both: of two results L2 keeps the first one longer. */
 static void find_stale(fsim_frontier *f)
 {
     const fsim_places *l = &f->l;
@@ -285,7 +287,8 @@ static void find_stale(fsim_frontier *f)
             const fsim_tensor *y = &f->p->graph->tensor[x->tensor];
             const int from = y->producer < 0 ? -1 : l->place[y->producer];
             f->stale[u] = x->how == FSIM_READ_MAP && fsim_map_is_identity(&x->map) && x->distinct == y->elems &&
-                          y->bytes >= t->bytes && (from < 0 || !l->clonable[from] || f->stale[from]) &&
+                          y->bytes >= t->bytes &&
+                          (from < 0 || (!l->must[from] && (!l->clonable[from] || f->stale[from]))) &&
                           read_for_the_last_time(f, x->tensor, u);
         }
     }

@@ -100,6 +100,9 @@ static void find_paths(fsim_places *l)
 
 bool fsim_separated(fsim_places *l, int low, int high, bool *path)
 {
+    *path = true;
+    if (fsim_across_barrier(l, low, high))
+        return true;
     const fsim_mark mark = fsim_save(l->a);
     const int span = high - low + 1;
     bool *from = fsim_new(l->a, bool, span), *to = fsim_new(l->a, bool, span);
@@ -249,7 +252,8 @@ static uint64_t class_of_place(const fsim_places *l, int i)
     const fsim_graph *g = l->p->graph;
     const fsim_node *n = fsim_place_node(l, i);
     uint64_t h = fsim_primitive_class(g, l->node[i]);
-    h = fsim_mix(h, (uint64_t)l->must[i] | (uint64_t)l->clonable[i] << 1 | (uint64_t)l->outside[i] << 2);
+    h = fsim_mix(h, (uint64_t)l->must[i] | (uint64_t)l->clonable[i] << 1 | (uint64_t)l->outside[i] << 2 |
+                        (uint64_t)n->side << 3);
     for (int k = 0; k < n->args; k++) {
         const int t = n->arg[k].tensor, from = fsim_place_of_maker(l, t);
         h = fsim_mix(h, from >= 0                    ? (uint64_t)(i - from > FSIM_BITS ? FAR : i - from)

@@ -48,6 +48,7 @@ typedef struct {
     int64_t points, whole; /* of the space that whatever is stored has to fit; 0: that is not so simple */
     bool connected;        /* connected even without clones */
     bool joinable;         /* may be a part of a larger kernel with which it has only inputs in common */
+    bool waits;            /* for the barrier: for all places before it (fsim_side) */
     bool joinable_product; /* the same, with a product: costs no more alone, unless that is a poor call */
     fsim_variant *variant;
 } fsim_own_set;
@@ -102,6 +103,12 @@ typedef struct {
 /* Prepares the list node[0, count) of p's graph, ascending, which stays referenced. Results live in a. */
 void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits limits, fsim_arena *a,
                     fsim_places *out);
+/* May no kernel own both places, since one runs before the barrier and the other after it? */
+static inline bool fsim_across_barrier(const fsim_places *l, int x, int y)
+{
+    const fsim_side a = l->p->graph->node[l->node[x]].side, b = l->p->graph->node[l->node[y]].side;
+    return a != b && a != FSIM_EITHER_SIDE && b != FSIM_EITHER_SIDE;
+}
 /* Are there no points that a kernel which owns both places could have, whatever else it contains? (apart.c) */
 bool fsim_fit_no_space(const fsim_places *l, int x, int y);
 /* The sets with this root. */

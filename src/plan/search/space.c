@@ -27,6 +27,11 @@ fsim_mask fsim_producers_of(const fsim_space *w, fsim_mask s)
     return all & ~s;
 }
 
+fsim_mask fsim_awaited_by(const fsim_space *w, fsim_mask s)
+{
+    return fsim_producers_of(w, s) | (s & w->after ? w->before : 0);
+}
+
 /* The smallest set that contains s and that a kernel could be: a member that is computed once must not depend,
  * through primitives outside, on one that depends on it. */
 static fsim_mask hull(const fsim_space *w, fsim_mask s)
@@ -95,6 +100,8 @@ static bool may_join(const walk *x, fsim_mask s, int i)
 {
     const fsim_space *w = x->w;
     const fsim_mask done = x->done;
+    if ((bit(i) & w->after) && (w->before & ~done))
+        return false;
     return !(bit(i) & x->barred) && !(w->pred[i] & ~(done | s)) && !(w->never_with[i] & s);
 }
 
@@ -184,6 +191,8 @@ void fsim_space_of(fsim_problem *p, fsim_arena *a, fsim_space *out)
         link(out, t);
     for (int i = 0; i < g->nodes; i++) {
         out->must |= g->node[i].effect ? bit(i) : 0;
+        out->before |= g->node[i].side == FSIM_BEFORE_BARRIER ? bit(i) : 0;
+        out->after |= g->node[i].side == FSIM_AFTER_BARRIER ? bit(i) : 0;
         if (p->recompute && fsim_may_clone(p, i))
             out->clonable |= bit(i);
     }

@@ -16,6 +16,7 @@ typedef struct {
     fsim_mask above[FSIM_SPACE_NODES], below[FSIM_SPACE_NODES]; /* all that it depends on, all that depends on it */
     fsim_mask never_with[FSIM_SPACE_NODES];                     /* those that can't be in one kernel with it */
     fsim_mask clonable;             /* may be computed in several groups (none where --recompute is off) */
+    fsim_mask before, after;        /* before and after the barrier (fsim_side) */
     fsim_mask must;                 /* is stored in every partition: output, materialize or effect */
     struct fsim_known_set *verdict; /* cache of sets that were checked */
 } fsim_space;
@@ -25,6 +26,8 @@ void fsim_space_of(fsim_problem *p, fsim_arena *a, fsim_space *out);
 
 /* The producers of members of s that are outside of s. */
 fsim_mask fsim_producers_of(const fsim_space *w, fsim_mask s);
+/* What must have run before s may be launched: its producers, and what is before the barrier. */
+fsim_mask fsim_awaited_by(const fsim_space *w, fsim_mask s);
 /* Calls visit with each set that is connected, can be a kernel that stores as little as possible, can be launched
  * once `done` has run, and contains a primitive that has not run. Sets without recomputation come first, so that an
  * enumeration soon reaches complete partitions, then sets with recomputation; each in lexicographic order of their

@@ -20,7 +20,7 @@ bool fsim_read_before(const fsim_frontier *f, const state *s, int tensor)
 
 static uint64_t hash_state(const state *s)
 {
-    uint64_t h = (uint64_t)s->base * 0x9e3779b97f4a7c15u + (uint64_t)s->passed;
+    uint64_t h = (uint64_t)s->base * 0x9e3779b97f4a7c15u + (uint64_t)s->passed + ((uint64_t)s->lifted << 40);
     for (int i = 0; i < FSIM_BITS_WORDS; i++) {
         h = (h ^ s->done.w[i]) * 0xbf58476d1ce4e5b9u;
         h ^= h >> 31;
@@ -33,7 +33,7 @@ static uint64_t hash_state(const state *s)
 
 static bool same_state(const state *x, const state *y)
 {
-    return x->base == y->base && x->passed == y->passed && x->behind_base == y->behind_base &&
+    return x->base == y->base && x->passed == y->passed && x->behind_base == y->behind_base && x->lifted == y->lifted &&
            fsim_bits_equal(&x->done, &y->done) && fsim_bits_equal(&x->dropped, &y->dropped) &&
            fsim_bits_equal(&x->behind, &y->behind);
 }
@@ -132,8 +132,8 @@ bool fsim_stores_more(const state *x, const state *y)
     if (!fsim_bits_empty(&kept) || (x->base < y->base && !fsim_bits_empty(&x->dropped)))
         return false; /* a lower base belongs to a result that was dropped, or to a primitive that y has still to run as
                          well */
-    return x->passed == 0 ||
-           (x->passed == y->passed && x->behind_base == y->behind_base && fsim_bits_equal(&x->behind, &y->behind));
+    return x->passed == 0 || (x->passed == y->passed && x->behind_base == y->behind_base && x->lifted == y->lifted &&
+                              fsim_bits_equal(&x->behind, &y->behind));
 }
 
 /* Is there another state that has run the same primitives, costs no more, and is at least as good for the rest? */
@@ -208,7 +208,7 @@ void fsim_recall_passed(fsim_frontier *f, state *s)
             const fsim_bits own = fsim_bits_shifted(set->own, root - FSIM_BACK - s->base);
             if (fsim_bits_meet(&own, &s->done))
                 continue;
-            bool was_ready = true;
+            bool was_ready = !set->waits || s->lifted;
             fsim_bits more = kept;
             for (int k = 0; k < set->preds && was_ready; k++)
                 was_ready = was_at_hand(f, s, root + set->pred[k], root, base, &more);
@@ -221,6 +221,7 @@ void fsim_recall_passed(fsim_frontier *f, state *s)
     s->passed = passed;
     s->behind = passed ? kept : (fsim_bits){{0}};
     s->behind_base = passed ? base : 0;
+    s->lifted = passed && s->lifted;
 }
 
 /* Drops from `dropped` what no primitive that has still to run needs, directly or through other dropped results. */

@@ -23,7 +23,8 @@ typedef struct {
     fsim_bits done, dropped, behind; /* behind: what had run when kernels were last passed over, that is, when a kernel
                                         was launched before another one whose last primitive is lower */
     int base, behind_base,
-        passed; /* passed: last primitive of the kernel that was launched first then; 0: none was passed over */
+        passed;  /* passed: last primitive of the kernel that was launched first then; 0: none was passed over */
+    bool lifted; /* all before the barrier had run when kernels were last passed over */
     int ran;
     fsim_sum live;         /* lean: bytes of results that a later kernel reads, outputs not counted */
     fsim_sum spent, to_go; /* least relaxed cost from the start, and to the end; -1: not known */
@@ -148,6 +149,8 @@ typedef struct {
     int choices, room, stores;
     bool clipped; /* there are more choices */
     bool cut;
+    bool closed;     /* something before the barrier has still to run: */
+    fsim_bits unmet; /* these places, relative to the state's base */
 } expansion;
 
 static inline int fsim_bit_of(const expansion *x, int place) { return place - x->root + FSIM_BACK; }

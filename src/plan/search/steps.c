@@ -18,7 +18,7 @@ bool fsim_out_of_order(const expansion *x, const fsim_bits *copies)
 {
     const state *s = &x->at;
     const fsim_places *l = &x->f->l;
-    if (x->root + x->set->last >= s->passed || x->f->lean)
+    if (x->root + x->set->last >= s->passed || x->f->lean || (x->set->waits && !s->lifted))
         return false;
     const fsim_bits all = fsim_bits_or(x->set->own, *copies);
     const int base = x->root - FSIM_BACK;
@@ -99,6 +99,7 @@ static state after(expansion *x, fsim_bits dropped)
         for (int i = 0; i < FSIM_RECALLED; i++)
             fsim_bit_set(&s.behind, i);
         s.passed = last;
+        s.lifted = !x->closed;
     }
     FSIM_EACH_BIT(i, x->set->own)
     {
@@ -410,10 +411,26 @@ static void expand_root(expansion *x, bool ready)
                 fsim_bit_set(&at.waits_for, from - s->base);
             }
         }
+        if (x->set->waits && x->closed) {
+            blocked = true;
+            at.waits_for = fsim_bits_or(at.waits_for, x->unmet);
+        }
         *FSIM_PUSH(f->a, f->prospect, f->prospects, f->prospect_room) = at;
         if (!blocked && ready)
             launch(x);
     }
+}
+
+/* Finds what before the barrier has still to run. Places behind the state's bits need not be known: what waits at the
+ * barrier is behind all of them. */
+static void look_at_barrier(expansion *x)
+{
+    const fsim_frontier *f = x->f;
+    for (int place = x->at.base; f->p->graph->barrier && place < f->l.count && place - x->at.base < FSIM_BITS; place++)
+        if (fsim_node_of(f, place)->side == FSIM_BEFORE_BARRIER && !fsim_has_run(&x->at, place)) {
+            x->closed = true;
+            fsim_bit_set(&x->unmet, place - x->at.base);
+        }
 }
 
 void fsim_expand(fsim_frontier *f, int from)
@@ -423,6 +440,7 @@ void fsim_expand(fsim_frontier *f, int from)
         return;
     expansion x = {.f = f, .from = from, .at = f->state[from]};
     const state *s = &x.at;
+    look_at_barrier(&x);
     int first[MOST_FIRSTS], firsts = 0, roots = 0; /* first: the lowest places that are ready */
     f->state[from].first = f->steps;
     f->prospects = 0;
@@ -440,7 +458,7 @@ void fsim_expand(fsim_frontier *f, int from)
             over = !may_be_passed(f, s, first[k], root);
         if (over)
             break;
-        bool ready = true;
+        bool ready = !x.closed || fsim_node_of(f, root)->side != FSIM_AFTER_BARRIER;
         for (int k = f->l.pred_first[root]; k < f->l.pred_first[root + 1] && ready; k++)
             ready = fsim_has_run(s, f->l.pred[k]);
         if (ready && firsts < MOST_FIRSTS)
