@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/barrier.h"
 
+const char *const fsim_phase_names[FSIM_PHASES] = {"forward", "backward", "optimizer"};
+
 void fsim_note_outputs(fsim_graph *g)
 {
+    g->own_tensors = g->tensors;
     for (int t = 0; t < g->tensors; t++)
         g->tensor[t].forward_output = g->tensor[t].output;
 }

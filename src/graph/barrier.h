@@ -7,7 +7,7 @@
 
 #include "graph/graph.h"
 
-/* Notes which tensors are outputs, before derivatives are added. */
+/* Notes which tensors the workload itself has, and which are its outputs, before derivatives are added. */
 void fsim_note_outputs(fsim_graph *g);
 /* Sets the side of each primitive and g->barrier. Readers must be known. */
 void fsim_find_barrier(fsim_graph *g);

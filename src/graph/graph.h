@@ -39,6 +39,7 @@ typedef struct {
     bool renews;  /* it takes the memory of inputs or weights that nobody reads after it is made: the new state of an
                      optimizer */
     bool lasting; /* its memory is there from the first kernel to the last: an input's, a weight's, an output's */
+    bool stays;   /* its memory stays to the end from when it is made: an output's, where there are gradients */
     int producer; /* primitive that computes it; -1 for inputs, weights and views */
     int64_t elems, bytes;
     int *reader, readers;     /* primitives that read it, ascending, each once (tensors that own memory only) */
@@ -60,14 +61,18 @@ static inline int64_t fsim_taken_bytes(const fsim_tensor *t)
 }
 static inline int64_t fsim_freed_bytes(const fsim_tensor *t)
 {
-    return t->lasting || t->renews || t->overwritten ? 0 : t->bytes;
+    return t->lasting || t->stays || t->renews || t->overwritten ? 0 : t->bytes;
 }
 
 /* May it be gone before it reaches DRAM? Not where it is written in place, or lies below what is to stay. */
-static inline bool fsim_is_passing(const fsim_tensor *t) { return t->over < 0 && !(t->overwritten && t->lasting); }
+static inline bool fsim_is_passing(const fsim_tensor *t)
+{
+    return t->over < 0 && !(t->overwritten && (t->lasting || t->stays));
+}
 
 /* When a primitive runs, in a workload that is differentiated. */
-typedef enum { FSIM_FORWARD, FSIM_BACKWARD, FSIM_OPTIMIZER } fsim_phase;
+typedef enum { FSIM_FORWARD, FSIM_BACKWARD, FSIM_OPTIMIZER, FSIM_PHASES } fsim_phase;
+extern const char *const fsim_phase_names[FSIM_PHASES]; /* "forward", ... */
 
 /* Where a primitive is with regard to the barrier, where a gradient is known only after the outputs were used: all that
  * is before it must have run before anything that is after it. A copy of what is before it may run after it. */
@@ -202,15 +207,16 @@ typedef struct {
     int symbols;
     int64_t batch; /* number of examples that the program is mapped over; 0: the program is used as written */
     fsim_tensor *tensor;
-    int tensors;
+    int tensors,
+        own_tensors; /* own: those of the workload itself, which come first; the others are of its derivatives */
     fsim_node *node;
     int nodes;
     fsim_source *source;
     int sources;
     fsim_node_set *fuse, *separate;
     int fuses, separates;
-    int64_t parameters; /* elements of all weights */
-    double contraction_flops;
+    int64_t parameters;                                 /* elements of all weights */
+    double contraction_flops, phase_flops[FSIM_PHASES]; /* of contractions: all, and by phase */
     fsim_derive_mode derived;
     fsim_gradient *gradient;
     int gradients;

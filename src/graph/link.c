@@ -166,12 +166,16 @@ static void mark_lasting(fsim_graph *g)
 {
     for (int t = 0; t < g->tensors; t++) {
         const int over = g->tensor[t].over;
-        g->tensor[t].lasting =
-            g->tensor[t].producer < 0 || g->tensor[t].output || (over >= 0 && g->tensor[over].lasting);
+        g->tensor[t].stays = g->tensor[t].output && g->tensor[t].producer >= 0 && g->derived == FSIM_REVERSE;
+        g->tensor[t].lasting = g->tensor[t].producer < 0 || (g->tensor[t].output && !g->tensor[t].stays) ||
+                               (over >= 0 && g->tensor[over].lasting);
     }
     for (int t = g->tensors; t-- > 0;)
-        if (g->tensor[t].over >= 0 && g->tensor[t].lasting)
-            g->tensor[g->tensor[t].over].lasting = true;
+        if (g->tensor[t].over >= 0) {
+            fsim_tensor *over = &g->tensor[g->tensor[t].over];
+            over->lasting = over->lasting || g->tensor[t].lasting;
+            over->stays = over->stays || g->tensor[t].stays;
+        }
     for (int t = 0; t < g->tensors; t++)
         if (g->tensor[t].over >= 0 && g->tensor[g->tensor[t].over].lasting)
             g->tensor[t].lasting = true;
@@ -209,6 +213,8 @@ void fsim_count_totals(fsim_graph *g)
             g->parameters += g->tensor[t].elems;
     for (int n = 0; n < g->nodes; n++) {
         const fsim_gemm *m = &g->node[n].gemm;
-        g->contraction_flops += 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k;
+        const double flops = 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k;
+        g->contraction_flops += flops;
+        g->phase_flops[g->node[n].phase] += flops;
     }
 }

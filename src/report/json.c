@@ -6,6 +6,7 @@
 #include "report/coverage.h"
 #include "report/describe.h"
 #include "report/json_stream.h"
+#include "report/json_training.h"
 #include "report/json_writer.h"
 #include "report/layer.h"
 #include "report/named.h"
@@ -90,6 +91,7 @@ static void put_summary(fsim_writer *w, cJSON *o, const fsim_prediction *p, fsim
     fsim_put_number(w, o, "speedup", p->plan[FSIM_STRATEGY_EAGER].time_s / plan->time_s);
     put_interval(w, o, "speedup", eager.likely);
     fsim_put_text(w, o, "against_eager", fsim_versus_names[eager.verdict]);
+    fsim_put_phases(w, o, p->graph, plan);
 }
 
 /* The loss against the optimum: of times with its interval; bytes are exact. */
@@ -137,7 +139,7 @@ static void put_sources(fsim_writer *w, cJSON *to, const fsim_graph *g, const fs
         const int source = g->node[group->member[m].node].source;
         bool seen = false;
         for (int before = 0; before < m && !seen; before++)
-            seen = g->node[group->member[before].node].source == source;
+            seen = strcmp(g->source[g->node[group->member[before].node].source].name, g->source[source].name) == 0;
         if (!seen)
             fsim_put_text(w, list, NULL, g->source[source].name);
     }
@@ -220,6 +222,7 @@ static void put_kernel(fsim_writer *w, cJSON *list, const fsim_prediction *p, in
     const char *layer = fsim_kernel_layer(g, k, w->a);
     if (layer)
         fsim_put_text(w, o, "layer", layer);
+    fsim_put_phase(w, o, p, index);
     fsim_put_text(w, o, "template", fsim_template_names[k->template]);
     fsim_put_count(w, o, "launches", k->launches);
     if (plan->rule && plan->rule[index])
@@ -409,6 +412,7 @@ static void put_plan(fsim_writer *w, cJSON *to, const fsim_prediction *p)
     put_basis(w, o, p);
     put_arithmetic(w, o, &p->arithmetic);
     put_memory(w, o, p);
+    fsim_put_saved(w, o, p);
     put_repeats(w, o, p);
     int names;
     const fsim_counted *named = fsim_named_fusions(p, w->a, &names);
@@ -501,6 +505,7 @@ static void put_prediction(fsim_writer *w, cJSON *o, const fsim_prediction *p)
         fsim_put_count(w, o, "least_memory_bytes", p->least_memory_bytes);
     fsim_put_text(w, o, "launch", fsim_regime_names[p->options.regime]);
     fsim_put_text(w, o, "l2", p->options.warm ? "warm" : "cold");
+    fsim_put_training(w, o, p->graph);
     put_strategies(w, o, p);
     put_plan(w, o, p);
     put_compile(w, o, p);

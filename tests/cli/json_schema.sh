@@ -54,6 +54,26 @@ operators:
 outputs: [y]
 END
 make rolled.plan.json rolled.yaml --hw h100-sxm5-80gb --json -
+# With gradients: a loss in the graph, or an output whose gradient comes from outside.
+for loss in sum none; do
+    {
+        cat <<'END'
+tensors:
+  x: {shape: [512, 256], dtype: f32}
+  i: {shape: [512], dtype: i64}
+  w: {shape: [256, 256], dtype: f32, role: weight}
+  t: {shape: [4, 256], dtype: f32, role: weight}
+operators:
+  - {op: linear, in: [x, w], out: a}
+  - {op: relu, in: a, out: b}
+  - {op: embedding, in: [i, t], out: e}
+  - {op: mul, in: [b, e], out: y}
+END
+        [ $loss = none ] || echo "  - {op: sum, in: y, out: loss, dims: [0, 1]}"
+    } >train_$loss.yaml
+    make train_$loss.plan.json train_$loss.yaml --hw a100-sxm4-40gb --train --search-steps 600000 --json -
+    make train_top_$loss.plan.json train_$loss.yaml --hw t4 --train --grad weights --optimizer sgd --top 3 --search-steps 600000 --json -
+done
 # To a file what goes to stdout, and the same bytes twice (on a workload whose search is far from the clock's stop, which is the one thing that may
 # differ between runs).
 mlp=$SOURCE_DIR/workloads/mlp.yaml
@@ -128,6 +148,33 @@ def validator(name):
 def close(a, b, relative=1e-9):
     return abs(a - b) <= relative * max(abs(a), abs(b), 1e-300)
 
+def check_training(where, p, shown):
+    training, plan, kernels = p["training"], p["plan"], p["plan"]["kernels"]
+    if "i" not in training["no_grad"] or training["gradients"]["w"] != {"shape": [256, 256], "dtype": "f32", "tensor": "grad/w"}:
+        complain(where, f"gradients are {training['gradients']}, none have {training['no_grad']}")
+    if training["forward_flops"] != 2 * 512 * 256 * 256 or training["backward_flops"] != training["forward_flops"] * (1 if "top" in where else 2):
+        complain(where, f"FLOPs are {training['forward_flops']}, {training['backward_flops']}")
+    phases = ["forward", "backward", "optimizer"]
+    for s in p["strategies"]:
+        if not close(sum(s[name + "_s"] for name in phases), s["time_s"]) or (s["optimizer_s"] > 0) != ("top" in where):
+            complain(where, f"phases of {s['name']} do not sum to its time")
+    for name in phases:
+        if not close(shown[name + "_s"], sum(k["time_s"] for k in kernels if k["phase"] == name)):
+            complain(where, f"{name}_s is not the time of its kernels")
+    last_forward = max(k["id"] for k in kernels if k["phase"] == "forward")
+    if "none" in where and any(k["phase"] == "backward" and any(i["tensor"] == "grad/y" for i in k["inputs"]) and k["id"] < last_forward for k in kernels):
+        complain(where, "a gradient comes before the output")
+    kept = {v["tensor"]: v["bytes"] for v in plan["saved"] if v["way"] == "keep"}
+    read = {i["tensor"] for k in kernels if k["phase"] == "backward" for i in k["inputs"]}
+    made = {o["tensor"] for k in kernels if k["phase"] == "forward" for o in k["outputs"]}
+    if set(kept) != read & made or sum(kept.values()) != shown["saved_bytes"]:
+        complain(where, f"saved are {kept}, and {shown['saved_bytes']} bytes in all")
+    given = {"x": 512 * 256 * 4, "i": 512 * 8, "w": 256 * 256 * 4, "t": 4 * 256 * 4}
+    if sum(size for name, size in given.items() if name in read) != shown["saved_input_bytes"]:
+        complain(where, f"saved inputs are {shown['saved_input_bytes']} bytes")
+    if max(t["live_bytes"] for t in plan["timeline"]) != shown["peak_memory_bytes"] or len(plan["timeline"]) != len(kernels):
+        complain(where, "the most of the timeline is not the peak")
+
 def check_prediction(where, p):
     names = [s["name"] for s in p["strategies"]]
     if [n for n in names if n != "file"] != STRATEGIES + ["xla"] * (p["plan"]["strategy"] == "xla") or names.count("file") > 1:
@@ -187,6 +234,10 @@ def check_prediction(where, p):
         own = [total(c, b["from_runs"]) for c in compile["strategies"] if c["name"] == b["strategy"]]
         if not close(own[0], min(total(c, b["from_runs"]) for c in compile["strategies"])):
             complain(where, f"{b['strategy']} is not the best from {b['from_runs']} runs on")
+    if ("training" in p) != where.startswith("train"):
+        complain(where, "training is not there, or not asked for")
+    if "training" in p:
+        check_training(where, p, shown)
     home = []
     for number, k in enumerate(kernels, 1):
         here = f"{where}: kernel {k['id']}"

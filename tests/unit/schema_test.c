@@ -16,6 +16,7 @@
 #include "evidence/gates.h"
 #include "evidence/pairs.h"
 #include "graph/attribute.h"
+#include "plan/price/phases.h"
 #include "plan/price/timeline.h"
 #include "report/compiled.h"
 #include "report/plan_gates.h"
@@ -99,6 +100,8 @@ static void collect_named_tables(void)
     add_table("dtypes", fsim_dtype_names, FSIM_DTYPE_COUNT);
     add_table("origins", fsim_origin_names, FSIM_ORIGINS);
     add_table("figures", fsim_hw_from_names, FSIM_HW_FROMS);
+    add_table("phases", fsim_phase_names, FSIM_PHASES);
+    add_table("ways", fsim_way_names, FSIM_WAYS);
     add_table("streams", fsim_lane_names, FSIM_LANE_COUNT);
     add_table("work classes", fsim_work_class_names, FSIM_WORK_COUNT);
     add_table("versus", fsim_versus_names, FSIM_VERSUS_COUNT);

@@ -5,7 +5,8 @@
 
 #include "plan/price/plan.h"
 
-/* Bytes at the moment of highest use. Every weight, input and output of the workload is in memory all the time; an
+/* Bytes at the moment of highest use. Every weight and input of the workload is in memory all the time, and every
+ * output too; where there are gradients, outputs and gradients are from the kernel that computes them on. An
  * intermediate is from the kernel that computes it to the last one that reads it. */
 typedef struct {
     fsim_sum weight_bytes, activation_bytes; /* activations: inputs, outputs and intermediates */
@@ -17,6 +18,21 @@ typedef struct {
 
 /* The plan must have its kernels; its totals are not used. a is used only during the call. */
 fsim_memory_use fsim_memory_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a);
+
+/* Memory while one kernel of a plan runs: all tensors; its own partial sums. */
+typedef struct {
+    fsim_sum live_bytes, workspace_bytes;
+} fsim_memory_step;
+/* One for each kernel, in launch order. The most of live_bytes is the plan's peak. In a. */
+const fsim_memory_step *fsim_memory_steps(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a);
+
+/* The largest tensors that are in memory at some time, the largest first. */
+enum { FSIM_LARGEST = 4 };
+typedef struct {
+    int count, tensor[FSIM_LARGEST];
+} fsim_largest;
+/* Those in memory while kernel k runs. Returns how many. a is used only during the call. */
+int fsim_largest_in_memory(const fsim_graph *g, const fsim_plan *plan, int k, fsim_largest *out, fsim_arena *a);
 
 /* Bytes without the workspace: the memory that searches minimise and limit. */
 static inline fsim_sum fsim_tensor_bytes(const fsim_memory_use *use)

@@ -24,6 +24,7 @@ typedef struct {
     int before; /* of those launched: before the barrier */
 } lean_state;
 
+/* Where there are gradients, outputs count from the kernel that makes them on, though they are never given back. */
 static bool is_temporary(const fsim_problem *p, int tensor)
 {
     return p->graph->tensor[tensor].producer >= 0 && !p->graph->tensor[tensor].lasting;

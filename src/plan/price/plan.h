@@ -55,6 +55,10 @@ typedef struct {
     fsim_sum dram_read_bytes, dram_write_bytes, peak_memory_bytes, eliminated_bytes;
     double l2_bytes, flops;
     fsim_partition partition;
+    /* of a workload with gradients (phases.h) */
+    double phase_s[FSIM_PHASES];             /* time of its kernels by phase */
+    fsim_sum saved_bytes, saved_input_bytes; /* that forward leaves in memory for backward: what it made; inputs and
+                                                weights */
 } fsim_plan;
 
 /* What ended a search before it had a proof. Only steps end it at the same place in every run. */

@@ -2,6 +2,7 @@
 #include "plan/price/price.h"
 
 #include "plan/price/memory.h"
+#include "plan/price/phases.h"
 
 #include "plan/price/launches.h"
 
@@ -235,6 +236,8 @@ static void total(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
     plan->time_s = (double)ticks * FSIM_TICK_S;
     const fsim_memory_use memory = fsim_memory_of(p->graph, plan, a);
     plan->peak_memory_bytes = fsim_tensor_bytes(&memory);
+    if (p->graph->derived == FSIM_REVERSE)
+        fsim_sum_phases(p->graph, plan, a);
     eliminated(p, plan, a);
 }
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/price/phases.h"
+
+#include <stdlib.h>
+
+const char *const fsim_way_names[FSIM_WAYS] = {"keep", "recompute"};
+
+fsim_phase fsim_phase_of(const fsim_graph *g, const fsim_part *part)
+{
+    fsim_phase first = FSIM_OPTIMIZER;
+    bool waits = false;
+    for (int i = 0; i < part->count; i++) {
+        const fsim_node *n = &g->node[part->node[i]];
+        if (part->clone[i])
+            continue;
+        first = n->phase < first ? n->phase : first;
+        waits = waits || n->side == FSIM_AFTER_BARRIER;
+    }
+    return waits && first == FSIM_FORWARD ? FSIM_BACKWARD : first;
+}
+
+/* The phases of a plan's kernels, and of the kernel that each primitive is at home in. */
+typedef struct {
+    const fsim_graph *g;
+    const fsim_plan *plan;
+    fsim_phase *kernel, *home;
+} phases;
+
+static phases phases_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a)
+{
+    phases w = {g, plan, fsim_new(a, fsim_phase, plan->kernels + 1), fsim_new(a, fsim_phase, g->nodes + 1)};
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_part *part = &plan->partition.part[k];
+        w.kernel[k] = fsim_phase_of(g, part);
+        for (int i = 0; i < part->count; i++)
+            if (!part->clone[i])
+                w.home[part->node[i]] = w.kernel[k];
+    }
+    return w;
+}
+
+/* Is the tensor an input or a weight of the workload, which is there without the forward pass? */
+static bool is_given(const fsim_graph *g, int tensor)
+{
+    const fsim_tensor *t = &g->tensor[tensor];
+    return t->producer < 0 && !t->after_outputs && tensor < g->own_tensors;
+}
+
+/* Does kernel k of the backward pass read a tensor that the forward pass has stored? */
+static bool is_kept(const phases *w, int tensor)
+{
+    const int from = w->g->tensor[tensor].producer;
+    return from >= 0 && w->home[from] == FSIM_FORWARD;
+}
+
+void fsim_sum_phases(const fsim_graph *g, fsim_plan *plan, fsim_arena *a)
+{
+    const fsim_mark mark = fsim_save(a);
+    const phases w = phases_of(g, plan, a);
+    bool *seen = fsim_new(a, bool, g->tensors + 1);
+    fsim_sum ticks[FSIM_PHASES] = {0};
+    plan->saved_bytes = plan->saved_input_bytes = 0;
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_kernel *x = &plan->kernel[k];
+        ticks[w.kernel[k]] += fsim_ticks(x->time_s);
+        for (int i = 0; i < x->inputs && w.kernel[k] == FSIM_BACKWARD; i++) {
+            const int t = x->input[i].tensor;
+            if (seen[t])
+                continue;
+            seen[t] = true;
+            plan->saved_bytes += is_kept(&w, t) ? g->tensor[t].bytes : 0;
+            plan->saved_input_bytes += is_given(g, t) ? g->tensor[t].bytes : 0;
+        }
+    }
+    for (int i = 0; i < FSIM_PHASES; i++)
+        plan->phase_s[i] = (double)ticks[i] * FSIM_TICK_S;
+    fsim_rewind(a, mark);
+}
+
+fsim_phase_use fsim_phase_use_of(const fsim_graph *g, const fsim_plan *plan, fsim_phase phase)
+{
+    fsim_phase_use use = {.time_s = plan->phase_s[phase]};
+    for (int k = 0; k < plan->kernels; k++)
+        if (fsim_phase_of(g, &plan->partition.part[k]) == phase) {
+            use.kernels++;
+            use.read_bytes += plan->kernel[k].dram_read_bytes;
+            use.write_bytes += plan->kernel[k].dram_write_bytes;
+        }
+    return use;
+}
+
+static int by_way_and_size(const void *x, const void *y)
+{
+    const fsim_saved *a = x, *b = y;
+    if (a->way != b->way)
+        return a->way < b->way ? -1 : 1;
+    return a->bytes != b->bytes ? (a->bytes > b->bytes ? -1 : 1) : a->tensor - b->tensor;
+}
+
+/* Is the copy of primitive i of the part read there by what is no copy of the forward pass? */
+static bool is_wanted(const fsim_graph *g, const fsim_part *part, int i)
+{
+    for (int k = i + 1; k < part->count; k++) {
+        const fsim_node *n = &g->node[part->node[k]];
+        if (part->clone[k] && n->phase == FSIM_FORWARD)
+            continue;
+        for (int q = 0; q < n->args; q++)
+            if (g->tensor[n->arg[q].tensor].producer == part->node[i])
+                return true;
+    }
+    return false;
+}
+
+typedef struct {
+    fsim_arena *a;
+    fsim_saved *at;
+    int count, room;
+    bool *seen; /* per way and tensor */
+} saved_list;
+
+static void add(saved_list *l, int tensors, fsim_saved one)
+{
+    bool *seen = &l->seen[(size_t)one.way * (size_t)tensors + (size_t)one.tensor];
+    if (!*seen)
+        *FSIM_PUSH(l->a, l->at, l->count, l->room) = one;
+    *seen = true;
+}
+
+int fsim_saved_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a, fsim_saved **out)
+{
+    const phases w = phases_of(g, plan, a);
+    saved_list l = {.a = a, .seen = fsim_new(a, bool, FSIM_WAYS *(size_t)g->tensors + 1)};
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_part *part = &plan->partition.part[k];
+        for (int i = 0; i < plan->kernel[k].inputs && w.kernel[k] == FSIM_BACKWARD; i++) {
+            const int t = plan->kernel[k].input[i].tensor;
+            if (is_kept(&w, t))
+                add(&l, g->tensors, (fsim_saved){t, FSIM_KEEP, g->tensor[t].bytes, k});
+        }
+        for (int i = 0; i < part->count && w.kernel[k] == FSIM_BACKWARD; i++)
+            if (part->clone[i] && w.home[part->node[i]] == FSIM_FORWARD && is_wanted(g, part, i))
+                add(&l, g->tensors, (fsim_saved){g->node[part->node[i]].result[0], FSIM_RECOMPUTE, 0, k});
+    }
+    if (l.count > 1)
+        qsort(l.at, (size_t)l.count, sizeof *l.at, by_way_and_size);
+    *out = l.at;
+    return l.count;
+}

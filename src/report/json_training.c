@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/json_training.h"
+
+#include "plan/price/memory.h"
+#include "plan/price/phases.h"
+
+static void put_gradients(fsim_writer *w, cJSON *to, const fsim_graph *g)
+{
+    cJSON *all = fsim_put_new(w, to, "gradients", cJSON_CreateObject());
+    for (int i = 0; i < g->gradients; i++) {
+        const fsim_tensor *t = &g->tensor[g->gradient[i].of];
+        cJSON *o = fsim_put_new(w, all, t->name, cJSON_CreateObject());
+        cJSON *shape = fsim_put_new(w, o, "shape", cJSON_CreateArray());
+        for (int d = 0; d < t->shape.rank; d++)
+            fsim_put_count(w, shape, NULL, t->shape.dim[d]);
+        fsim_put_text(w, o, "dtype", fsim_dtype_names[t->dtype]);
+        fsim_put_text(w, o, "tensor", g->tensor[g->gradient[i].tensor].name);
+    }
+}
+
+/* Inputs and weights without a gradient. */
+static void put_others(fsim_writer *w, cJSON *to, const fsim_graph *g)
+{
+    bool *has = fsim_new(w->a, bool, g->tensors + 1);
+    cJSON *list = fsim_put_new(w, to, "no_grad", cJSON_CreateArray());
+    for (int i = 0; i < g->gradients; i++)
+        has[g->gradient[i].of] = true;
+    for (int t = 0; t < g->own_tensors; t++)
+        if (g->tensor[t].role != FSIM_MADE && g->tensor[t].storage == t && !has[t])
+            fsim_put_text(w, list, NULL, g->tensor[t].name);
+}
+
+void fsim_put_training(fsim_writer *w, cJSON *to, const fsim_graph *g)
+{
+    if (g->derived != FSIM_REVERSE)
+        return;
+    cJSON *o = fsim_put_new(w, to, "training", cJSON_CreateObject());
+    put_gradients(w, o, g);
+    put_others(w, o, g);
+    fsim_put_rounded(w, o, "forward_flops", g->phase_flops[FSIM_FORWARD]);
+    fsim_put_rounded(w, o, "backward_flops", g->phase_flops[FSIM_BACKWARD]);
+}
+
+void fsim_put_phases(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_plan *plan)
+{
+    if (g->derived != FSIM_REVERSE)
+        return;
+    for (int i = 0; i < FSIM_PHASES; i++)
+        fsim_put_number(w, to, fsim_printf(w->a, "%s_s", fsim_phase_names[i]), plan->phase_s[i]);
+    fsim_put_count(w, to, "saved_bytes", plan->saved_bytes);
+    fsim_put_count(w, to, "saved_input_bytes", plan->saved_input_bytes);
+}
+
+void fsim_put_phase(fsim_writer *w, cJSON *to, const fsim_prediction *p, int kernel)
+{
+    if (p->graph->derived == FSIM_REVERSE)
+        fsim_put_text(w, to, "phase",
+                      fsim_phase_names[fsim_phase_of(p->graph, &p->plan[p->chosen].partition.part[kernel])]);
+}
+
+static void put_timeline(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_plan *plan)
+{
+    const fsim_memory_step *at = fsim_memory_steps(g, plan, w->a);
+    cJSON *list = fsim_put_new(w, to, "timeline", cJSON_CreateArray());
+    for (int k = 0; k < plan->kernels; k++) {
+        cJSON *o = fsim_put_new(w, list, NULL, cJSON_CreateObject());
+        fsim_put_count(w, o, "kernel", k + 1);
+        fsim_put_count(w, o, "live_bytes", at[k].live_bytes);
+        fsim_put_count(w, o, "workspace_bytes", at[k].workspace_bytes);
+    }
+}
+
+void fsim_put_saved(fsim_writer *w, cJSON *to, const fsim_prediction *p)
+{
+    const fsim_graph *g = p->graph;
+    const fsim_plan *plan = &p->plan[p->chosen];
+    if (g->derived != FSIM_REVERSE)
+        return;
+    fsim_saved *saved;
+    const int count = fsim_saved_of(g, plan, w->a, &saved);
+    cJSON *list = fsim_put_new(w, to, "saved", cJSON_CreateArray());
+    for (int i = 0; i < count; i++) {
+        cJSON *o = fsim_put_new(w, list, NULL, cJSON_CreateObject());
+        fsim_put_text(w, o, "tensor", g->tensor[saved[i].tensor].name);
+        fsim_put_text(w, o, "way", fsim_way_names[saved[i].way]);
+        fsim_put_count(w, o, "bytes", saved[i].bytes);
+        fsim_put_count(w, o, "kernel", saved[i].kernel + 1);
+        fsim_put_new(w, o, "alternatives", cJSON_CreateArray());
+    }
+    put_timeline(w, to, g, plan);
+}
