@@ -166,11 +166,12 @@ static fsim_kernel generated_with(const fsim_costing *c, const product *p, const
     return k;
 }
 
+enum { DIRECT_INSTRUCTIONS = 3 };
+
 /* A thread sums up one result; each step takes a load from each operand and a multiply-add. Where reductions follow,
  * a block computes whole rows of results, or several blocks share one. */
 static fsim_kernel direct(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, fsim_arena *a)
 {
-    enum { INSTRUCTIONS = 3 };
     const double rows = (double)g->batch * (double)g->m, products = rows * (double)g->n * (double)g->k;
     const fsim_node *n = &c->g->node[c->group->anchor];
     fsim_kernel k = fsim_blank_kernel(c, a);
@@ -187,7 +188,7 @@ static fsim_kernel direct(const fsim_costing *c, const fsim_gemm *g, const fsim_
     /* neighbouring threads read different columns; rows of one block are found in L1 */
     k.l2_bytes += (whole ? products / k.rows_per_block : products) * elem;
     fsim_add_operand_loads(c, &k, products, result);
-    k.unit[FSIM_ISSUE] += INSTRUCTIONS * products / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
+    k.unit[FSIM_ISSUE] += DIRECT_INSTRUCTIONS * products / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
     k.unit[FSIM_COMPUTE] +=
         fmax(products / fsim_pipe_rate(c, result == 8 ? FSIM_F64 : FSIM_F32), fsim_gemm_least_s(d, 2 * products));
     k.unit[FSIM_LATENCY] +=
@@ -241,4 +242,29 @@ double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node
         return fsim_least_convolution_s(g, hw, node);
     const fsim_gemm_device d = fsim_gemm_device_of(hw, m->arithmetic);
     return fmin(fsim_gemm_least_s(&d, flops), flops / fsim_chain_rate(&c, m->arithmetic));
+}
+
+/* Summed up by one thread a result, as in direct(). */
+static double direct_least_s(const fsim_hw *hw, const fsim_gemm_device *d, double products)
+{
+    const double lanes = fsim_hw_get(hw, FSIM_HW_SMS) * fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
+    return fmax(fsim_gemm_least_s(d, 2 * products),
+                DIRECT_INSTRUCTIONS * products / (lanes * FSIM_ISSUE_PER_SM * fsim_hw_get(hw, FSIM_HW_WARP_SIZE)));
+}
+
+double fsim_contraction_share_s(const fsim_graph *g, const fsim_hw *hw, int node, int company)
+{
+    const fsim_gemm *m = &g->node[node].gemm;
+    const double products = (double)m->batch * (double)m->m * (double)m->n * (double)m->k,
+                 anywhere = fsim_least_contraction_s(g, hw, node);
+    if (m->convolution)
+        return anywhere;
+    const fsim_gemm_device d = fsim_gemm_device_of(hw, m->arithmetic);
+    const int elem = fsim_dtype_bytes(g->tensor[g->node[node].arg[0].tensor].dtype);
+    const fsim_gemm_shape s = {
+        .batch = (double)m->batch, .m = (double)m->m, .n = (double)m->n, .k = (double)m->k, .elem_bytes = elem};
+    const double own = fmin(fsim_gemm_tiled_least_s(&d, &s, company), direct_least_s(hw, &d, products));
+    const fsim_costing c = {.g = g, .hw = hw};
+    const double chained = company > 1 ? 2 * products / fsim_chain_rate(&c, m->arithmetic) : own;
+    return fmax(anywhere, fmin(own, chained));
 }

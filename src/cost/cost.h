@@ -90,6 +90,9 @@ typedef struct {
 
 /* A lower bound of the seconds that contraction `node` occupies its units in any kernel. */
 double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node);
+/* A lower bound of its share of the time of any kernel, without the launch, that holds at most `company` contractions:
+ * of every kernel's contractions these add up to no more than the kernel takes. */
+double fsim_contraction_share_s(const fsim_graph *g, const fsim_hw *hw, int node, int company);
 /* Seconds that DRAM takes for so many bytes read and written. */
 double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes);
 /* A lower bound of that in any kernel. products: for the vendor's matrix products, whose writes take as long as

@@ -259,6 +259,27 @@ fsim_gemm_time fsim_gemm_best(const fsim_gemm_device *d, const fsim_gemm_shape *
     return best;
 }
 
+/* In proportion to the product's size, whatever that is: what a round of blocks leaves idle does not count. */
+static double share_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, double m, double n)
+{
+    const double products = s->batch * s->m * s->n, k_bytes = s->k * s->elem_bytes;
+    const double e = fmin(1, d->efficiency * fmax(1, d->transposed) / (1 + narrow_loss(d, m, n)));
+    const double issued = 2 * products * (k_bytes + d->startup_bytes) / s->elem_bytes / (d->rate * d->sms * e),
+                 compute = isfinite(d->power_rate) ? larger(issued, 2 * products * s->k / d->power_rate) : issued,
+                 l2 = products * (1 / m + 1 / n) * k_bytes / d->l2_rate;
+    return pow(norm_power(compute) + norm_power(l2), 1 / product_exponent);
+}
+
+double fsim_gemm_tiled_least_s(const fsim_gemm_device *d, const fsim_gemm_shape *s, int wide)
+{
+    double least = wide > 1 ? share_with(d, s, efficiency_tile, (double)wide * efficiency_tile) : INFINITY;
+    for (int i = 0; i < d->tiles; i++)
+        least = fmin(least, share_with(d, s, d->tile[i].m, d->tile[i].n));
+    if (fmin(s->m, s->n) == 1)
+        least = fmin(least, fsim_gemm_least_s(d, 2 * s->batch * s->m * s->n * s->k));
+    return least + d->floor_s / wide;
+}
+
 double fsim_gemm_least_s(const fsim_gemm_device *d, double flops)
 {
     const double e = fmin(1, d->efficiency * fmax(1, d->transposed));

@@ -75,6 +75,9 @@ bool fsim_gemm_may_beat(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsi
 bool fsim_gemm_may_split(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile);
 /* The time with the tile and split that the library presumably chooses. */
 fsim_gemm_time fsim_gemm_best(const fsim_gemm_device *d, const fsim_gemm_shape *s);
+/* A lower bound of a kernel with tiles, its launch aside: no block waits, no SM is idle, nothing comes from DRAM. wide:
+ * of up to so many products of one kernel, each with a tile of the same rows, the share of this one. */
+double fsim_gemm_tiled_least_s(const fsim_gemm_device *d, const fsim_gemm_shape *s, int wide);
 /* A lower bound over all tiles: all SMs at their best rate. */
 double fsim_gemm_least_s(const fsim_gemm_device *d, double flops);
 

@@ -400,6 +400,18 @@ static bool chained_below(const fsim_limits *limits, int n, int high)
     return f.more;
 }
 
+int fsim_contraction_company(const fsim_limits *limits, int n)
+{
+    const fsim_graph *g = limits->graph;
+    const fsim_tensor *shared = &g->tensor[g->node[n].arg[0].tensor];
+    for (int r = 0; r < shared->readers; r++)
+        if (shared->reader[r] != n && are_siblings(g, n, shared->reader[r]))
+            return MOST_SIBLINGS;
+    if (g->node[n].gemm.convolution)
+        return 1;
+    return chained_below(limits, n, -1) || chained_above(limits, n, g->nodes) ? 2 : 1;
+}
+
 /* Could the reductions from low to high be in the middle of a chain between contraction n and another one? */
 static bool chained_apart(const fsim_limits *limits, int n, int low, int high)
 {

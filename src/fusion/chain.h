@@ -39,6 +39,9 @@ enum { FSIM_TILE_ROW = 256, FSIM_CHAIN_LEAST = 16, FSIM_KEPT_WIDTH = 256, FSIM_R
 /* How the contractions and reductions of node[0, count) can be one kernel. Needs a contraction, and a second one
  * or a reduction. False with *why; why->final where that holds for every larger set too. */
 bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_joint *out, fsim_refusal *why);
+/* The most contractions that a kernel may hold together with contraction n, itself included: 1, two of a chain, or
+ * siblings. */
+int fsim_contraction_company(const fsim_limits *limits, int n);
 /* Splits the point digits of x and y, two maps over the same points, until both have the same extents. False where
  * an extent of one does not divide the other's. */
 bool fsim_map_align(const fsim_map *x, const fsim_map *y, fsim_map *out_x, fsim_map *out_y);

@@ -2,6 +2,7 @@
 #include "plan/search/floor.h"
 
 #include "cost/costing.h"
+#include "fusion/chain.h"
 #include <math.h>
 
 enum { WIDEST_VECTOR = 4 }; /* elements that one instruction of a kernel without a contraction loads or stores */
@@ -92,4 +93,15 @@ double fsim_floor_norm(const fsim_unit_seconds *sum)
     for (int u = 0; u < FSIM_FLOOR_UNITS; u++)
         cubes += sum->s[u] * sum->s[u] * sum->s[u];
     return cbrt(cubes);
+}
+
+fsim_floor_product fsim_floor_contraction(const fsim_floor *f, int node, bool masked)
+{
+    const fsim_graph *g = f->p->graph;
+    if (f->p->objective == FSIM_MINIMISE_BYTES)
+        return (fsim_floor_product){0, 0};
+    if (masked)
+        return (fsim_floor_product){0.5 * fsim_least_contraction_s(g, f->p->hw, node), 0};
+    const int company = fsim_contraction_company(&f->p->limits, node);
+    return (fsim_floor_product){fsim_contraction_share_s(g, f->p->hw, node, company), 1.0 / company};
 }

@@ -26,6 +26,13 @@ typedef struct {
 double fsim_floor_launch(const fsim_problem *p);
 /* For node[0, count) of p's graph. */
 fsim_floor fsim_floor_of(const fsim_problem *p, const int *node, int count);
+/* The least time of a contraction that must be computed: its share of its kernel's time in *work_s, and of its kernel's
+ * launches, of which each holds at most so many contractions. masked: it may be in a chain that skips half of it. */
+typedef struct {
+    double work_s, launches;
+} fsim_floor_product;
+/* Of contraction `node`. */
+fsim_floor_product fsim_floor_contraction(const fsim_floor *f, int node, bool masked);
 /* Arithmetic of a primitive, but a contraction, at all of its points. */
 fsim_unit_seconds fsim_floor_arithmetic(const fsim_floor *f, const fsim_node *n);
 /* The tensor, all of which access x reads, is read from DRAM once. */

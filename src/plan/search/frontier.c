@@ -93,6 +93,7 @@ static void find_floor(fsim_frontier *f)
     fsim_unit_seconds *own = fsim_new(f->a, fsim_unit_seconds, l->count + 1),
                       *input = fsim_new(f->a, fsim_unit_seconds, g->tensors + 1), all = {{0}};
     f->floor_own = fsim_new(f->a, double, l->count + 1);
+    f->floor_start = fsim_new(f->a, double, l->count + 1);
     f->floor_input = fsim_new(f->a, double, g->tensors + 1);
     f->read_outside = fsim_new(f->a, bool, g->tensors + 1);
     for (int t = 0; t < g->tensors; t++)
@@ -103,8 +104,12 @@ static void find_floor(fsim_frontier *f)
         const fsim_node *n = fsim_node_of(f, i);
         if (whole[i])
             find_units(f, &floor, i, &own[i], input);
-        if (whole[i] && !by_bytes && n->gemm.k)
-            own[i].s[FSIM_FLOOR_WORK] = fsim_least_contraction_s(g, f->p->hw, l->node[i]) * (masked[i] ? 0.5 : 1);
+        if (whole[i] && n->gemm.k) {
+            const fsim_floor_product least = fsim_floor_contraction(&floor, l->node[i], masked[i]);
+            own[i].s[FSIM_FLOOR_WORK] = least.work_s;
+            f->floor_start[i] = least.launches;
+            f->starts = f->starts || least.launches > 0;
+        }
         if (g->tensor[n->result[0]].output)
             fsim_floor_add(&own[i], fsim_floor_write(&floor, &g->tensor[n->result[0]]));
         fsim_floor_add(&all, own[i]);
@@ -115,6 +120,8 @@ static void find_floor(fsim_frontier *f)
     f->products = floor.products;
     f->floor_launch = by_bytes ? 0 : fsim_floor_launch(f->p) * second;
     f->floor_write = f->floor_launch / FSIM_MAX_PARAMETERS;
+    for (int i = 0; i < l->count; i++)
+        f->floor_start[i] *= f->floor_launch;
     for (int u = 0; u < FSIM_FLOOR_UNITS; u++) {
         const double weight = by_bytes ? 1 : norm > 0 ? all.s[u] * all.s[u] / (norm * norm) * second : 0;
         for (int i = 0; i < l->count; i++)
@@ -334,7 +341,7 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
     find_stale(f);
     find_layers(f);
     for (int i = 0; i < count; i++)
-        start.left += f->floor_own[i];
+        start.left += f->floor_own[i] + f->floor_start[i];
     for (int t = 0; t < p->graph->tensors; t++)
         start.left += f->floor_input[t];
     fsim_state_of(f, &start);

@@ -61,6 +61,15 @@ static bool first_read(const fsim_problem *p, const int *node, int count, int at
     return first;
 }
 
+/* May some chain of contractions skip what a causal mask hides? */
+static bool is_masked(const fsim_problem *p)
+{
+    for (int n = 0; n < p->graph->nodes; n++)
+        if (p->graph->node[n].op == FSIM_OP_CAUSAL_MASK)
+            return true;
+    return false;
+}
+
 /* A lower bound for every plan of these primitives: graph inputs read and outputs written once, arithmetic once at
  * full rate, one launch. 0 where some primitive reads only a part of its argument, because the rest need not be
  * computed. */
@@ -69,10 +78,16 @@ static fsim_sum compulsory_of(const fsim_problem *p, const int *node, int count)
     const fsim_graph *g = p->graph;
     const fsim_floor floor = fsim_floor_of(p, node, count);
     fsim_unit_seconds all = {{0}};
+    double launches = 0;
     for (int i = 0; i < count; i++) {
         const fsim_node *n = &g->node[node[i]];
         if (!reads_all(g, n))
             return 0;
+        if (n->gemm.k) {
+            const fsim_floor_product least = fsim_floor_contraction(&floor, node[i], is_masked(p));
+            all.s[FSIM_FLOOR_WORK] += least.work_s;
+            launches += least.launches;
+        }
         fsim_floor_add(&all, fsim_floor_arithmetic(&floor, n));
         if (g->tensor[n->result[0]].output)
             fsim_floor_add(&all, fsim_floor_write(&floor, &g->tensor[n->result[0]]));
@@ -83,7 +98,7 @@ static fsim_sum compulsory_of(const fsim_problem *p, const int *node, int count)
     }
     if (p->objective == FSIM_MINIMISE_BYTES)
         return (fsim_sum)all.s[FSIM_FLOOR_DRAM];
-    return (fsim_sum)((fsim_floor_launch(p) + fsim_floor_norm(&all)) * (1 - 1e-9) / FSIM_TICK_S);
+    return (fsim_sum)((fmax(1, launches) * fsim_floor_launch(p) + fsim_floor_norm(&all)) * (1 - 1e-9) / FSIM_TICK_S);
 }
 
 typedef struct {

@@ -103,6 +103,8 @@ struct fsim_frontier {
     bool has_sources;        /* behind the first place there is one without a producer in the list */
     int looked_ahead, looked_back; /* steps depended on roots at most so far above and below what had run */
     double *floor_own;             /* per place: work that every plan has for it */
+    double *floor_start;           /* per place: its contraction's share of a launch */
+    bool starts;                   /* some place has one */
     bool *in_place; /* per place: it, and the producers that would be cloned for it, read every argument at their own
                        points */
     bool *stale;    /* per place: once its result is stored, L2 never holds what it was computed from longer */
@@ -130,10 +132,10 @@ static inline bool fsim_is_dropped(const state *s, int place)
     return place >= s->base && place - s->base < FSIM_BITS && fsim_bit(&s->dropped, place - s->base);
 }
 
-/* A lower bound of what the rest of a plan costs: work, and one launch at least. */
+/* A lower bound of what the rest of a plan costs: work, and launches: those of contractions, else one at least. */
 static inline fsim_sum fsim_unavoidable(const fsim_frontier *f, const state *s)
 {
-    return s->ran < f->l.count ? (fsim_sum)((s->left + f->floor_launch) * (1 - 1e-9)) : 0;
+    return s->ran < f->l.count ? (fsim_sum)((s->left + (f->starts ? 0 : f->floor_launch)) * (1 - 1e-9)) : 0;
 }
 
 /* A state that is being expanded: the current set and root, and the clones that the set may have. */

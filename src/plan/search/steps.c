@@ -105,7 +105,7 @@ static state after(expansion *x, fsim_bits dropped)
     {
         const int place = x->root - FSIM_BACK + i;
         const fsim_node *n = fsim_node_of(f, place);
-        s.left -= f->floor_own[place];
+        s.left -= f->floor_own[place] + f->floor_start[place];
         for (int k = 0; k < n->args; k++) {
             const int t = n->arg[k].tensor;
             if (f->floor_input[t] > 0 &&
