@@ -68,6 +68,8 @@ static void mark_useful(fsim_derivation *d)
         for (int i = 0; i < r->args; i++)
             d->useful[t] = d->useful[t] || d->useful[r->arg[i]];
     }
+    for (int t = 0; t < d->tensors; t++)
+        tensor_of(d, t)->traced = d->useful[t];
 }
 
 /* Contributions. */

@@ -46,6 +46,7 @@ typedef struct {
     bool output, materialize; /* must be stored in memory (tensors that own memory only) */
     bool forward_output;      /* an output of the workload itself, not only of its derivatives */
     bool used;
+    bool traced;   /* a gradient flows through it */
     bool detached; /* no gradient is wanted of it, and none passes through it: a statistic, what only keeps numbers in
                       range */
     bool after_outputs; /* an input that exists only after somebody has used the outputs: the gradient of one of them */
@@ -184,6 +185,13 @@ typedef struct {
     bool accumulates; /* it adds what several readers of a tensor contribute to the tensor's gradient */
 } fsim_source;
 
+/* An operator of a workload that is differentiated, with its tensors as the file has them, views among them. */
+typedef struct {
+    fsim_op op;
+    int args, *arg, results, *result;
+    fsim_attrs attrs;
+} fsim_operation;
+
 /* A gradient that is wanted. */
 typedef struct {
     int of, tensor; /* the tensor that it belongs to, and the one that holds it: grad/NAME, or one that is equal */
@@ -220,6 +228,8 @@ typedef struct {
     fsim_derive_mode derived;
     fsim_gradient *gradient;
     int gradients;
+    fsim_operation *operation; /* by source, of the workload itself */
+    int operations;
     int64_t micro_batches; /* passes through the graph for one update, each of which adds its gradients; 0: one */
     bool barrier;          /* some primitive is after the barrier */
 } fsim_graph;

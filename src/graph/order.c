@@ -93,6 +93,9 @@ static bool build(fsim_reader *r, fsim_pending *p)
         if (p->alias && p->alias[i])
             fsim_names_set(r->arena, &r->tensor, p->alias[i], c.result[i]);
     }
+    if (r->build.recording)
+        *FSIM_PUSH(r->arena, r->graph->operation, r->graph->operations, r->build.operation_room) =
+            (fsim_operation){c.op, p->ins, c.arg, p->outs, c.result, c.attrs};
     *FSIM_PUSH(r->arena, r->graph->source, r->graph->sources, r->build.source_room) =
         (fsim_source){.op = c.op,
                       .name = p->out[0],

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* saved.h: what eager PyTorch keeps from the forward pass for the backward pass, by operator (saved.def). A storage
+ * counts once. Views count what they are views of; where a permuted, expanded or inner-sliced tensor is reshaped, that
+ * is a copy. */
+#ifndef FUSESIM_PLAN_RIVALS_SAVED_H
+#define FUSESIM_PLAN_RIVALS_SAVED_H
+
+#include "graph/graph.h"
+
+/* Made by the forward pass; of inputs and weights; and, of the former, the bytes of dropout's masks. */
+typedef struct {
+    double made_bytes, given_bytes, mask_bytes;
+} fsim_saved;
+/* Of a graph that is differentiated; 0 of others. a is used only during the call. */
+fsim_saved fsim_saved_by_eager(const fsim_graph *g, fsim_arena *a);
+
+#endif
