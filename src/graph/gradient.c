@@ -172,15 +172,33 @@ static bool seed(fsim_derivation *d, int t)
     return true;
 }
 
-/* The newest step to a gradient takes the gradient's own name, and its shape where it was only seen under that; not
- * where it is the gradient of something else already. Returns the tensor. */
+/* Does the primitive compute the same, whatever shape its result is seen under? */
+static bool any_shape(const fsim_node *n)
+{
+    switch (fsim_ops[n->op].class) {
+    case FSIM_ELEMENTWISE:
+        return !strstr(fsim_ops[n->op].expr, "$col");
+    case FSIM_REDUCE:
+        return true;
+    default:
+        return n->op == FSIM_OP_EINSUM || n->op == FSIM_OP_MATMUL || n->op == FSIM_OP_BMM || n->op == FSIM_OP_LINEAR;
+    }
+}
+
+/* The newest step to a gradient takes the gradient's own name, and its shape where it was only seen under that, or else
+ * what it is seen as takes it; not where it is the gradient of something else already. Returns the tensor. */
 static int name_gradient(fsim_derivation *d, int t, int made)
 {
     fsim_graph *g = d->build->graph;
     fsim_tensor *own = &g->tensor[g->tensor[made].storage];
+    const char *name = fsim_printf(d->build->arena, "grad/%s", g->tensor[t].name);
     if (own->producer < 0 || own->storage < d->tensors || own->output || own->elems != g->tensor[t].elems)
         return made;
-    own->name = g->node[own->producer].name = fsim_printf(d->build->arena, "grad/%s", g->tensor[t].name);
+    if (made != own->storage && !any_shape(&g->node[own->producer])) {
+        g->tensor[made].name = name;
+        return made;
+    }
+    own->name = g->node[own->producer].name = name;
     own->shape = g->tensor[t].shape;
     return own->storage;
 }

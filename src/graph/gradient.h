@@ -121,6 +121,9 @@ fsim_value fsim_derive_cast(fsim_derivation *d, fsim_value v, fsim_dtype dtype);
 fsim_value fsim_derive_where(fsim_derivation *d, fsim_value condition, fsim_value a, fsim_value b);
 /* Zeros of shape x, to which g is added at an index for each of its elements along a dimension. */
 fsim_value fsim_derive_scatter(fsim_derivation *d, const fsim_shape *x, int64_t dim, fsim_value index, fsim_value g);
+/* Of x's shape: is an element the one that an index, of x's shape without dim, names along dim? A comparison, which is
+ * never stored. */
+fsim_value fsim_derive_hot(fsim_derivation *d, fsim_value index, const fsim_shape *x, int dim);
 /* An error at the primitive that r is, with the way from the output to it. */
 fsim_value fsim_derive_refuse(fsim_derivation *d, const fsim_record *r, const char *why);
 

@@ -123,18 +123,42 @@ fsim_value fsim_gradient_roll(fsim_derivation *d, const fsim_record *r, int i, f
     return fsim_derive_end(d, &step, 1, &g.tensor);
 }
 
-/* A running sum from the other end. */
-fsim_value fsim_gradient_cumsum(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+/* A scan, forward or from the other end. */
+static fsim_value scanned(fsim_derivation *d, const fsim_record *r, fsim_op op, bool back, fsim_value x)
 {
-    static const fsim_op steps[] = {FSIM_OP_FLIP, FSIM_OP_CUMSUM, FSIM_OP_FLIP};
-    g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
-    for (int k = 0; k < 3 && g.is == FSIM_TENSOR; k++) {
+    const fsim_op steps[] = {FSIM_OP_FLIP, op, FSIM_OP_FLIP};
+    for (int k = !back; k < 3 - !back && x.is == FSIM_TENSOR; k++) {
         fsim_step step;
         fsim_derive_start(d, &step, steps[k]);
         step.call.list[FSIM_ATTR_DIMS] = fsim_record_list(r, FSIM_ATTR_DIMS);
-        g = fsim_derive_end(d, &step, 1, &g.tensor);
+        x = fsim_derive_end(d, &step, 1, &x.tensor);
     }
-    return g;
+    return x;
+}
+
+/* A running sum from the other end. */
+fsim_value fsim_gradient_cumsum(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    return scanned(d, r, FSIM_OP_CUMSUM, true, fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype));
+}
+
+/* Up to the first zero, what is behind an element of the sum of g y, over the element. The zero itself has the products
+ * that skip it; what is behind it nothing. */
+fsim_value fsim_gradient_cumprod(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const fsim_dtype dtype = arg_of(d, r, i)->dtype;
+    g = fsim_derive_whole(d, g, &r->shape, dtype);
+    const fsim_value x = fsim_value_of(r->arg[i]), zero = fsim_derive_binary(d, FSIM_OP_EQ, x, FSIM_ZERO),
+                     zeros = scanned(d, r, FSIM_OP_CUMSUM, false, fsim_derive_cast(d, zero, dtype)),
+                     before = fsim_derive_binary(d, FSIM_OP_EQ, zeros, FSIM_ZERO),
+                     one = fsim_derive_binary(d, FSIM_OP_EQ, zeros, fsim_constant(1)),
+                     first = fsim_derive_binary(d, FSIM_OP_LOGICAL_AND, zero, one),
+                     skipped = scanned(d, r, FSIM_OP_CUMPROD, false, fsim_derive_where(d, first, fsim_constant(1), x)),
+                     own = scanned(d, r, FSIM_OP_CUMSUM, true,
+                                   fsim_derive_binary(d, FSIM_OP_MUL, g, fsim_value_of(r->result))),
+                     others = scanned(d, r, FSIM_OP_CUMSUM, true, fsim_derive_binary(d, FSIM_OP_MUL, g, skipped)),
+                     behind = fsim_derive_where(d, first, others, FSIM_ZERO);
+    return fsim_derive_where(d, before, fsim_derive_binary(d, FSIM_OP_DIV, own, x), behind);
 }
 
 /* Gathers and scatters. */
@@ -210,31 +234,62 @@ fsim_value fsim_gradient_gather(fsim_derivation *d, const fsim_record *r, int i,
     return at.is == FSIM_TENSOR ? rows_added(d, &x, 0, at.tensor, fsim_derive_view(d, g, &rows)) : at;
 }
 
+fsim_value fsim_derive_hot(fsim_derivation *d, fsim_value index, const fsim_shape *x, int dim)
+{
+    fsim_step step;
+    fsim_shape rows = {.rank = x->rank - 1};
+    for (int k = 0; k < rows.rank; k++)
+        rows.dim[k] = x->dim[k + (k >= dim)];
+    index = fsim_derive_view(d, index, &rows);
+    if (index.is != FSIM_TENSOR)
+        return index;
+    fsim_derive_start(d, &step, FSIM_OP_ONE_HOT);
+    step.call.attrs.classes = x->dim[dim];
+    step.call.list[FSIM_ATTR_NUM_CLASSES].present = true;
+    fsim_value hot = fsim_derive_end(d, &step, 1, &index.tensor);
+    if (hot.is == FSIM_TENSOR && dim < x->rank - 1) { /* its last dimension goes to its place */
+        fsim_list order = {.present = true, .count = x->rank};
+        for (int k = 0; k < x->rank; k++)
+            order.at[k] = k == dim ? x->rank - 1 : k - (k > dim);
+        fsim_derive_start(d, &step, FSIM_OP_PERMUTE);
+        step.call.list[FSIM_ATTR_DIMS] = order;
+        hot = fsim_derive_end(d, &step, 1, &hot.tensor);
+    }
+    return fsim_derive_binary(d, FSIM_OP_GT, hot, FSIM_ZERO);
+}
+
 /* One class of each row: the row's gradient where the class's number is the target, which a comparison says. */
 fsim_value fsim_gradient_pick(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
 {
     const fsim_shape x = arg_of(d, r, 0)->shape;
     const int dim = x.rank > 1 ? 1 : 0;
-    fsim_step step;
     fsim_shape kept = x;
     if (i == 1)
         return FSIM_ZERO;
     kept.dim[dim] = 1;
     if (g.is == FSIM_TENSOR)
         g = fsim_derive_view(d, fsim_derive_whole(d, g, &r->shape, arg_of(d, r, 0)->dtype), &kept);
-    fsim_derive_start(d, &step, FSIM_OP_ONE_HOT);
-    step.call.attrs.classes = x.dim[dim];
-    step.call.list[FSIM_ATTR_NUM_CLASSES].present = true;
-    fsim_value hot = fsim_derive_end(d, &step, 1, &r->arg[1]);
-    if (hot.is == FSIM_TENSOR && dim < x.rank - 1) { /* the classes are its last dimension: they go to their place */
-        fsim_list order = {.present = true, .count = x.rank, .at = {0, x.rank - 1}};
-        for (int k = 2; k < x.rank; k++)
-            order.at[k] = k - 1;
-        fsim_derive_start(d, &step, FSIM_OP_PERMUTE);
-        step.call.list[FSIM_ATTR_DIMS] = order;
-        hot = fsim_derive_end(d, &step, 1, &hot.tensor);
+    return fsim_derive_where(d, fsim_derive_hot(d, fsim_value_of(r->arg[1]), &x, dim), g, FSIM_ZERO);
+}
+
+/* Each element goes back to where it came from, which the second result says. */
+fsim_value fsim_gradient_sort(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const int node = (int)(r - d->build->record);
+    const fsim_shape x = arg_of(d, r, i)->shape;
+    fsim_node *n = &d->build->graph->node[node];
+    if (n->results == 1) {
+        const char *name = fsim_printf(d->build->arena, "%s/indices", n->name);
+        const int id = fsim_add_tensor(d->build, n->at, name, &r->shape, FSIM_I64, FSIM_MADE);
+        if (id < 0)
+            return FSIM_REFUSAL;
+        d->build->graph->tensor[id].producer = node;
+        n->result[n->results++] = id;
     }
-    return fsim_derive_where(d, fsim_derive_binary(d, FSIM_OP_GT, hot, FSIM_ZERO), g, FSIM_ZERO);
+    const int64_t dim = n->attrs.dim;
+    const fsim_value from = fsim_value_of(n->result[1]);
+    g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
+    return fsim_derive_scatter(d, &x, dim, from, g);
 }
 
 /* Elements or rows that were written or added at an index: x, index, source. */

@@ -15,10 +15,33 @@ fsim_value fsim_gradient_none(fsim_derivation *d, const fsim_record *r, int i, f
     return FSIM_ZERO;
 }
 
-fsim_value fsim_gradient_missing(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+static fsim_value refuse(fsim_derivation *d, const fsim_record *r, int i, const char *why)
 {
-    (void)i, (void)g;
-    return fsim_derive_refuse(d, r, "it has no gradient in this release");
+    return fsim_dtype_floating(arg_of(d, r, i)->dtype) ? fsim_derive_refuse(d, r, why) : FSIM_ZERO;
+}
+
+fsim_value fsim_gradient_lowered(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    (void)g;
+    return refuse(d, r, i, "it has no gradient");
+}
+
+fsim_value fsim_gradient_bags(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    (void)g;
+    return refuse(d, r, i, "which bag a row is in says 'offsets': it wants index[bags, n] for a gradient");
+}
+
+fsim_value fsim_gradient_elsewhere(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    (void)g;
+    return refuse(d, r, i, "its gradient is known to another device: stages are not differentiated");
+}
+
+fsim_value fsim_gradient_custom(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    (void)g;
+    return refuse(d, r, i, "what it computes is not known, nor is its gradient");
 }
 
 fsim_value fsim_gradient_term(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
@@ -70,29 +93,81 @@ fsim_value fsim_gradient_sum(fsim_derivation *d, const fsim_record *r, int i, fs
     return fsim_derive_scaled(d, with_kept_dims(d, r, g), r->op == FSIM_OP_MEAN ? share : 1);
 }
 
-/* The largest elements share it, as in torch.amax; where the index is a result, that element gets all. */
-fsim_value fsim_gradient_extreme(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+static fsim_list reduced_dims(const fsim_derivation *d, const fsim_record *r)
+{
+    fsim_list dims = fsim_record_list(r, FSIM_ATTR_DIMS);
+    if (dims.count)
+        return dims;
+    dims.present = true;
+    for (int k = 0; k < arg_of(d, r, 0)->shape.rank; k++)
+        dims.at[dims.count++] = k;
+    return dims;
+}
+
+/* Which of the elements along the reduced dimension is the largest or smallest, the first of several: the result that
+ * says so, or the same search again. */
+static fsim_value place_of_extreme(fsim_derivation *d, const fsim_record *r)
 {
     const fsim_node *n = &d->build->graph->node[r - d->build->record];
-    const fsim_list all = {.present = true}, own = fsim_record_list(r, FSIM_ATTR_DIMS);
-    const fsim_shape x = arg_of(d, r, i)->shape;
-    fsim_list dims = own.count ? own : all;
-    for (int k = 0; k < x.rank && !own.count; k++)
-        dims.at[dims.count++] = k;
-    g = with_kept_dims(d, r, g);
+    fsim_step step;
     if (n->results == 2)
-        return fsim_derive_scatter(d, &x, dims.at[0], with_kept_dims(d, r, fsim_value_of(n->result[1])), g);
+        return fsim_value_of(n->result[1]);
+    fsim_derive_start(d, &step, r->op == FSIM_OP_MAX ? FSIM_OP_ARGMAX : FSIM_OP_ARGMIN);
+    step.call.list[FSIM_ATTR_DIMS] = fsim_record_list(r, FSIM_ATTR_DIMS);
+    return fsim_derive_end(d, &step, 1, r->arg);
+}
+
+/* A pool whose one window is the whole plane. */
+static bool was_pool(const fsim_derivation *d, const fsim_record *r)
+{
+    return fsim_ops[d->build->graph->source[r->source].op].class == FSIM_WINDOW;
+}
+
+/* The largest elements share it, as in torch.amax; along one dimension the first of them gets all. */
+fsim_value fsim_gradient_extreme(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const fsim_list own = fsim_record_list(r, FSIM_ATTR_DIMS), dims = reduced_dims(d, r);
+    const fsim_shape x = arg_of(d, r, i)->shape;
+    const fsim_dtype dtype = arg_of(d, r, i)->dtype;
+    fsim_step step;
+    if (own.count > 1 && was_pool(d, r) && g.is == FSIM_TENSOR) {
+        g = fsim_derive_whole(d, g, &r->shape, dtype);
+        fsim_derive_start(d, &step, FSIM_OP_MAX_POOL_GRAD);
+        step.call.list[FSIM_ATTR_OUTPUT_SIZE] = (fsim_list){.present = true, .count = own.count};
+        memcpy(step.call.list[FSIM_ATTR_OUTPUT_SIZE].at, x.dim + x.rank - own.count, own.count * sizeof *x.dim);
+        return fsim_derive_end(d, &step, 3, (int[3]){r->arg[0], r->result, g.tensor});
+    }
+    g = with_kept_dims(d, r, g);
+    if (own.count == 1 && x.rank > 0) {
+        const int dim = (int)((own.at[0] + x.rank) % x.rank);
+        return fsim_derive_where(d, fsim_derive_hot(d, place_of_extreme(d, r), &x, dim), g, FSIM_ZERO);
+    }
     const fsim_value peak = with_kept_dims(d, r, fsim_value_of(r->result));
     const fsim_value is = fsim_derive_binary(d, FSIM_OP_EQ, fsim_value_of(r->arg[i]), peak);
-    const fsim_value count = fsim_derive_sum(d, fsim_derive_cast(d, is, arg_of(d, r, i)->dtype), &dims);
+    const fsim_value count = fsim_derive_sum(d, fsim_derive_cast(d, is, dtype), &dims);
     return fsim_derive_where(d, is, fsim_derive_binary(d, FSIM_OP_DIV, g, count), FSIM_ZERO);
 }
 
-/* The product of the others, which is the whole over the element. */
+/* The product of the others: the whole over the element, and where the element is zero, the product of all that are
+ * not, unless there is another zero. */
 fsim_value fsim_gradient_prod(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
 {
-    const fsim_value whole = fsim_derive_binary(d, FSIM_OP_MUL, g, fsim_value_of(r->result));
-    return fsim_derive_binary(d, FSIM_OP_DIV, with_kept_dims(d, r, whole), fsim_value_of(r->arg[i]));
+    const fsim_list dims = reduced_dims(d, r);
+    const fsim_value x = fsim_value_of(r->arg[i]), y = with_kept_dims(d, r, fsim_value_of(r->result)),
+                     zero = fsim_derive_binary(d, FSIM_OP_EQ, x, FSIM_ZERO),
+                     zeros = fsim_derive_sum(d, fsim_derive_cast(d, zero, arg_of(d, r, i)->dtype), &dims),
+                     others = fsim_derive_where(d, zero, fsim_constant(1), x);
+    fsim_step step;
+    if (others.is != FSIM_TENSOR)
+        return others;
+    fsim_derive_start(d, &step, FSIM_OP_PROD);
+    step.call.list[FSIM_ATTR_DIMS] = dims;
+    step.call.attrs.keepdim = true;
+    const fsim_value product = fsim_derive_end(d, &step, 1, &others.tensor),
+                     alone = fsim_derive_where(d, fsim_derive_binary(d, FSIM_OP_EQ, zeros, fsim_constant(1)), product,
+                                               FSIM_ZERO),
+                     rest = fsim_derive_where(d, zero, alone, fsim_derive_binary(d, FSIM_OP_DIV, y, x));
+    return fsim_derive_binary(d, FSIM_OP_MUL, with_kept_dims(d, r, g), rest);
 }
 
 /* Of the p-norm: x |x|^(p - 2) / y^(p - 1), and 0 where y is 0. */
@@ -101,13 +176,21 @@ fsim_value fsim_gradient_norm(fsim_derivation *d, const fsim_record *r, int i, f
     const double p = r->attrs.p;
     const fsim_value x = fsim_value_of(r->arg[i]), y = with_kept_dims(d, r, fsim_value_of(r->result));
     g = with_kept_dims(d, r, g);
+    if (p == 0)
+        return FSIM_ZERO;
     if (p == 1)
         return fsim_derive_binary(d, FSIM_OP_MUL, fsim_derive_unary(d, FSIM_OP_SIGN, x), g);
-    if (p != 2)
-        return fsim_derive_refuse(d, r, "a norm other than the first and the second has no gradient in this release");
-    const fsim_value per = fsim_derive_binary(d, FSIM_OP_DIV, g, y);
-    const fsim_value safe = fsim_derive_where(d, fsim_derive_binary(d, FSIM_OP_EQ, y, FSIM_ZERO), FSIM_ZERO, per);
-    return fsim_derive_binary(d, FSIM_OP_MUL, x, safe);
+    const fsim_value raised = p == 2 ? y : fsim_derive_binary(d, FSIM_OP_POW, y, fsim_constant(p - 1)),
+                     per = fsim_derive_binary(d, FSIM_OP_DIV, g, raised),
+                     safe = fsim_derive_where(d, fsim_derive_binary(d, FSIM_OP_EQ, y, FSIM_ZERO), FSIM_ZERO, per);
+    if (p == 2)
+        return fsim_derive_binary(d, FSIM_OP_MUL, x, safe);
+    const fsim_value power =
+        fsim_derive_binary(d, FSIM_OP_POW, fsim_derive_unary(d, FSIM_OP_ABS, x), fsim_constant(p - 1));
+    const fsim_value slope = fsim_derive_binary(d, FSIM_OP_MUL, fsim_derive_unary(d, FSIM_OP_SIGN, x), power);
+    const fsim_value part = fsim_derive_binary(d, FSIM_OP_MUL, slope, safe);
+    return p > 1 ? part /* below, a zero has an infinite slope */
+                 : fsim_derive_where(d, fsim_derive_binary(d, FSIM_OP_EQ, x, FSIM_ZERO), FSIM_ZERO, part);
 }
 
 /* Contractions. */
@@ -263,4 +346,19 @@ fsim_value fsim_gradient_convolution(fsim_derivation *d, const fsim_record *r, i
     for (int k = 0; k <= axes; k++)
         taps->at[k] = w.dim[2 + k];
     return fsim_derive_end(d, &step, 2, transposed ? (int[2]){g.tensor, r->arg[0]} : (int[2]){r->arg[0], g.tensor});
+}
+
+/* What convN_weight(x, g) sums is linear in both: the other one, as a convolution has it. */
+fsim_value fsim_gradient_conv_weight(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const int axes = fsim_spatial_axes(r->op) - 1;
+    fsim_step step;
+    g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
+    if (g.is == FSIM_REFUSED)
+        return g;
+    fsim_derive_start(d, &step, (i ? FSIM_OP_CONV1D : FSIM_OP_CONV_TRANSPOSE1D) + axes);
+    take_windows(&step, r);
+    if (i == 0)
+        step.call.list[FSIM_ATTR_OUTPUT_PADDING] = output_padding(d, r);
+    return fsim_derive_end(d, &step, 2, (int[2]){r->arg[!i], g.tensor});
 }
