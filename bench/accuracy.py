@@ -358,6 +358,41 @@ def models():
     summary.append([f"{len(size)} whole-model pairs: speedup", len(size), all_gpus(d), percent(sum(size) / len(size)), percent(sorted(size)[len(size) // 2 - 1] / 2 + sorted(size)[len(size) // 2] / 2), "-", "-", "-"])
 
 
+def training():
+    """Rows of trainings: forward, backward, both, sums of gradients; peaks of memory."""
+    if not os.path.exists(path_of("training_given")):
+        return
+    say("## Training", "", "Forward and backward passes: of whole models and of operators inside them (NeuSight: `backward`, `full`; `accumulate` adds gradients to `.grad`), and of Liger's pairs, fused (`optimal`) and",
+        "unfused. What ships is predicted; whole steps of other models are left out. NeuSight's learned model is off by 7.3 % on whole trainings.", "")
+    by = "source,mode,strategy"
+    d, command = validate("training_given", "--match", "neusight", "--match", "liger/", "--by", by)
+    table(["source", "mode", "strategy"] + ERRORS, [[g["source"], g["mode"], g["strategy"]] + errors(g) for g in d["by"] if g["rows"]], 3)
+    said(command)
+    above, command = validate("training_given", "--match", "/ops/", "--above", "20us", "--by", "class,mode")
+    say("Operators above 20 us inside NeuSight's trainings, by kind of work:", "")
+    table(["class", "mode"] + ERRORS, [[g["class"], g["mode"]] + errors(g) for g in above["by"] if g["rows"]], 2)
+    said(command)
+    liger, command = validate("training_given", "--match", "liger/", "--above", "300us", "--by", "workload,mode,strategy")
+    say("Liger's, above 0.3 ms, by workload:", "")
+    table(["workload", "mode", "strategy"] + ERRORS, [[g["workload"], g["mode"], g["strategy"]] + errors(g) for g in liger["by"] if g["rows"]], 3)
+    if "speedup_overall" in liger:
+        table(["pairs"] + SPEEDUPS, [["fused over eager"] + speedup(liger["speedup_overall"])], 1)
+    said(command)
+    whole_models = [r for r in d["rows"] if r["workload"].startswith("models/") and r.get("mode") == "full" and "excluded" not in r]
+    size = sorted(abs(r["error"]) for r in whole_models)
+    if size:
+        middle = (size[(len(size) - 1) // 2] + size[len(size) // 2]) / 2
+        summary.append(["whole-model training, forward and backward", len(size), len({r["hw"] for r in whole_models}), percent(sum(size) / len(size)), percent(middle), "-", "-", "-"])
+    if above["overall"]:
+        backward = [g for g in validate("training_given", "--match", "/ops/", "--above", "20us", "--by", "mode")[0]["by"] if g["mode"] == "backward"]
+        for g in backward:
+            summary.append(["backward operators above 20 us", g["rows"], all_gpus(above), percent(g["mape"]), percent(g["median"]), percent(g["p90"]), "-", whole(g["coverage"])])
+    memory, command = validate("training_memory_given", "--match", "liger/", "--by", by)
+    say("Peaks of memory:", "")
+    table(["source", "mode", "strategy"] + ERRORS[:-1], [[g["source"], g["mode"], g["strategy"]] + errors(g)[:-1] for g in memory["by"] if g["rows"]], 3)
+    said(command)
+
+
 def unseen():
     say("## GPUs that nothing was measured on", "", "Each GPU predicted as if it had a data sheet only: its scalars come from those of its kin, never from itself. Published errors for unseen GPUs beside: of",
         "NeuSight's learned model and of a plain roofline. Mean error, % .", "")
@@ -482,7 +517,7 @@ if CROSS != "-":
 if FITS:
     take_fits(FITS)
 CROSS_VALIDATED = read_cross()
-for section in (neusight, aiconfigurator, level1, lambda: level(2, "Chains of three to eight operators"), lambda: level(3, "Networks"), v0, others, models, unseen, coverage, excluded):
+for section in (neusight, aiconfigurator, level1, lambda: level(2, "Chains of three to eight operators"), lambda: level(3, "Networks"), v0, others, models, training, unseen, coverage, excluded):
     section()
 say("## Rows predicted a second", "", "Single operators on one core: rows, seconds of processor time, rows a second; `bench/validate.sh`, stored by `bench/accuracy.sh --rate`.", "",
     "```", *included(f"{OUT}/accuracy/rate.txt", "not measured"), "```", "")

@@ -2,6 +2,7 @@
 #include "evidence/evaluate.h"
 
 #include "evidence/harness.h"
+#include "evidence/training.h"
 
 #include "base/file.h"
 #include "base/jobs.h"
@@ -10,6 +11,7 @@
 #include "graph/find.h"
 #include "import/load.h"
 #include "plan/price/interval.h"
+#include "plan/price/memory.h"
 #include "plan/price/price.h"
 #include "plan/price/timeline.h"
 #include "plan/rivals/rivals.h"
@@ -19,62 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-const char *const fsim_work_class_names[FSIM_WORK_COUNT] = {
-    "elementwise", "reduction",   "softmax",   "norm",  "loss",    "pooling", "movement",
-    "matmul",      "convolution", "attention", "chain", "network", "unknown"};
-
-/* Composites whose class can't be told from their primitives. */
-static const struct {
-    fsim_op op;
-    fsim_work_class class;
-} composites[] = {{FSIM_OP_SOFTMAX, FSIM_WORK_SOFTMAX},
-                  {FSIM_OP_LOG_SOFTMAX, FSIM_WORK_SOFTMAX},
-                  {FSIM_OP_LOGSUMEXP, FSIM_WORK_REDUCTION},
-                  {FSIM_OP_LAYER_NORM, FSIM_WORK_NORM},
-                  {FSIM_OP_RMS_NORM, FSIM_WORK_NORM},
-                  {FSIM_OP_BATCH_NORM, FSIM_WORK_NORM},
-                  {FSIM_OP_GROUP_NORM, FSIM_WORK_NORM},
-                  {FSIM_OP_INSTANCE_NORM, FSIM_WORK_NORM},
-                  {FSIM_OP_NORMALIZE, FSIM_WORK_NORM},
-                  {FSIM_OP_CROSS_ENTROPY, FSIM_WORK_LOSS},
-                  {FSIM_OP_KL_DIV, FSIM_WORK_LOSS},
-                  {FSIM_OP_COSINE_SIMILARITY, FSIM_WORK_LOSS},
-                  {FSIM_OP_SMOOTH_L1_LOSS, FSIM_WORK_LOSS},
-                  {FSIM_OP_MSE_LOSS, FSIM_WORK_LOSS},
-                  {FSIM_OP_TRIPLET_MARGIN_LOSS, FSIM_WORK_LOSS},
-                  {FSIM_OP_ATTENTION, FSIM_WORK_ATTENTION}};
-
-static fsim_work_class class_of_source(const fsim_graph *g, const fsim_source *s)
-{
-    fsim_work_class class = FSIM_WORK_ELEMENTWISE;
-    for (size_t i = 0; i < sizeof composites / sizeof *composites; i++)
-        if (composites[i].op == s->op)
-            return composites[i].class;
-    for (int n = s->first; n < s->first + s->nodes; n++) {
-        const fsim_class c = fsim_ops[g->node[n].op].class;
-        if (g->node[n].gemm.k)
-            return g->node[n].gemm.convolution ? FSIM_WORK_CONVOLUTION : FSIM_WORK_MATMUL;
-        class = c == FSIM_WINDOW                            ? FSIM_WORK_POOLING
-                : c == FSIM_REDUCE || c == FSIM_SCAN        ? FSIM_WORK_REDUCTION
-                : c == FSIM_ELEMENTWISE || c == FSIM_RANDOM ? class
-                                                            : FSIM_WORK_MOVEMENT;
-    }
-    return class;
-}
-
-fsim_work_class fsim_work_class_of(const fsim_graph *g)
-{
-    enum { LONGEST_CHAIN = 12 };
-    int sources = 0;
-    fsim_work_class class = FSIM_WORK_MOVEMENT;
-    for (int s = 0; s < g->sources; s++)
-        if (g->source[s].nodes > 0) {
-            sources++;
-            class = class_of_source(g, &g->source[s]);
-        }
-    return sources <= 1 ? class : sources <= LONGEST_CHAIN ? FSIM_WORK_CHAIN : FSIM_WORK_NETWORK;
-}
 
 typedef struct {
     const char *path;
@@ -183,12 +129,13 @@ static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
     b->order = fsim_new(a, int, count + 1);
     for (int i = 0; i < count; i++) {
         const fsim_measured *row = &b->rows->at[i];
-        graph[i] = number_of(a, &graphs, fsim_printf(a, "%s\n%s", row->workload, row->set));
+        graph[i] =
+            number_of(a, &graphs, fsim_printf(a, "%d %s\n%s", fsim_mode_graph(row->mode), row->workload, row->set));
         const int before = all.count;
-        const int k =
-            number_of(a, &all,
-                      fsim_printf(a, "%d %d %d %d %d %s\n%s", graph[i], hw[i], (int)row->strategy, (int)row->launch,
-                                  (int)row->l2, row->source, row->kernel ? row->kernel : ""));
+        const int k = number_of(a, &all,
+                                fsim_printf(a, "%d %d %d %d %d %d %d %s\n%s", graph[i], hw[i], (int)row->strategy,
+                                            (int)row->launch, (int)row->l2, (int)row->mode, row->of_memory, row->source,
+                                            row->kernel ? row->kernel : ""));
         seen[k] = k == before ? i : seen[k];
         b->same[i] = seen[k];
     }
@@ -295,8 +242,10 @@ static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsi
     const workload *w = b->of[i];
     fsim_binding *set = NULL;
     const int sets = bindings(a, b->rows->at[i].set, &set);
-    const fsim_graph *g = w->model ? fsim_graph_load(a, d, w->path, &(fsim_workload_wanted){.set = set, .sets = sets})
-                                   : fsim_graph_of(a, d, w->path, w->document, &(fsim_bindings){set, sets, NULL});
+    const fsim_derive *derive = fsim_mode_derive(b->rows->at[i].mode);
+    const fsim_workload_wanted how = {.set = set, .sets = sets, .derive = derive};
+    const fsim_graph *g = w->model ? fsim_graph_load(a, d, w->path, &how)
+                                   : fsim_graph_of(a, d, w->path, w->document, &(fsim_bindings){set, sets, derive});
     return g && g->nodes > 0 ? g : NULL;
 }
 
@@ -319,7 +268,11 @@ void fsim_bench_refuse(const fsim_bench *b, int i, fsim_arena *a, fsim_diag *d)
 /* The row's plan with fusesim's own kernels, for p's graph and GPU; p becomes the problem that it solves. In a. */
 static void plan_row(const fsim_measured *row, fsim_problem *p, fsim_arena *a, fsim_plan *out)
 {
-    const fsim_options options = {.strategy = row->strategy, .regime = row->launch, .warm = is_warm(row)};
+    enum { TRAINING_STEPS = 100000 }; /* of the search: joint graphs are large, and rows many */
+    const fsim_options options = {.strategy = row->strategy,
+                                  .regime = row->launch,
+                                  .warm = is_warm(row),
+                                  .search_steps = fsim_mode_derive(row->mode) ? TRAINING_STEPS : 0};
     fsim_proof proof;
     *p = fsim_problem_with(p->graph, p->hw, &options, p->store);
     if (row->strategy == FSIM_STRATEGY_OPTIMAL)
@@ -407,6 +360,15 @@ static workspace new_workspace(fsim_arena *a)
         fsim_arena_child(a), fsim_arena_child(a), fsim_arena_child(a), {fsim_store_of_few(a), fsim_store_new(a)}};
 }
 
+/* The peak of memory, exact for the plan: it has no interval. */
+static void predict_memory(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a, fsim_evaluated *out)
+{
+    const fsim_memory_use use = fsim_memory_of(g, plan, a);
+    out->predicted_s = out->low_s = out->high_s = (double)fsim_needed_bytes(&use);
+    out->dram_read_bytes = out->dram_write_bytes = NAN;
+    out->kernels = plan->kernels;
+}
+
 static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const workspace *mine, fsim_evaluated *out)
 {
     const fsim_measured *row = &b->rows->at[i];
@@ -419,11 +381,20 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const w
     plan = as_measured(&p, row, &own, a);
     int from = 0, to = plan.kernels;
     out->class = fsim_work_class_of(g);
-    if (!fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
+    out->mixed = !row->of_memory && fsim_mode_mixed(g, &plan, row->mode);
+    if (out->mixed || !fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
         out->predicted_s = out->low_s = out->high_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
         return;
     }
     plan = part_of_plan(&plan, from, to);
+    if (row->of_memory) {
+        predict_memory(g, &own, a, out);
+        return;
+    }
+    if (row->mode != FSIM_MODE_NONE) {
+        plan = fsim_mode_kernels(g, &plan, row->mode, a);
+        plan = part_of_plan(&plan, 0, plan.kernels);
+    }
     out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, fsim_row_maker(row), row->launch, hw);
     const fsim_software software = {g, hw, row->launch, fsim_row_maker(row)};
     out->errors = fsim_errors_of(&software, &plan, mine->kept);
@@ -465,9 +436,13 @@ static void compulsory(const fsim_graph *g, double *read, double *written)
     }
 }
 
-const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bus allows", "host-bound",
+const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bus allows",
+                                                      "host-bound",
                                                       "no kernel of the plan computes its primitive",
-                                                      "its GPU is not known", "its workload is not here"};
+                                                      "its GPU is not known",
+                                                      "its workload is not here",
+                                                      "an operator of its has no gradient",
+                                                      "its part shares a kernel with another"};
 
 /* A row with HOST_BOUND_KERNELS kernels or more measures the host where this share of its predicted time is waiting for
  * the host. With few kernels the host costs a constant, which the model has; with many, the framework's own code
@@ -488,8 +463,10 @@ static void judge(const fsim_hw *hw, const fsim_measured *row, double read, doub
     const double crossing = is_warm(row) ? fmax(0, read + written - l2) : read + fmax(0, written - l2);
     out->compulsory_bytes = read + written;
     out->bus_s = crossing / fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH);
+    if (row->of_memory)
+        return;
     if (isnan(out->predicted_s))
-        out->excluded = fsim_exclusions[FSIM_EXCLUDED_KERNEL];
+        out->excluded = fsim_exclusions[out->mixed ? FSIM_EXCLUDED_MIXED : FSIM_EXCLUDED_KERNEL];
     else if (!(row->kernel && *row->kernel) && row->time_s * (1 + FSIM_BUS_SLACK) < out->bus_s)
         out->excluded = fsim_exclusions[FSIM_EXCLUDED_BUS];
     else if (row->launch == FSIM_REGIME_EAGER && out->kernels >= HOST_BOUND_KERNELS &&
@@ -535,16 +512,19 @@ static void evaluate_graph(work *w, int j, const workspace *mine)
     const bool here = b->missing[row[0]] != fsim_exclusions[FSIM_EXCLUDED_WORKLOAD] &&
                       (b->of[row[0]]->model || b->of[row[0]]->document);
     const fsim_graph *g = here ? fsim_bench_graph(b, row[0], mine->graph) : NULL;
+    const char *why = NULL;
     double read = 0, written = 0;
-    if (g)
+    if (g && b->rows->at[row[0]].mode == FSIM_MODE_NONE) /* of a part of a graph, it is not known */
         compulsory(g, &read, &written);
-    else if (here)
+    else if (!g && here && fsim_mode_derive(b->rows->at[row[0]].mode))
+        why = fsim_exclusions[FSIM_EXCLUDED_GRADIENT];
+    else if (!g && here)
         note_bad(w, row[0]);
     for (int k = 0; k < rows; k++) {
         const int i = row[k];
         fsim_evaluated *out = &w->out[i];
         if (!g || b->missing[i]) {
-            *out = not_predicted(&b->rows->at[i], b->missing[i]);
+            *out = not_predicted(&b->rows->at[i], why ? why : b->missing[i]);
             continue;
         }
         if (b->same[i] == i) {

@@ -42,7 +42,7 @@ typedef struct {
 
 typedef struct {
     const fsim_measured *row;
-    double predicted_s;
+    double predicted_s;      /* of a row of memory: bytes, as row->time_s is */
     double low_s, high_s;    /* 80 % interval of predicted_s, relatively as wide as that of the plan's kernels:
                                 plan/price/interval.h */
     fsim_plan_errors errors; /* what that interval is made of */
@@ -51,6 +51,7 @@ typedef struct {
     double unit_s[FSIM_UNIT_COUNT]; /* shares of predicted_s */
     fsim_unit bound;                /* the largest of them */
     int kernels;
+    bool mixed; /* see FSIM_EXCLUDED_MIXED */
     fsim_work_class class;
     double compulsory_bytes; /* bytes of inputs and outputs that every plan must read and write once */
     double bus_s;            /* time of the part of them that L2 can't hold, at the data sheet's bandwidth */
@@ -64,13 +65,18 @@ typedef struct {
  *             the time: the row measures the host
  *   kernel    the row names a kernel, and no kernel of the plan computes its primitive
  *   GPU       no hardware file has the name in the row's `hw`
- *   workload  the row's workload is in none of the folders */
+ *   workload  the row's workload is in none of the folders
+ *   gradient  a row of a training has an operator whose gradient is not known
+ *   mixed     a kernel of its plan belongs to its part of the training and to another: the part has no time of its own
+ */
 enum {
     FSIM_EXCLUDED_BUS,
     FSIM_EXCLUDED_HOST,
     FSIM_EXCLUDED_KERNEL,
     FSIM_EXCLUDED_GPU,
     FSIM_EXCLUDED_WORKLOAD,
+    FSIM_EXCLUDED_GRADIENT,
+    FSIM_EXCLUDED_MIXED,
     FSIM_EXCLUSIONS
 };
 extern const char *const fsim_exclusions[FSIM_EXCLUSIONS];

@@ -55,8 +55,8 @@ typedef struct {
 
 static const char *key_of(const fsim_measured *m, fsim_arena *a)
 {
-    return fsim_printf(a, "%s\n%s\n%s\n%d %d\n%s\n%s", m->hw, m->workload, m->set, (int)m->l2, (int)m->launch,
-                       source_pattern(m->source, a), m->kernel ? m->kernel : "");
+    return fsim_printf(a, "%s\n%s\n%s\n%d %d %d %d\n%s\n%s", m->hw, m->workload, m->set, (int)m->l2, (int)m->launch,
+                       (int)m->mode, m->of_memory, source_pattern(m->source, a), m->kernel ? m->kernel : "");
 }
 
 int fsim_pairs_of(const fsim_evaluated *e, int count, fsim_arena *a, fsim_pair **out)

@@ -7,7 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ID, HW, WORKLOAD, SET, STRATEGY, L2, LAUNCH, TIME, READ, WRITTEN, SOURCE, KERNEL, COLUMNS, MOST_FIELDS = 256 };
+enum {
+    ID,
+    HW,
+    WORKLOAD,
+    SET,
+    STRATEGY,
+    L2,
+    LAUNCH,
+    TIME,
+    READ,
+    WRITTEN,
+    SOURCE,
+    KERNEL,
+    MODE, /* from here on not written */
+    PEAK,
+    COLUMNS,
+    MOST_FIELDS = 256
+};
 
 static const struct {
     const char *name;
@@ -18,13 +35,16 @@ static const struct {
                       [SET] = {"set", false},
                       [STRATEGY] = {"strategy", true},
                       [L2] = {"l2", false},
-                      [LAUNCH] = {"launch", true},
-                      [TIME] = {"time_s", true},
+                      [LAUNCH] = {"launch", false},
+                      [TIME] = {"time_s", false},
                       [READ] = {"dram_read_bytes", false},
                       [WRITTEN] = {"dram_write_bytes", false},
                       [SOURCE] = {"source", false},
-                      [KERNEL] = {"kernel", false}};
+                      [KERNEL] = {"kernel", false},
+                      [MODE] = {"mode", false},
+                      [PEAK] = {"peak_bytes", false}};
 const char *const fsim_l2_names[] = {"cold", "warm", "unknown"};
+const char *const fsim_mode_names[FSIM_MODES] = {"", "forward", "backward", "full", "accumulate", "step"};
 
 typedef struct {
     fsim_arena *a;
@@ -93,6 +113,12 @@ static fsim_loc place_of(const reader *r, int column)
     return (fsim_loc){r->path, r->line, f >= 0 && f < r->fields ? r->column[f] : 1};
 }
 
+/* Rows of a training (mode) may say nothing of launches, rows of memory nothing of times. */
+static bool is_required(const reader *r, int c)
+{
+    return columns[c].required || (c == LAUNCH && r->place[MODE] < 0) || (c == TIME && r->place[PEAK] < 0);
+}
+
 static bool read_header(reader *r)
 {
     const int errors = fsim_errors(r->d);
@@ -109,9 +135,9 @@ static bool read_header(reader *r)
             if (strcmp(r->field[i], columns[c].name) == 0)
                 r->place[c] = i;
     for (int c = 0; c < COLUMNS; c++) {
-        const char *near =
-            r->place[c] < 0 && columns[c].required ? fsim_nearest(columns[c].name, r->field, r->fields) : NULL;
-        if (r->place[c] < 0 && columns[c].required)
+        const bool lacks = r->place[c] < 0 && is_required(r, c);
+        const char *near = lacks ? fsim_nearest(columns[c].name, r->field, r->fields) : NULL;
+        if (lacks)
             fsim_error(r->d, (fsim_loc){r->path, r->line, 1}, "no column '%s'%s%s%s", columns[c].name,
                        near ? "; is it '" : "", near ? near : "", near ? "'?" : "");
     }
@@ -138,17 +164,30 @@ static int choice(const reader *r, int column, const char *const *names, int cou
     return 0;
 }
 
+/* Does the row's benchmark empty L2 before each run, so that the host runs ahead? Liger's runs by
+ * triton.testing.do_bench, which does. */
+static bool flushes(const reader *r) { return r->place[MODE] >= 0 && strncmp(text_of(r, SOURCE), "Liger ", 6) == 0; }
+
+/* "eager+flash" is eager, whose attention is FlashAttention's wherever that is asked for in one operator. */
+static fsim_strategy strategy_of(const reader *r)
+{
+    static const char flash[] = "eager+flash";
+    if (strcmp(text_of(r, STRATEGY), flash) == 0)
+        return FSIM_STRATEGY_EAGER;
+    return (fsim_strategy)choice(r, STRATEGY, fsim_strategy_names, FSIM_STRATEGY_COUNT, -1);
+}
+
 /* A number of at least `least`; NaN for an empty field, where that is allowed. */
 static double number(const reader *r, int column, double least)
 {
     const char *text = text_of(r, column);
     char *end;
     const double x = strtod(text, &end);
-    if (!*text && !columns[column].required)
+    if (!*text && !is_required(r, column))
         return NAN;
     if (end == text || *end || !isfinite(x) || x < least) {
         fsim_error(r->d, place_of(r, column), "%s: '%s' is no %s", columns[column].name, text,
-                   least > 0 ? "time above 0, in seconds" : "number of bytes");
+                   column == TIME ? "time above 0, in seconds" : "number of bytes");
         return NAN;
     }
     return x;
@@ -166,21 +205,30 @@ fsim_measurements fsim_rows_parse(fsim_arena *a, fsim_diag *d, const char *path,
         if (r.fields != r.header_fields)
             fsim_error(d, (fsim_loc){path, r.line, 1}, "%d fields, the header has %d", r.fields, r.header_fields);
         else {
-            const fsim_measured row = {
+            fsim_measured row = {
                 .id = text_of(&r, ID),
                 .hw = text_of(&r, HW),
                 .workload = text_of(&r, WORKLOAD),
                 .set = text_of(&r, SET),
                 .source = text_of(&r, SOURCE),
                 .kernel = text_of(&r, KERNEL),
-                .strategy = (fsim_strategy)choice(&r, STRATEGY, fsim_strategy_names, FSIM_STRATEGY_COUNT, -1),
-                .l2 = (fsim_l2_state)choice(&r, L2, fsim_l2_names, 3, FSIM_L2_UNKNOWN),
-                .launch = (fsim_regime)choice(&r, LAUNCH, fsim_regime_names, FSIM_REGIME_COUNT, -1),
+                .strategy = strategy_of(&r),
+                .mode = (fsim_measured_part)choice(&r, MODE, fsim_mode_names, FSIM_MODES, FSIM_MODE_NONE),
+                .l2 = (fsim_l2_state)choice(&r, L2, fsim_l2_names, 3, flushes(&r) ? FSIM_L2_COLD : FSIM_L2_UNKNOWN),
+                .launch = (fsim_regime)choice(&r, LAUNCH, fsim_regime_names, FSIM_REGIME_COUNT,
+                                              is_required(&r, LAUNCH) ? -1
+                                              : flushes(&r)           ? FSIM_REGIME_KERNEL
+                                                                      : FSIM_REGIME_STREAM),
                 .time_s = number(&r, TIME, 1e-12),
                 .dram_read_bytes = number(&r, READ, 0),
                 .dram_write_bytes = number(&r, WRITTEN, 0),
                 .at = {path, r.line, 1}};
-            if (fsim_errors(d) == errors && *row.workload)
+            const double peak = number(&r, PEAK, 1);
+            if (fsim_errors(d) == errors && *row.workload && !isnan(row.time_s))
+                *FSIM_PUSH(a, all.at, all.count, room) = row;
+            row.of_memory = true;
+            row.time_s = peak;
+            if (fsim_errors(d) == errors && *row.workload && !isnan(peak))
                 *FSIM_PUSH(a, all.at, all.count, room) = row;
             left_out += *row.workload == '\0';
         }
@@ -213,7 +261,7 @@ static void put_bytes(FILE *out, double bytes)
 
 void fsim_rows_write(FILE *out, const fsim_measured *row, int count)
 {
-    for (int c = 0; c < COLUMNS; c++)
+    for (int c = 0; c < MODE; c++)
         fprintf(out, "%s%s", c ? "," : "", columns[c].name);
     putc('\n', out);
     for (int i = 0; i < count; i++) {
@@ -227,7 +275,7 @@ void fsim_rows_write(FILE *out, const fsim_measured *row, int count)
                                            [LAUNCH] = fsim_regime_names[m->launch],
                                            [SOURCE] = m->source,
                                            [KERNEL] = m->kernel};
-        for (int c = 0; c < COLUMNS; c++) {
+        for (int c = 0; c < MODE; c++) {
             if (c)
                 putc(',', out);
             if (c == TIME)

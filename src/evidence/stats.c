@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const fsim_grouping_names[FSIM_BY_COUNT] = {"all", "hw", "class", "workload", "strategy", "folder", "file"};
+const char *const fsim_grouping_names[FSIM_BY_COUNT] = {"all",    "hw",   "class", "workload", "strategy",
+                                                        "folder", "file", "mode",  "source"};
 
 static int by_number(const void *x, const void *y)
 {
@@ -41,19 +42,23 @@ fsim_stats fsim_stats_of_errors(const double *error, int count, fsim_arena *a)
     return s;
 }
 
-static bool is_covered(const fsim_evaluated *e) { return e->row->time_s >= e->low_s && e->row->time_s <= e->high_s; }
+static bool is_covered(const fsim_evaluated *e)
+{
+    return !e->row->of_memory && e->row->time_s >= e->low_s && e->row->time_s <= e->high_s;
+}
 
 fsim_stats fsim_stats_of(const fsim_evaluated *e, int count, fsim_arena *a)
 {
     double *error = fsim_new(a, double, count + 1);
-    int kept = 0, covered = 0;
+    int kept = 0, covered = 0, timed = 0;
     for (int i = 0; i < count; i++)
         if (!e[i].excluded) {
             error[kept++] = fsim_error_of(&e[i]);
             covered += is_covered(&e[i]);
+            timed += !e[i].row->of_memory; /* memory has no interval */
         }
     fsim_stats s = fsim_stats_of_errors(error, kept, a);
-    s.coverage = kept ? (double)covered / kept : NAN;
+    s.coverage = timed ? (double)covered / timed : NAN;
     return s;
 }
 
@@ -70,6 +75,10 @@ const char *fsim_name_in(const fsim_evaluated *e, fsim_grouping by, fsim_arena *
         return fsim_strategy_names[e->row->strategy];
     case FSIM_BY_FILE:
         return e->row->at.file;
+    case FSIM_BY_MODE:
+        return fsim_printf(a, "%s%s", fsim_mode_names[e->row->mode], e->row->of_memory ? " memory" : "");
+    case FSIM_BY_SOURCE:
+        return fsim_strndup(a, e->row->id, strcspn(e->row->id, "/"));
     case FSIM_BY_FOLDER: {
         const char *slash = strrchr(e->row->workload, '/');
         return slash ? fsim_strndup(a, e->row->workload, (size_t)(slash - e->row->workload)) : "";
@@ -94,6 +103,10 @@ static const char **place_of(fsim_stat_group *g, fsim_grouping by)
         return &g->folder;
     case FSIM_BY_FILE:
         return &g->file;
+    case FSIM_BY_MODE:
+        return &g->mode;
+    case FSIM_BY_SOURCE:
+        return &g->source;
     default:
         return NULL;
     }
@@ -144,16 +157,17 @@ int fsim_stat_groups(const fsim_evaluated *e, int count, const fsim_grouping *by
     *out = NULL;
     for (int from = 0, to; from < count; from = to) {
         fsim_stat_group g = {.excluded = 0};
-        int kept = 0, covered = 0;
+        int kept = 0, covered = 0, timed = 0;
         for (to = from; to < count && by_names(&m[from], &m[to]) == 0; to++) {
             const fsim_evaluated *x = &e[m[to].at];
             g.excluded += x->excluded != NULL;
             covered += !x->excluded && is_covered(x);
+            timed += !x->excluded && !x->row->of_memory;
             if (!x->excluded)
                 error[kept++] = fsim_error_of(x);
         }
         g.stats = fsim_stats_of_errors(error, kept, a);
-        g.stats.coverage = kept ? (double)covered / kept : NAN;
+        g.stats.coverage = timed ? (double)covered / timed : NAN;
         for (int k = 0; k < keys; k++)
             if (by[k] != FSIM_BY_ALL)
                 *place_of(&g, by[k]) = m[from].name[k];

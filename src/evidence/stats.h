@@ -23,13 +23,15 @@ typedef enum {
     FSIM_BY_STRATEGY,
     FSIM_BY_FOLDER,
     FSIM_BY_FILE,
+    FSIM_BY_MODE,   /* what of a training was measured; "" of other rows */
+    FSIM_BY_SOURCE, /* the id up to its first '/': who measured */
     FSIM_BY_COUNT
 } fsim_grouping;
-extern const char *const fsim_grouping_names[FSIM_BY_COUNT]; /* all hw class workload strategy folder file */
+extern const char *const fsim_grouping_names[FSIM_BY_COUNT]; /* all hw class workload strategy folder file ... */
 
 typedef struct {
-    const char *hw, *workload, *strategy, *class, *folder, *file; /* NULL: not grouped by it */
-    int excluded;                                                 /* excluded rows, which are not in stats */
+    const char *hw, *workload, *strategy, *class, *folder, *file, *mode, *source; /* NULL: not grouped by it */
+    int excluded; /* excluded rows, which are not in stats */
     fsim_stats stats;
 } fsim_stat_group;
 

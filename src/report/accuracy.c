@@ -60,6 +60,15 @@ static const char *seconds(fsim_arena *a, double s)
     return isnan(s) ? "" : fsim_strdup(a, fsim_show_seconds(buffer, sizeof buffer, s));
 }
 
+/* A time of the row's, or bytes where its memory was measured. */
+static const char *amount(fsim_arena *a, const fsim_evaluated *e, double x)
+{
+    char buffer[32];
+    if (!e->row->of_memory || isnan(x))
+        return seconds(a, x);
+    return fsim_strdup(a, fsim_show_bytes(buffer, sizeof buffer, x));
+}
+
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -177,6 +186,8 @@ static void put_groups(const sink *s)
 
 static const char *dominant(fsim_arena *a, const fsim_evaluated *e)
 {
+    if (e->row->of_memory)
+        return "";
     return fsim_printf(a, "%s %.0f %%", fsim_unit_names[e->bound], 100 * e->unit_s[e->bound] / e->predicted_s);
 }
 
@@ -202,8 +213,8 @@ static void put_worst(const sink *s)
         *cell++ = short_id(s, e->row->id);
         *cell++ = e->row->set;
         *cell++ = fsim_work_class_names[e->class];
-        *cell++ = seconds(s->a, e->row->time_s);
-        *cell++ = seconds(s->a, e->predicted_s);
+        *cell++ = amount(s->a, e, e->row->time_s);
+        *cell++ = amount(s->a, e, e->predicted_s);
         *cell++ = signed_percent(s->a, fsim_error_of(e));
         *cell++ = dominant(s->a, e);
     }
@@ -310,8 +321,8 @@ static void put_excluded_rows(const sink *s, int excluded)
         listed++;
         const char **cell = fsim_table_row(&t, FSIM_PLAIN);
         *cell++ = short_id(s, e->row->id);
-        *cell++ = seconds(s->a, e->row->time_s);
-        *cell++ = seconds(s->a, e->predicted_s);
+        *cell++ = amount(s->a, e, e->row->time_s);
+        *cell++ = amount(s->a, e, e->predicted_s);
         *cell++ = seconds(s->a, e->bus_s);
         *cell++ = e->excluded;
     }
@@ -332,7 +343,9 @@ static void put_excluded(const sink *s)
                                          {.title = "host-bound"},
                                          {.title = "no kernel"},
                                          {.title = "no GPU", .drop = 2},
-                                         {.title = "no workload", .drop = 1}};
+                                         {.title = "no workload", .drop = 1},
+                                         {.title = "no gradient", .drop = 3},
+                                         {.title = "mixed", .drop = 3}};
     const fsim_accuracy *x = s->x;
     fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
     int excluded = 0;

@@ -39,7 +39,10 @@ typedef struct {
     double points, low_s, high_s, low_bytes, high_bytes;
 } chart;
 
-static bool is_drawn(const fsim_evaluated *e) { return !e->excluded && e->predicted_s > 0 && isfinite(e->predicted_s); }
+static bool is_drawn(const fsim_evaluated *e)
+{
+    return !e->excluded && !e->row->of_memory && e->predicted_s > 0 && isfinite(e->predicted_s);
+}
 
 static int by_rows(const void *x, const void *y)
 {

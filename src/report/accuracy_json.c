@@ -36,10 +36,16 @@ static void put_row(FILE *out, const char *before, const fsim_evaluated *e)
     fsim_json_text(out, ", ", "file", m->at.file);
     fprintf(out, ", \"line\": %d", m->at.line);
     fsim_json_text(out, ", ", "class", fsim_work_class_names[e->class]);
-    fsim_json_number(out, ", ", "measured_s", m->time_s);
-    fsim_json_number(out, ", ", "predicted_s", e->predicted_s);
-    fsim_json_number(out, ", ", "time_low_s", e->low_s);
-    fsim_json_number(out, ", ", "time_high_s", e->high_s);
+    if (m->mode != FSIM_MODE_NONE)
+        fsim_json_text(out, ", ", "mode", fsim_mode_names[m->mode]);
+    if (m->of_memory) {
+        put_bytes(out, "measured_bytes", m->time_s);
+        put_bytes(out, "predicted_bytes", e->predicted_s);
+    }
+    fsim_json_number(out, ", ", "measured_s", m->of_memory ? NAN : m->time_s);
+    fsim_json_number(out, ", ", "predicted_s", m->of_memory ? NAN : e->predicted_s);
+    fsim_json_number(out, ", ", "time_low_s", m->of_memory ? NAN : e->low_s);
+    fsim_json_number(out, ", ", "time_high_s", m->of_memory ? NAN : e->high_s);
     fsim_json_number(out, ", ", "error", fsim_error_of(e));
     fsim_json_text(out, ", ", "bound", fsim_unit_names[e->bound]);
     fputs(", \"time\": {", out);

@@ -106,6 +106,7 @@ static void collect_named_tables(void)
     add_table("work classes", fsim_work_class_names, FSIM_WORK_COUNT);
     add_table("versus", fsim_versus_names, FSIM_VERSUS_COUNT);
     add_table("verdicts", fsim_verdict_names, FSIM_VERDICTS);
+    add_table("modes", fsim_mode_names + 1, FSIM_MODES - 1);
     add_table("exclusions", fsim_exclusions, FSIM_EXCLUSIONS);
     add_table("devices", fsim_device_names, FSIM_DEVICE_COUNT);
     add_probes(new_table("probes"), fsim_probe_names, fsim_gpu_probe_names);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* training.h: rows of a training: which graph they are of, and which of its kernels were measured. */
+#ifndef FUSESIM_EVIDENCE_TRAINING_H
+#define FUSESIM_EVIDENCE_TRAINING_H
+
+#include "evidence/rows.h"
+
+/* The derivatives that a row's graph has; NULL: none. */
+const fsim_derive *fsim_mode_derive(fsim_measured_part mode);
+/* Rows of a workload for which it is equal have the same graph. */
+int fsim_mode_graph(fsim_measured_part mode);
+
+/* Does a kernel of the plan belong to the part as well as to another? Then the part has no time of its own: how much of
+ * the kernel ran in it is for the program to say. */
+bool fsim_mode_mixed(const fsim_graph *g, const fsim_plan *plan, fsim_measured_part mode);
+
+/* The kernels of the plan that the mode measures, in order: a plan that has only these, for prices and intervals. In a.
+ */
+fsim_plan fsim_mode_kernels(const fsim_graph *g, const fsim_plan *plan, fsim_measured_part mode, fsim_arena *a);
+
+#endif

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# validate --measurements on rows of a training: the column `mode`, peaks of memory, rows without l2 and launch, and what is wrong with such files.
+# depends: memory cost: 1
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+python=${PYTHON:-python3}
+export LC_ALL=C
+unset COLUMNS NO_COLOR
+fail=0
+complain() { echo "FAILED: $1"; fail=1; }
+cat >rows.csv <<'END'
+id,hw,workload,set,mode,strategy,time_s,peak_bytes,source
+made/forward,t4,mlp,,forward,eager,1e-3,,made up
+made/backward,t4,mlp,,backward,eager,2e-3,,made up
+made/full,t4,mlp,,full,eager+flash,3e-3,100000000,made up
+made/accumulate,t4,mlp,,accumulate,eager,1e-4,,made up
+made/step,t4,mlp,,step,optimal,4e-3,,made up
+made/memory,t4,mlp,,full,optimal,,100000000,made up
+Liger/cold,t4,mlp,,full,eager,3e-3,,Liger made up
+END
+"$FUSESIM" validate --measurements rows.csv --by source,mode --json rows.json >out 2>err || complain "exit status $?: $(cat err)"
+[ -s err ] && complain "something on stderr: $(cat err)"
+grep -Eq '^made +full memory +2 ' out || complain "no rows of memory: $(cat out)"
+grep -Eq '95\.4 MiB' out || complain "a measured peak is not in bytes: $(cat out)"
+"$python" - <<'END' || complain "rows.json"
+import json
+rows = json.load(open("rows.json"))["rows"]
+of = {(r["id"], "measured_bytes" in r): r for r in rows}
+s = {i: of["made/" + i, False]["predicted_s"] for i in ("forward", "backward", "full", "accumulate", "step")}
+assert 0 < s["accumulate"] < s["forward"] < s["backward"] < s["full"], s
+assert s["full"] - s["backward"] >= 0.9 * s["forward"], s
+assert 0 < s["step"] < s["full"] + 1e-2, s
+eager, optimal = of["made/full", True], of["made/memory", True]
+assert eager["measured_s"] is None and eager["predicted_s"] is None and eager["measured_bytes"] == 100000000
+assert eager["predicted_bytes"] > optimal["predicted_bytes"] > 0, (eager, optimal)
+assert abs(optimal["error"] - (optimal["predicted_bytes"] / 1e8 - 1)) < 1e-9
+assert of["made/full", False]["strategy"] == "eager" and of["made/full", False]["mode"] == "full"
+assert (of["made/full", False]["l2"], of["made/full", False]["launch"]) == ("unknown", "stream")
+assert (of["Liger/cold", False]["l2"], of["Liger/cold", False]["launch"]) == ("cold", "kernel")
+assert len(rows) == 8, len(rows)
+END
+
+# says TEXT ROWS...
+says() {
+    local text=$1
+    shift
+    printf '%s\n' "$@" >wrong.csv
+    "$FUSESIM" validate --measurements wrong.csv >out 2>err && complain "no error: $text"
+    grep -qF -- "$text" err || complain "no '$text': $(cat err)"
+}
+says "mode: unknown 'backwards'; did you mean 'backward'?" id,hw,workload,mode,strategy,time_s a,t4,mlp,backwards,eager,1
+says "no column 'launch'" id,hw,workload,strategy,time_s a,t4,mlp,eager,1
+says "no column 'time_s'" id,hw,workload,mode,strategy a,t4,mlp,full,eager
+says "peak_bytes: '-1' is no number of bytes" id,hw,workload,mode,strategy,peak_bytes a,t4,mlp,full,eager,-1
+exit $fail
