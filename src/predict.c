@@ -9,6 +9,7 @@
 #include "plan/price/relaunch.h"
 #include "plan/price/user_rules.h"
 #include "plan/rivals/rivals.h"
+#include "plan/rivals/saved.h"
 #include "plan/search/budget.h"
 #include "plan/search/lists.h"
 #include <math.h>
@@ -117,6 +118,16 @@ static bool is_planned(int strategy, const fsim_options *o)
     return strategy != FSIM_STRATEGY_OPTIMAL && (!fsim_strategies[strategy].asked || strategy == (int)o->strategy);
 }
 
+/* Eager PyTorch keeps what autograd says, whatever its kernels of the backward pass would read. */
+static void keep_as_autograd(const fsim_graph *g, fsim_plan *eager, fsim_arena *a)
+{
+    if (g->derived != FSIM_REVERSE)
+        return;
+    const fsim_autograd_saved kept = fsim_saved_by_eager(g, a);
+    eager->saved_bytes = (fsim_sum)kept.made_bytes;
+    eager->saved_input_bytes = (fsim_sum)kept.given_bytes;
+}
+
 /* The plans of all strategies but optimal. Those that every report compares with, and the one that is asked for, are
  * made however long that takes; of the others, those that are done in a third of the time. Returns how many are in
  * known. Leaves in p->until_s by when the search must have ended, so that what follows it is done in time too. */
@@ -143,6 +154,8 @@ static int plan_strategies(fsim_problem *p, const fsim_options *o, fsim_arena *a
             continue;
         }
         out->plan[s] = fsim_plan_launched_by(p, fsim_maker_of((fsim_strategy)s), &known[count], a);
+        if (s == FSIM_STRATEGY_EAGER)
+            keep_as_autograd(p->graph, &out->plan[s], a);
         fsim_progress_best(p, &known[count]);
         count++;
         always_s += s <= FSIM_STRATEGY_UNFUSED ? fsim_clock_s() - then_s : 0;

@@ -83,7 +83,7 @@ static void compare(const cJSON *row, counts *c)
     const bool flops = flops_of(g, FSIM_FORWARD) == number(row, "forward_flops") &&
                        flops_of(g, FSIM_BACKWARD) == number(row, "backward_flops") &&
                        (!only || flops_of(only, FSIM_BACKWARD) == weights);
-    const fsim_saved saved = fsim_saved_by_eager(g, a);
+    const fsim_autograd_saved saved = fsim_saved_by_eager(g, a);
     const double made = saved.made_bytes + 3 * saved.mask_bytes; /* on a CPU the noise of dropout is a float */
     if (!gradients)
         print_message("%s: other gradients\n", id);

@@ -3,11 +3,14 @@
 
 #include <string.h>
 
+/* Of a statistic of two numbers in f32, and of an index in i64. */
+enum { STATISTIC_BYTES = 8, INDEX_BYTES = 8 };
+
 typedef struct {
     const fsim_graph *g;
     const fsim_operation *by; /* the operator at hand */
     bool *kept;               /* by tensor: its storage counts already */
-    fsim_saved sum;
+    fsim_autograd_saved sum;
 } ledger;
 
 static const fsim_tensor *arg_of(const ledger *l, int i) { return &l->g->tensor[l->by->arg[i]]; }
@@ -111,23 +114,23 @@ static void keep_rows(ledger *l)
     for (int n = s->first; n < s->first + s->nodes && rows == 0; n++)
         if (fsim_ops[l->g->node[n].op].class == FSIM_REDUCE)
             rows = (double)l->g->node[n].points;
-    keep_norm(l, 8 * rows);
+    keep_norm(l, STATISTIC_BYTES * rows);
 }
 
 static void keep_groups(ledger *l)
 {
     const fsim_shape *x = &arg_of(l, 0)->shape;
     const int64_t groups = l->by->op == FSIM_OP_GROUP_NORM ? l->by->attrs.groups : x->rank > 1 ? x->dim[1] : 1;
-    keep_norm(l, 8.0 * (double)(x->rank ? x->dim[0] : 1) * (double)groups);
+    keep_norm(l, STATISTIC_BYTES * (double)(x->rank ? x->dim[0] : 1) * (double)groups);
 }
 
 static void keep_channels(ledger *l)
 {
     const fsim_shape *x = &arg_of(l, 0)->shape;
-    keep_norm(l, 8.0 * (double)(x->rank > 1 ? x->dim[1] : 1));
+    keep_norm(l, STATISTIC_BYTES * (double)(x->rank > 1 ? x->dim[1] : 1));
 }
 
-static void keep_index(ledger *l) { l->sum.made_bytes += 8.0 * (double)l->g->tensor[l->by->result[0]].elems; }
+static void keep_index(ledger *l) { l->sum.made_bytes += INDEX_BYTES * (double)l->g->tensor[l->by->result[0]].elems; }
 
 static void keep_pooled(ledger *l)
 {
@@ -162,7 +165,7 @@ static void keep_attended(ledger *l)
     const fsim_tensor *q = arg_of(l, 0);
     keep_both(l);
     keep_result(l);
-    l->sum.made_bytes += 4.0 * (double)(q->elems / (q->shape.rank ? q->shape.dim[q->shape.rank - 1] : 1));
+    l->sum.made_bytes += 4 * (double)(q->elems / (q->shape.rank ? q->shape.dim[q->shape.rank - 1] : 1));
 }
 
 static void (*const keeps[FSIM_OP_COUNT])(ledger *l) = {
@@ -171,7 +174,7 @@ static void (*const keeps[FSIM_OP_COUNT])(ledger *l) = {
 #undef FSIM_SAVED
 };
 
-fsim_saved fsim_saved_by_eager(const fsim_graph *g, fsim_arena *a)
+fsim_autograd_saved fsim_saved_by_eager(const fsim_graph *g, fsim_arena *a)
 {
     const fsim_mark mark = fsim_save(a);
     ledger l = {.g = g, .kept = fsim_new(a, bool, g->tensors + 1)};

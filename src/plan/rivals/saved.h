@@ -10,8 +10,8 @@
 /* Made by the forward pass; of inputs and weights; and, of the former, the bytes of dropout's masks. */
 typedef struct {
     double made_bytes, given_bytes, mask_bytes;
-} fsim_saved;
+} fsim_autograd_saved;
 /* Of a graph that is differentiated; 0 of others. a is used only during the call. */
-fsim_saved fsim_saved_by_eager(const fsim_graph *g, fsim_arena *a);
+fsim_autograd_saved fsim_saved_by_eager(const fsim_graph *g, fsim_arena *a);
 
 #endif
