@@ -164,16 +164,16 @@ fsim_value fsim_gradient_cumprod(fsim_derivation *d, const fsim_record *r, int i
 /* Gathers and scatters. */
 
 /* Rows of x along a dimension, which are added up where an index names one twice. Zeros are written first. */
-static fsim_value rows_added(fsim_derivation *d, const fsim_shape *x, int64_t dim, int index, fsim_value g)
+static fsim_value rows_added(fsim_derivation *d, const fsim_shape *x, int64_t dim, fsim_value index, fsim_value g)
 {
     fsim_step step;
     const fsim_dtype dtype = d->build->graph->tensor[d->towards].dtype;
     const fsim_value zeros = g.is == FSIM_TENSOR ? fsim_derive_whole(d, FSIM_ZERO, x, dtype) : FSIM_REFUSAL;
-    if (zeros.is == FSIM_REFUSED)
-        return zeros;
+    if (zeros.is == FSIM_REFUSED || index.is != FSIM_TENSOR)
+        return FSIM_REFUSAL;
     fsim_derive_start(d, &step, FSIM_OP_INDEX_ADD);
     step.call.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .count = 1, .at = {dim}};
-    const int arg[3] = {zeros.tensor, index, g.tensor};
+    const int arg[3] = {zeros.tensor, index.tensor, g.tensor};
     return fsim_derive_end(d, &step, 3, arg);
 }
 
@@ -222,16 +222,18 @@ fsim_value fsim_gradient_gather(fsim_derivation *d, const fsim_record *r, int i,
     const fsim_shape x = arg_of(d, r, i)->shape;
     if (i == index)
         return FSIM_ZERO;
+    const fsim_dtype whole = arg_of(d, r, index)->dtype; /* some exports have floats */
+    const fsim_value at =
+        fsim_derive_cast(d, fsim_value_of(r->arg[index]), fsim_dtype_floating(whole) ? FSIM_I64 : whole);
     g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
     if (r->op == FSIM_OP_GATHER && dims.present)
-        return fsim_derive_scatter(d, &x, dims.at[0], fsim_value_of(r->arg[index]), g);
+        return fsim_derive_scatter(d, &x, dims.at[0], at, g);
     if (r->op == FSIM_OP_INDEX_SELECT)
-        return rows_added(d, &x, dims.at[0], r->arg[index], g);
+        return rows_added(d, &x, dims.at[0], at, g);
     const fsim_shape line = {.rank = 1, .dim = {arg_of(d, r, index)->elems}};
     fsim_shape rows = x;
     rows.dim[0] = line.dim[0];
-    const fsim_value at = fsim_derive_view(d, fsim_value_of(r->arg[index]), &line);
-    return at.is == FSIM_TENSOR ? rows_added(d, &x, 0, at.tensor, fsim_derive_view(d, g, &rows)) : at;
+    return rows_added(d, &x, 0, fsim_derive_view(d, at, &line), fsim_derive_view(d, g, &rows));
 }
 
 fsim_value fsim_derive_hot(fsim_derivation *d, fsim_value index, const fsim_shape *x, int dim)

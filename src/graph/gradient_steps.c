@@ -2,6 +2,7 @@
 /* gradient_steps.c: what the rules of gradients emit: operators with names and an owner, with constants folded. */
 #include "graph/gradient.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -118,8 +119,21 @@ static fsim_value folded(fsim_op op, double x, double y)
         return fsim_constant(x * y);
     case FSIM_OP_DIV:
         return fsim_constant(x / y);
+    case FSIM_OP_POW:
+        return fsim_constant(pow(x, y));
+    case FSIM_OP_LOGICAL_AND:
+        return fsim_constant(x != 0 && y != 0);
+    case FSIM_OP_EQ:
+        return fsim_constant(x == y);
+    case FSIM_OP_GT:
+        return fsim_constant(x > y);
+    case FSIM_OP_LT:
+        return fsim_constant(x < y);
+    case FSIM_OP_GE:
+        return fsim_constant(x >= y);
     default:
-        return FSIM_REFUSAL;
+        assert(op == FSIM_OP_LE); /* of what the terms are made of */
+        return fsim_constant(x <= y);
     }
 }
 

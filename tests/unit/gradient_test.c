@@ -81,6 +81,7 @@ static const program programs[] = {
     {"hardsigmoid", "", {"[9]"}, NULL, 0},
     {"hardswish", "", {"[9]"}, NULL, 0},
     {"clamp", ", min: -0.3", {"[9]"}, NULL, 0},
+    {"clamp", "", {"[9]"}, NULL, 0},
     {"clamp", ", min: -0.3, max: 0.2", {"[9]"}, NULL, 0},
     {"square", "", {"[3]"}, NULL, 0},
     {"log1p", "", {"[3]"}, "positive", 0},
