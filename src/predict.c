@@ -12,6 +12,7 @@
 #include "plan/rivals/saved.h"
 #include "plan/search/budget.h"
 #include "plan/search/lists.h"
+#include "plan/search/ways.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,15 +57,6 @@ fsim_problem fsim_problem_with(const fsim_graph *g, const fsim_hw *hw, const fsi
                           .interrupted = options->interrupted};
 }
 
-static void optimum(fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out,
-                    fsim_proof *proof)
-{
-    if (p->objective == FSIM_MINIMISE_MEMORY || p->memory_limit > 0)
-        fsim_best_in_memory(p, known, count, a, out, proof);
-    else
-        fsim_optimal(p, known, count, a, out, proof);
-}
-
 /* The lowest peak memory of any plan found, where the optimum exceeds the limit. */
 static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, fsim_arena *a)
 {
@@ -75,7 +67,7 @@ static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, fsim_arena 
     fsim_proof proof;
     least.objective = FSIM_MINIMISE_MEMORY;
     least.memory_limit = 0;
-    optimum(&least, NULL, 0, a, &plan, &proof);
+    fsim_best(&least, NULL, 0, a, &plan, &proof);
     return best->kernels > 0 && best->peak_memory_bytes < plan.peak_memory_bytes ? best->peak_memory_bytes
                                                                                  : plan.peak_memory_bytes;
 }
@@ -106,9 +98,10 @@ static void launch_otherwise(const fsim_problem *p, fsim_prediction *out)
         out->launched[shown[i]] =
             shown[i] == p->regime || fsim_clock_s() > p->until_s
                 ? (fsim_launched){NAN, NAN}
-                : (fsim_launched){
-                      fsim_relaunched_s(p, p->graph, shown[i], fsim_maker_of(FSIM_STRATEGY_EAGER), &eager->partition),
-                      fsim_relaunched_s(p, p->graph, shown[i], fsim_maker_in(out, out->chosen), &chosen->partition)};
+                : (fsim_launched){fsim_relaunched_s(p, eager->graph, shown[i], fsim_maker_of(FSIM_STRATEGY_EAGER),
+                                                    &eager->partition),
+                                  fsim_relaunched_s(p, chosen->graph, shown[i], fsim_maker_in(out, out->chosen),
+                                                    &chosen->partition)};
     out->launched[p->regime] = (fsim_launched){eager->time_s, chosen->time_s};
 }
 
@@ -190,7 +183,14 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     }
     count = g->fuses + g->separates ? 0 : count; /* the strategies ignore fuse: and separate: */
     fsim_problem part = next_search(&p, &searches);
-    optimum(&part, known, count, a, best, &out.proof);
+    if (out.chosen == FSIM_STRATEGY_OPTIMAL) {
+        out.ways = fsim_best_ways(&part, known, count, a, best, &out.proof);
+        count = part.graph == g ? count : 0;
+        out.graph = p.graph = p.limits.graph = part.graph;
+        p.store = part.store;
+    } else {
+        fsim_best(&part, known, count, a, best, &out.proof);
+    }
     known[count++] = *best;
     if (options->top > 0) {
         part = next_search(&p, &searches);
@@ -215,10 +215,11 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     out.refusals_left = refused.left;
     out.basis = fsim_basis_of(&p, fsim_maker_in(&out, out.chosen), &out.plan[out.chosen], a);
     out.arithmetic = find_arithmetic(&out, a);
-    out.append = fsim_append_of(g, hw, &out.plan[out.chosen]);
+    out.append = fsim_append_of(out.graph, hw, &out.plan[out.chosen]);
     p.until_s = until_s;
     launch_otherwise(&p, &out);
-    out.losses = out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(g, &out.plan[out.chosen], best, a, &out.loss);
+    out.losses =
+        out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(out.graph, &out.plan[out.chosen], best, a, &out.loss);
     out.interrupted = fsim_is_set(options->interrupted);
     fsim_progress_end(&p);
     return out;
@@ -276,7 +277,7 @@ static fsim_plan best_with(const fsim_graph *g, const fsim_hw *hw, const fsim_op
     fsim_start_clock(&p, options);
     fsim_plan plan;
     fsim_proof proof;
-    optimum(&p, NULL, 0, a, &plan, &proof);
+    fsim_best(&p, NULL, 0, a, &plan, &proof);
     fsim_progress_end(&p);
     return plan;
 }

@@ -11,6 +11,7 @@
 #include "plan/price/interval.h"
 #include "plan/price/refusals.h"
 #include "plan/search/search.h"
+#include "plan/search/ways.h"
 
 /* The inputs as the user named them, each word quoted for a shell, for commands that a report proposes; NULL: not
  * known. */
@@ -70,6 +71,7 @@ typedef struct {
     fsim_append append;                        /* caches that the chosen plan copies */
     fsim_launched launched[FSIM_REGIME_COUNT]; /* eager and the chosen plan; not for KERNEL */
     fsim_proof proof;
+    fsim_ways ways;               /* the forms of derivatives that the search chose from */
     bool interrupted;             /* the user ended the search */
     fsim_priced_refusal *refusal; /* of the chosen plan, largest saving first */
     int refusals, refusals_left;  /* refusals_left: pairs of kernels that were not looked at: there are too many */

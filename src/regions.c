@@ -111,7 +111,7 @@ static point search_at(search *s, int64_t place)
     s->out.evaluations++;
     if (g && g->nodes > 0 && fsim_plannable(g, s->hw, s->options, fsim_diag_new(a), a)) {
         const fsim_prediction now = fsim_predict(g, s->hw, s->options, a);
-        fsim_problem p = fsim_problem_of(g, s->hw, s->options, a);
+        fsim_problem p = fsim_problem_of(now.graph, s->hw, s->options, a);
         const fsim_plan *best = &now.plan[FSIM_STRATEGY_OPTIMAL];
         out.plan = best->kernels > 0 ? plan_number(s, &p, best, a) : -1;
         out.proven = now.proof.proven;

@@ -250,7 +250,7 @@ static fsim_project project_of(const fsim_context *c, const fsim_inputs *in)
     fsim_options how = in->how;
     fsim_refusal why;
     fsim_plan whole;
-    fsim_project p = {.graph = in->graph,
+    fsim_project p = {.graph = found.graph,
                       .hw = in->hw[0],
                       .strategy = fsim_strategy_names[found.chosen],
                       .borrowed = fsim_maker_in(&found, found.chosen) != FSIM_BY_FUSESIM,
@@ -262,11 +262,11 @@ static fsim_project project_of(const fsim_context *c, const fsim_inputs *in)
                       .jobs = fsim_jobs_of(c->set.jobs),
                       .plan = *chosen,
                       .time_s = chosen->time_s};
-    fsim_problem as_asked = fsim_problem_of(in->graph, in->hw[0], &how, c->arena);
+    fsim_problem as_asked = fsim_problem_of(found.graph, in->hw[0], &how, c->arena);
     if (fsim_price(&as_asked, &chosen->partition, c->arena, &whole, &why))
         p.time_s = whole.time_s;
     how.regime = FSIM_REGIME_KERNEL;
-    fsim_problem alone = fsim_problem_of(in->graph, in->hw[0], &how, c->arena);
+    fsim_problem alone = fsim_problem_of(found.graph, in->hw[0], &how, c->arena);
     fsim_price(&alone, &chosen->partition, c->arena, &p.plan, &why);
     return p;
 }

@@ -18,7 +18,7 @@ typedef struct {
     fsim_arena *arena;
     fsim_diag *diag;
     fsim_graph *graph;
-    int tensor_room, node_room, source_room, gradient_room, operation_room;
+    int tensor_room, node_room, source_room, gradient_room, operation_room, choice_room;
     bool recording;             /* calls are kept for differentiation (gradient.h) */
     struct fsim_record *record; /* by primitive */
     int records, record_room;

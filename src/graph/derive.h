@@ -12,6 +12,10 @@ typedef enum {
     FSIM_TANGENTS     /* --jvp: how its outputs change along a direction */
 } fsim_derive_mode;
 
+/* In place of a derivative's forms: a step of the gradient that reads nothing else. What the graph then takes is no
+ * more than with any form. */
+enum { FSIM_FORM_FREE = -1 };
+
 typedef enum {
     FSIM_WANT_ALL,     /* every floating input and weight */
     FSIM_WANT_WEIGHTS, /* every floating weight */
@@ -30,8 +34,11 @@ typedef struct fsim_derive {
     int names;
     bool ones; /* the gradient of an output is 1 everywhere, not an input `grad/NAME` that backward reads */
     fsim_update update;
-    int64_t micro_batches; /* whose gradients are added up for one update; 0: one */
-    double clip;           /* the largest norm that all gradients together may have; 0: any */
+    int64_t micro_batches;   /* whose gradients are added up for one update; 0: one */
+    double clip;             /* the largest norm that all gradients together may have; 0: any */
+    const signed char *form; /* where a derivative has several forms: which one is taken, by the order in which they
+                                come up; beyond `forms` of them the first. FSIM_FORM_FREE: none of them */
+    int forms;
 } fsim_derive;
 
 #endif

@@ -77,6 +77,7 @@ typedef struct fsim_derivation {
     bool *delivered;     /* by tensor: its gradient is complete */
     int towards;         /* the tensor that steps are named after */
     int source;          /* the workload's operator in whose stead steps are run; -1: of no one */
+    bool packing;        /* conditions of fsim_derive_where pass through bits: forms.h */
     bool adding;         /* the steps add what several readers contributed */
     fsim_memo *memo;
     int memos, memo_room;

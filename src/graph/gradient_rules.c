@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gradient_rules.c: gradients of elementwise operators, sums, products and moves of elements. */
+#include "graph/forms.h"
 #include "graph/gradient.h"
 
 #include <string.h>
@@ -46,9 +47,12 @@ fsim_value fsim_gradient_custom(fsim_derivation *d, const fsim_record *r, int i,
 
 fsim_value fsim_gradient_term(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
 {
-    const char *term = fsim_derivative(r->op, i, 0);
+    const fsim_form form = fsim_form_of(d, r, i);
     const fsim_shape to = arg_of(d, r, i)->shape;
-    return term ? fsim_derive_sum_to(d, fsim_term(d, r, term, g), &r->shape, &to) : FSIM_ZERO;
+    d->packing = form.packed;
+    const fsim_value v = form.term ? fsim_term(d, r, form.term, g) : FSIM_ZERO;
+    d->packing = false;
+    return fsim_derive_sum_to(d, v, &r->shape, &to);
 }
 
 /* The gradient is cast back by whoever takes it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gradient_steps.c: what the rules of gradients emit: operators with names and an owner, with constants folded. */
+#include "graph/forms.h"
 #include "graph/gradient.h"
 
 #include <assert.h>
@@ -207,6 +208,10 @@ fsim_value fsim_derive_where(fsim_derivation *d, fsim_value c, fsim_value a, fsi
         return c.is == FSIM_CONSTANT ? a : b;
     if (a.is == FSIM_NOTHING && b.is == FSIM_NOTHING)
         return FSIM_ZERO;
+    if (d->packing)
+        c = fsim_through_bits(d, c);
+    if (c.is == FSIM_REFUSED)
+        return c;
     fsim_derive_start(d, &step, FSIM_OP_WHERE);
     arg[args++] = c.tensor;
     if (a.is == FSIM_TENSOR) {

@@ -197,6 +197,18 @@ typedef struct {
     int of, tensor; /* the tensor that it belongs to, and the one that holds it: grad/NAME, or one that is equal */
 } fsim_gradient;
 
+/* A derivative that has several forms: from an argument, from the result, from a mask of one bit an element. */
+typedef struct {
+    int node;            /* the primitive that is differentiated */
+    int argument, forms; /* with respect to which argument; how many forms */
+    int form;            /* the one that was taken */
+    unsigned exact;      /* bit f: form f gives the same numbers as the first, whatever the result was rounded to */
+    unsigned packed;     /* bit f: form f reads a mask of bits */
+} fsim_choice;
+
+/* What a graph was read from, so that it can be read again with other derivatives. */
+typedef struct fsim_read_from fsim_read_from;
+
 typedef struct {
     int count;
     int *node;
@@ -230,6 +242,9 @@ typedef struct {
     int gradients;
     fsim_operation *operation; /* by source, of the workload itself */
     int operations;
+    fsim_choice *choice; /* derivatives that have several forms */
+    int choices;
+    const fsim_read_from *origin; /* NULL: not differentiated */
     int64_t micro_batches; /* passes through the graph for one update, each of which adds its gradients; 0: one */
     bool barrier;          /* some primitive is after the barrier */
 } fsim_graph;
@@ -255,6 +270,8 @@ struct fsim_yaml;
  * not changed and its text stays referenced; path is for messages. NULL after errors (in d). In a. */
 fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const struct fsim_yaml *y,
                           const fsim_bindings *set);
+/* The same workload with these forms of its derivatives (fsim_derive): NULL where it has none. In a. */
+fsim_graph *fsim_graph_with_forms(const fsim_graph *g, const signed char *form, int forms, fsim_arena *a);
 /* Are two graphs the same in all but the places in their files: names, shapes, operators and what they read, in the
  * same order? */
 bool fsim_same_graph(const fsim_graph *x, const fsim_graph *y);

@@ -7,6 +7,13 @@
 
 #include <string.h>
 
+struct fsim_read_from {
+    const char *path;
+    const fsim_yaml *yaml;
+    fsim_bindings set;
+    fsim_derive derive;
+};
+
 bool fsim_claim_name(fsim_reader *r, const char *name, fsim_loc at, const char *what)
 {
     const int t = fsim_names_get(&r->tensor, name), op = fsim_names_get(&r->maker, name);
@@ -224,13 +231,30 @@ fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const f
 {
     const int errors = fsim_errors(d);
     fsim_graph *g = fsim_new(a, fsim_graph, 1);
+    const bool derived = set && set->derive && set->derive->mode != FSIM_NOT_DERIVED;
     fsim_reader r = {.arena = a, .diag = d, .graph = g, .build = {.arena = a, .diag = d, .graph = g}};
-    r.build.recording = set && set->derive && set->derive->mode != FSIM_NOT_DERIVED;
+    r.build.recording = derived;
     g->path = path;
     g->name = "workload";
     g->description = "";
+    if (derived) {
+        fsim_read_from *origin = fsim_new(a, fsim_read_from, 1);
+        *origin = (fsim_read_from){path, y, *set, *set->derive};
+        g->origin = origin;
+    }
     read_workload(&r, y, set);
     return fsim_errors(d) > errors ? NULL : g;
+}
+
+fsim_graph *fsim_graph_with_forms(const fsim_graph *g, const signed char *form, int forms, fsim_arena *a)
+{
+    if (!g->origin)
+        return NULL;
+    fsim_derive how = g->origin->derive;
+    how.form = form;
+    how.forms = forms;
+    const fsim_bindings set = {g->origin->set.at, g->origin->set.count, &how};
+    return fsim_graph_of(a, fsim_diag_new(a), g->origin->path, g->origin->yaml, &set);
 }
 
 int fsim_find_node(const fsim_graph *g, const char *name)

@@ -241,26 +241,34 @@ static double makespan(const double *second, int count, int jobs, fsim_arena *a)
 }
 
 /* Sources of the kernels that frameworks ship, sorted. */
-static source *shipped(const fsim_graph *g, const fsim_plan *plan, int *name, fsim_arena *a, int *count)
+static source *shipped(const fsim_plan *plan, int *name, fsim_arena *a, int *count)
 {
     const fsim_plan *from[] = {&plan[FSIM_STRATEGY_EAGER], &plan[FSIM_STRATEGY_UNFUSED]};
     source *list = fsim_new(a, source, from[0]->kernels + from[1]->kernels + 1);
     *count = 0;
     for (int p = 0; p < 2; p++)
         for (int k = 0; k < from[p]->kernels; k++)
-            list[(*count)++] = source_of(g, &from[p]->kernel[k], name, a);
+            list[(*count)++] = source_of(from[p]->graph, &from[p]->kernel[k], name, a);
     qsort(list, (size_t)*count, sizeof *list, by_text);
     return list;
 }
 
-void fsim_compile_of(const fsim_graph *g, const fsim_plan *plan, int jobs, fsim_arena *a,
-                     fsim_compile out[FSIM_PLAN_COUNT])
+static int most_tensors(const fsim_plan *plan)
+{
+    int most = 0;
+    for (int s = 0; s < FSIM_PLAN_COUNT; s++)
+        most = plan[s].kernels > 0 && plan[s].graph->tensors > most ? plan[s].graph->tensors : most;
+    return most;
+}
+
+void fsim_compile_of(const fsim_plan *plan, int jobs, fsim_arena *a, fsim_compile out[FSIM_PLAN_COUNT])
 {
     const fsim_mark scratch = fsim_save(a);
-    int *name = fsim_new(a, int, g->tensors + 1), ready = 0;
-    const source *have = shipped(g, plan, name, a, &ready);
+    int *name = fsim_new(a, int, most_tensors(plan) + 1), ready = 0;
+    const source *have = shipped(plan, name, a, &ready);
     for (int s = 0; s < FSIM_PLAN_COUNT; s++) {
         const fsim_mark one = fsim_save(a);
+        const fsim_graph *g = plan[s].graph;
         const double saving = plan[FSIM_STRATEGY_EAGER].time_s - plan[s].time_s;
         source *own = fsim_new(a, source, plan[s].kernels + 1);
         double *second = fsim_new(a, double, plan[s].kernels + 1);

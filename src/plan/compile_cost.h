@@ -26,8 +26,7 @@ typedef struct {
 
 /* For each plan[s] that has kernels; plan is indexed by strategy and has FSIM_PLAN_COUNT entries. `jobs` processes
  * (at least 1) compile at once, the slowest kernel first. a is for scratch. */
-void fsim_compile_of(const fsim_graph *g, const fsim_plan *plan, int jobs, fsim_arena *a,
-                     fsim_compile out[FSIM_PLAN_COUNT]);
+void fsim_compile_of(const fsim_plan *plan, int jobs, fsim_arena *a, fsim_compile out[FSIM_PLAN_COUNT]);
 
 /* Would both have the same source? For tests; fsim_compile_of sorts instead. */
 bool fsim_same_source(const fsim_graph *g, const fsim_kernel *x, const fsim_kernel *y, fsim_arena *a);

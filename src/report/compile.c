@@ -102,7 +102,7 @@ static const char *how_text(const fsim_options *o, fsim_arena *a)
 void fsim_put_compile(const fsim_page *page, const fsim_prediction *p, fsim_arena *a)
 {
     fsim_compile c[FSIM_PLAN_COUNT];
-    fsim_compile_of(p->graph, p->plan, p->options.compile_jobs, a, c);
+    fsim_compile_of(p->plan, p->options.compile_jobs, a, c);
     fsim_table t = costs(p, c, a);
     fsim_table_print(page, &t, 2);
     fputc('\n', page->out);
@@ -115,7 +115,7 @@ void fsim_put_compile(const fsim_page *page, const fsim_prediction *p, fsim_aren
 void fsim_markdown_compile(FILE *out, const fsim_prediction *p, fsim_arena *a)
 {
     fsim_compile c[FSIM_PLAN_COUNT];
-    fsim_compile_of(p->graph, p->plan, p->options.compile_jobs, a, c);
+    fsim_compile_of(p->plan, p->options.compile_jobs, a, c);
     fsim_table t = costs(p, c, a);
     fsim_table_markdown(out, &t);
     fputc('\n', out);

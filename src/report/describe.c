@@ -150,14 +150,14 @@ const char *fsim_times_text(fsim_arena *a, double factor)
 bool fsim_plan_fits(const fsim_prediction *p, fsim_strategy s)
 {
     fsim_arena *a = fsim_arena_new();
-    const fsim_memory_use use = fsim_memory_of(p->graph, &p->plan[s], a);
+    const fsim_memory_use use = fsim_memory_of(p->plan[s].graph, &p->plan[s], a);
     fsim_arena_free(a);
     return fsim_fits(p->hw, &use);
 }
 
 const char *fsim_memory_text(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
 {
-    const fsim_memory_use use = fsim_memory_of(p->graph, &p->plan[s], a);
+    const fsim_memory_use use = fsim_memory_of(p->plan[s].graph, &p->plan[s], a);
     return fsim_printf(a, "%s of %s", fsim_bytes_text(a, (double)fsim_needed_bytes(&use)),
                        fsim_bytes_text(a, fsim_hw_get(p->hw, FSIM_HW_DRAM_CAPACITY)));
 }

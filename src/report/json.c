@@ -81,7 +81,7 @@ static void put_summary(fsim_writer *w, cJSON *o, const fsim_prediction *p, fsim
     const fsim_contest eager = fsim_contest_of(p, by, fsim_plan_of(p, FSIM_STRATEGY_EAGER), w->a);
     fsim_put_number(w, o, "time_s", plan->time_s);
     put_interval(w, o, "time", fsim_likely_time(p, by, w->a));
-    fsim_put_number(w, o, "makespan_s", fsim_timeline_of(p->graph, plan, w->a).makespan_s);
+    fsim_put_number(w, o, "makespan_s", fsim_timeline_of(plan->graph, plan, w->a).makespan_s);
     fsim_put_count(w, o, "dram_read_bytes", plan->dram_read_bytes);
     fsim_put_count(w, o, "dram_write_bytes", plan->dram_write_bytes);
     fsim_put_rounded(w, o, "l2_bytes", plan->l2_bytes);
@@ -91,7 +91,7 @@ static void put_summary(fsim_writer *w, cJSON *o, const fsim_prediction *p, fsim
     fsim_put_number(w, o, "speedup", p->plan[FSIM_STRATEGY_EAGER].time_s / plan->time_s);
     put_interval(w, o, "speedup", eager.likely);
     fsim_put_text(w, o, "against_eager", fsim_versus_names[eager.verdict]);
-    fsim_put_phases(w, o, p->graph, plan);
+    fsim_put_phases(w, o, plan->graph, plan);
 }
 
 /* The loss against the optimum: of times with its interval; bytes are exact. */
@@ -340,7 +340,7 @@ static void put_front(fsim_writer *w, cJSON *to, const fsim_prediction *p)
         cJSON *o = fsim_put_new(w, list, NULL, cJSON_CreateObject());
         fsim_put_number(w, o, "time_s", p->front[i].time_s);
         fsim_put_count(w, o, "peak_memory_bytes", p->front[i].peak_memory_bytes);
-        put_groups_of(w, o, "kernels", p->graph, &(plan_kernels){&p->front[i], NULL, p->front[i].kernels});
+        put_groups_of(w, o, "kernels", p->front[i].graph, &(plan_kernels){&p->front[i], NULL, p->front[i].kernels});
     }
 }
 
@@ -462,7 +462,7 @@ static void put_compile(fsim_writer *w, cJSON *to, const fsim_prediction *p)
     fsim_stage stage[FSIM_PLAN_COUNT];
     if (p->options.compile_jobs == 0)
         return;
-    fsim_compile_of(p->graph, p->plan, p->options.compile_jobs, w->a, c);
+    fsim_compile_of(p->plan, p->options.compile_jobs, w->a, c);
     cJSON *o = fsim_put_new(w, to, "compile", cJSON_CreateObject());
     fsim_put_count(w, o, "jobs", p->options.compile_jobs);
     cJSON *list = fsim_put_new(w, o, "strategies", cJSON_CreateArray());

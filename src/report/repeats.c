@@ -159,11 +159,11 @@ static void take(search *s, run r, fsim_arena *a)
 fsim_repeats fsim_repeats_of(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
 {
     const fsim_plan *plan = &p->plan[s];
-    search all = {p->graph, plan, fsim_new(a, bool, plan->kernels + 1), fsim_no_repeats(plan->kernels, a), 0};
+    search all = {plan->graph, plan, fsim_new(a, bool, plan->kernels + 1), fsim_no_repeats(plan->kernels, a), 0};
     int period[PERIODS];
     runs some = {0};
     const fsim_hw_keys *read = s == p->chosen ? p->basis.kernel : NULL;
-    const int *class = fsim_kernel_classes(p->graph, plan, read, a);
+    const int *class = fsim_kernel_classes(plan->graph, plan, read, a);
     const int periods = periods_of(class, plan->kernels, period, a);
     for (int i = 0; i < periods; i++)
         add_runs(&some, class, plan->kernels, period[i], a);

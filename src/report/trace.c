@@ -41,7 +41,7 @@ void fsim_report_trace(FILE *out, const fsim_prediction *p, int count)
     fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", out);
     for (int i = 0; i < count; i++) {
         const fsim_plan *plan = &p[i].plan[p[i].chosen];
-        const fsim_timeline when = fsim_timeline_of(p[i].graph, plan, a);
+        const fsim_timeline when = fsim_timeline_of(plan->graph, plan, a);
         put_name(out, i ? "," : "", "process_name", i + 1, 0,
                  fsim_printf(a, "%s on %s, %s (predicted)", p[i].graph->name, p[i].hw->name,
                              fsim_strategy_names[p[i].chosen]));

@@ -15,14 +15,14 @@ fsim_plan_by fsim_plan_of(const fsim_prediction *p, fsim_strategy s)
     return (fsim_plan_by){&p->plan[s], fsim_maker_in(p, s)};
 }
 
-static fsim_software software_of(const fsim_prediction *p, fsim_maker maker)
+static fsim_software software_of(const fsim_prediction *p, fsim_plan_by x)
 {
-    return (fsim_software){p->graph, p->hw, p->options.regime, maker};
+    return (fsim_software){x.plan->graph, p->hw, p->options.regime, x.maker};
 }
 
 fsim_interval fsim_likely_time(const fsim_prediction *p, fsim_plan_by x, fsim_arena *a)
 {
-    const fsim_software s = software_of(p, x.maker);
+    const fsim_software s = software_of(p, x);
     return fsim_plan_interval(&s, x.plan, a);
 }
 
@@ -40,10 +40,11 @@ bool fsim_is_none(double speedup) { return fabs(speedup - 1) < none; }
 fsim_contest fsim_contest_of(const fsim_prediction *p, fsim_plan_by x, fsim_plan_by base, fsim_arena *a)
 {
     const fsim_mark mark = fsim_save(a);
-    const fsim_software mine = software_of(p, x.maker), its = software_of(p, base.maker);
+    const fsim_software mine = software_of(p, x), its = software_of(p, base);
     const fsim_plan_errors errors = fsim_errors_of(&mine, x.plan, a), others = fsim_errors_of(&its, base.plan, a);
     fsim_contest c = {.speedup = base.plan->time_s / x.plan->time_s,
-                      .same_kernels = same_kernels(&x.plan->partition, &base.plan->partition)};
+                      .same_kernels =
+                          x.plan->graph == base.plan->graph && same_kernels(&x.plan->partition, &base.plan->partition)};
     c.likely = fsim_ratio_interval(&others, &errors, c.speedup, a);
     c.verdict = fsim_is_none(c.speedup) || (c.likely.low < 1 && c.likely.high > 1) ? FSIM_NO_DIFFERENCE
                 : c.speedup > 1                                                    ? FSIM_FASTER

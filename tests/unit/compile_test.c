@@ -36,7 +36,7 @@ static bench plan(const char *text, int jobs)
     assert_true(b.g && hw);
     b.p = fsim_new(b.a, fsim_prediction, 1);
     *b.p = fsim_predict(b.g, hw, &usual, b.a);
-    fsim_compile_of(b.g, b.p->plan, jobs, b.a, b.cost);
+    fsim_compile_of(b.p->plan, jobs, b.a, b.cost);
     return b;
 }
 
@@ -245,7 +245,7 @@ static void costs_keep_their_laws(void **unused)
         fsim_arena *a = fsim_arena_new();
         const bench b = plan(shipped(a, names[i]), 1);
         fsim_compile four[FSIM_PLAN_COUNT];
-        fsim_compile_of(b.g, b.p->plan, 4, b.a, four);
+        fsim_compile_of(b.p->plan, 4, b.a, four);
         for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
             const fsim_plan *x = &b.p->plan[s];
             const double saving = b.p->plan[FSIM_STRATEGY_EAGER].time_s - x->time_s;

@@ -599,7 +599,7 @@ static void compile_time_is_a_cost(void **unused)
     const seed s = on_a100("chain4");
     fsim_compile c[FSIM_PLAN_COUNT];
     fsim_stage stage[FSIM_PLAN_COUNT];
-    fsim_compile_of(s.g, s.p->plan, 1, s.a, c);
+    fsim_compile_of(s.p->plan, 1, s.a, c);
     const fsim_compile *best = &c[FSIM_STRATEGY_OPTIMAL];
     assert_int_equal(best->to_compile, 1);
     assert_int_equal(c[FSIM_STRATEGY_EAGER].to_compile, 0);

@@ -99,6 +99,7 @@ VALUE(is_nan, isnan(x[0]))
 VALUE(is_inf, isinf(x[0]))
 VALUE(is_finite, isfinite(x[0]))
 VALUE(bit_field, (double)((int)x[0] >> (int)(at->col * a->bits % 8) & ((1 << a->bits) - 1)))
+VALUE(bit_place, x[0] != 0 ? (double)(1 << at->col % 8) : 0)
 VALUE(both, x[0] != 0 && x[1] != 0)
 VALUE(either, x[0] != 0 || x[1] != 0)
 VALUE(one_of, (x[0] != 0) != (x[1] != 0))
@@ -294,6 +295,7 @@ const fsim_point_row fsim_point_rows[FSIM_OP_COUNT] = {
     [FSIM_OP_THRESHOLD] = {threshold, {0}, near_threshold},
     [FSIM_OP_PRELU] = {sloped, {3, 0, 0}, NULL},
     [FSIM_OP_BIT_FIELD] = {bit_field, {0}, uncertain},
+    [FSIM_OP_BIT_PLACE] = {bit_place, {0}, uncertain},
     [FSIM_OP_BITWISE_AND] = {bits_of_both, {0}, uncertain},
     [FSIM_OP_BITWISE_OR] = {bits_of_either, {0}, uncertain},
     [FSIM_OP_BITWISE_XOR] = {bits_of_one, {0}, uncertain},

@@ -64,9 +64,9 @@ void fsim_trial_reprice(fsim_trial *t, const fsim_hw *hw, const fsim_options *op
 fsim_trial fsim_trial_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options,
                          const fsim_strategy *strategy, int strategies, fsim_arena *a)
 {
-    fsim_problem p = fsim_problem_of(g, hw, options, a);
     const fsim_prediction predicted = fsim_predict(g, hw, options, a);
-    fsim_trial t = {.graph = g,
+    fsim_problem p = fsim_problem_of(predicted.graph, hw, options, a);
+    fsim_trial t = {.graph = predicted.graph,
                     .hw = hw,
                     .scale = -1,
                     .chosen = -1,
@@ -80,7 +80,7 @@ fsim_trial fsim_trial_of(const fsim_graph *g, const fsim_hw *hw, const fsim_opti
         *x = (fsim_trial_plan){.strategy = strategy[i]};
         if (!plan_of(&p, &predicted, strategy[i], a, &x->plan))
             continue;
-        x->program = fsim_programs_of(g, hw, &x->plan, 1, a);
+        x->program = fsim_programs_of(t.graph, hw, &x->plan, 1, a);
         x->predicted = fsim_new(a, fsim_trial_kernel, x->plan.kernels + 1);
         price(&p, x, a);
         x->check = fsim_new(a, fsim_check, x->plan.kernels + 1);

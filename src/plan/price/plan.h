@@ -44,6 +44,7 @@ typedef struct {
 
 typedef struct {
     const char *strategy;
+    const fsim_graph *graph; /* that it is a plan of: strategies may differ in the forms of derivatives */
     int kernels;
     fsim_kernel *kernel; /* launch order */
     struct fsim_candidate *

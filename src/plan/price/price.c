@@ -298,7 +298,7 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
                  .why = why,
                  .a = a};
     int *order = fsim_new(a, int, parts + 1);
-    *out = (fsim_plan){0};
+    *out = (fsim_plan){.graph = g};
     fsim_add_work(p, 2 + 2 * (int64_t)parts + g->nodes / 8);
     if (!launch_order(&w, partition, order, a))
         return false;

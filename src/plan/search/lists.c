@@ -26,6 +26,11 @@ static int compare_by(const fsim_plan *x, const fsim_plan *y, int64_t limit, boo
     return (x->time_s > y->time_s) - (x->time_s < y->time_s);
 }
 
+int fsim_compare_plans(const fsim_problem *p, const fsim_plan *x, const fsim_plan *y)
+{
+    return compare_by(x, y, p->memory_limit, p->objective == FSIM_MINIMISE_MEMORY);
+}
+
 static bool same_plan(const fsim_graph *g, const fsim_plan *x, const fsim_plan *y, fsim_arena *a)
 {
     const fsim_mark scratch = fsim_save(a);

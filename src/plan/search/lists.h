@@ -7,6 +7,8 @@
 
 /* Adds those of known[0, knowns) that are plans to list, which has room. Returns how many are in the list. */
 int fsim_add_plans(fsim_plan *list, int count, const fsim_plan *known, int knowns);
+/* Below 0 where x is better by p's objective and memory limit, above 0 where y is. Their graphs may differ. */
+int fsim_compare_plans(const fsim_problem *p, const fsim_plan *x, const fsim_plan *y);
 /* Sorts the plans, removes duplicates, and keeps the best `most`. Returns how many remain. */
 int fsim_best_of(fsim_problem *p, fsim_plan *list, int count, int most);
 /* A plan of the lists may be better than the result of a search that its budget ended. */

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* depends: memory cost: 2 */
+/* Ways of saving: bytes of the golden cases of seed rows 36 and 37 to the byte; every form of every derivative gives
+ * the same gradients in the double reference; what strict numerics allow. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "hw/hw.h"
+#include "predict.h"
+#include "validate/reference/reference.h"
+#include <math.h>
+#include <string.h>
+
+#define T (16384LL * 16384 * 4)
+
+static const char log_chain[] = "tensors:\n"
+                                "  x1: {shape: [16384, 16384], dtype: f32}\n"
+                                "  x2: {shape: [16384, 16384], dtype: f32}\n"
+                                "  x3: {shape: [16384, 16384], dtype: f32}\n"
+                                "operators:\n"
+                                "  - {op: add, in: [x1, x2], out: s}\n"
+                                "  - {op: add, in: [s, x3], out: b}\n"
+                                "  - {op: log, in: b, out: y}\n"
+                                "outputs: [y]\n";
+static const char bias_relu[] = "tensors:\n"
+                                "  x: {shape: [16384, 16384], dtype: f32}\n"
+                                "  bias: {shape: [16384], dtype: f32, role: weight}\n"
+                                "operators:\n"
+                                "  - {op: add, in: [x, bias], out: a}\n"
+                                "  - {op: relu, in: a, out: y}\n"
+                                "outputs: [y]\n";
+
+static fsim_graph *derived(fsim_arena *a, const char *text, fsim_derive derive)
+{
+    derive.mode = FSIM_REVERSE;
+    fsim_diag *d = fsim_diag_new(a);
+    fsim_graph *g = fsim_graph_parse(a, d, "test.yaml", text, strlen(text), &(fsim_bindings){.derive = &derive});
+    if (!g)
+        fsim_diag_print(d, stderr, true);
+    assert_non_null(g);
+    return g;
+}
+
+static const fsim_hw *a100(fsim_arena *a)
+{
+    const fsim_hw *hw = fsim_hw_read(a, fsim_diag_new(a), FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
+    assert_non_null(hw);
+    return hw;
+}
+
+static fsim_prediction predicted(fsim_arena *a, const fsim_graph *g, bool strict)
+{
+    const fsim_options how = {
+        .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .strict = strict, .search_steps = 1000000};
+    return fsim_predict(g, a100(a), &how, a);
+}
+
+static int64_t bytes_of(const fsim_plan *p) { return (int64_t)(p->dram_read_bytes + p->dram_write_bytes); }
+
+/* Row 36: 1 / b is exp(-y); strict numerics do not derive it from the rounded y. */
+static void derives_from_the_result(void **unused)
+{
+    static const char *const x1[] = {"x1"};
+    static const signed char from_result[] = {1};
+    fsim_arena *a = fsim_arena_new();
+    const fsim_graph *g = derived(a, log_chain, (fsim_derive){.want = FSIM_WANT_NAMED, .name = x1, .names = 1});
+    const fsim_prediction fast = predicted(a, g, false), strict = predicted(a, g, true);
+    (void)unused;
+    assert_int_equal(g->choices, 1);
+    assert_int_equal(bytes_of(&fast.plan[FSIM_STRATEGY_OPTIMAL]), 7 * T);
+    assert_int_equal(fast.plan[FSIM_STRATEGY_OPTIMAL].saved_bytes, T); /* y, an output */
+    assert_int_equal(bytes_of(&strict.plan[FSIM_STRATEGY_OPTIMAL]), 8 * T);
+    assert_int_equal(strict.plan[FSIM_STRATEGY_OPTIMAL].saved_bytes, T);
+    assert_int_equal(bytes_of(&strict.plan[FSIM_STRATEGY_INDUCTOR]), bytes_of(&fast.plan[FSIM_STRATEGY_INDUCTOR]));
+    assert_true(fast.proof.proven && strict.proof.proven);
+    assert_int_equal(fast.ways.count, 2);
+    assert_int_equal(strict.ways.count, 1);
+    assert_memory_equal(fast.ways.tried[fast.ways.best].form, from_result, 1);
+    fsim_arena_free(a);
+}
+
+/* Row 37: the sign of each element is a bit. */
+static void keeps_bits(void **unused)
+{
+    fsim_arena *a = fsim_arena_new();
+    const fsim_prediction p = predicted(a, derived(a, bias_relu, (fsim_derive){0}), false);
+    const fsim_plan *best = &p.plan[FSIM_STRATEGY_OPTIMAL];
+    (void)unused;
+    assert_int_equal(best->kernels, 2);
+    assert_int_equal(best->saved_bytes, 33554432);
+    assert_int_equal(best->kernel[0].dram_read_bytes + best->kernel[0].dram_write_bytes, 2181103616);
+    assert_int_equal(best->kernel[1].dram_read_bytes + best->kernel[1].dram_write_bytes, 2181103616);
+    assert_int_equal(bytes_of(best), 4362207232);
+    assert_true(p.proof.proven);
+    fsim_arena_free(a);
+}
+
+/* Operators whose derivatives have several forms, on 8 x 16 doubles; two of them after one another. */
+static const char *const formed[] = {
+    "{op: log, in: x}",
+    "{op: relu, in: x}",
+    "{op: relu6, in: x}",
+    "{op: leaky_relu, in: x}",
+    "{op: elu, in: x}",
+    "{op: selu, in: x}",
+    "{op: celu, in: x}",
+    "{op: logsigmoid, in: x}",
+    "{op: softplus, in: x}",
+    "{op: hardtanh, in: x}",
+    "{op: hardsigmoid, in: x}",
+    "{op: hardswish, in: x}",
+    "{op: clamp, in: x, min: -0.5, max: 0.5}",
+    "{op: hardshrink, in: x}",
+    "{op: softshrink, in: x}",
+    "{op: threshold, in: x, threshold: 0.1}",
+    "{op: maximum, in: [x, z]}",
+    "{op: minimum, in: [x, z]}",
+    "{op: pow, in: [x, z]}",
+};
+
+/* Are all finite elements of the gradients equal? */
+static bool equal_gradients(const fsim_graph *x, const fsim_graph *y)
+{
+    fsim_reference *r = fsim_reference_of(x, 1), *s = fsim_reference_of(y, 1);
+    bool same = x->gradients == y->gradients;
+    for (int i = 0; i < x->gradients && same; i++) {
+        const int t = x->gradient[i].tensor, u = y->gradient[i].tensor;
+        same = x->gradient[i].of == y->gradient[i].of;
+        for (int64_t e = 0; e < x->tensor[t].elems && same; e++)
+            same = !isfinite(r->of[t].value[e]) ||
+                   fabs(r->of[t].value[e] - s->of[u].value[e]) <= 1e-12 * (1 + fabs(r->of[t].value[e]));
+    }
+    fsim_reference_free(r);
+    fsim_reference_free(s);
+    return same;
+}
+
+/* The number of forms that were compared with the first. */
+static int compare_forms(const char *op)
+{
+    fsim_arena *a = fsim_arena_new();
+    const fsim_graph *g =
+        derived(a,
+                fsim_printf(a,
+                            "tensors:\n  x: {shape: [8, 16], dtype: f64}\n  z: {shape: [8, 16], dtype: f64}\n"
+                            "operators:\n  - %.*s, out: u}\n  - {op: mul, in: [u, z], out: y}\n",
+                            (int)strlen(op) - 1, op),
+                (fsim_derive){0});
+    int compared = 0;
+    for (int c = 0; c < g->choices; c++)
+        for (int f = 1; f < g->choice[c].forms; f++, compared++) {
+            signed char *form = fsim_new(a, signed char, g->choices + 1);
+            form[c] = (signed char)f;
+            const fsim_graph *other = fsim_graph_with_forms(g, form, g->choices, a);
+            assert_non_null(other);
+            assert_int_equal(other->choices, g->choices);
+            assert_int_equal(other->choice[c].form, f);
+            if (!equal_gradients(g, other))
+                fail_msg("%s: form %d of argument %d has another gradient", op, f, g->choice[c].argument);
+        }
+    fsim_arena_free(a);
+    return compared;
+}
+
+static void has_one_gradient(void **unused)
+{
+    int compared = 0;
+    (void)unused;
+    for (size_t i = 0; i < sizeof formed / sizeof *formed; i++)
+        compared += compare_forms(formed[i]);
+    assert_true(compared >= 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(derives_from_the_result), cmocka_unit_test(keeps_bits),
+                                       cmocka_unit_test(has_one_gradient)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
