@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/price/phases.h"
 #include "report/layer.h"
 #include "report/report.h"
 
@@ -86,6 +87,11 @@ static void put_reads(drawing *d, int k, int n)
     }
 }
 
+/* Boxes of kernels by phase; what has no gradients is forward. */
+static const struct {
+    const char *line, *fill;
+} colors[FSIM_PHASES] = {{"#9cc3de", "#eef5fa"}, {"#e0b48a", "#fbf3ea"}, {"#a9cfa0", "#f0f7ee"}};
+
 void fsim_report_dot(FILE *out, const fsim_prediction *p)
 {
     fsim_arena *a = fsim_arena_new();
@@ -101,14 +107,14 @@ void fsim_report_dot(FILE *out, const fsim_prediction *p)
     fputs("];\n", out);
     for (int k = 0; k < plan->kernels; k++) {
         const fsim_kernel *x = &plan->kernel[k];
-        fprintf(
-            out,
-            "  subgraph cluster_%d {\n    style=\"rounded,filled\"; color=\"#9cc3de\"; fillcolor=\"#eef5fa\"; label=",
-            k + 1);
-        const char *layer = fsim_kernel_layer(g, x, a);
-        put_quoted(out, fsim_printf(a, "%d: %s, %s (%s)%s%s", k + 1, fsim_template_names[x->template],
-                                    fsim_seconds_text(a, x->time_s), fsim_unit_names[x->bound], layer ? " in " : "",
-                                    layer ? layer : ""));
+        const fsim_phase in = fsim_phase_of(g, &plan->partition.part[k]);
+        fprintf(out,
+                "  subgraph cluster_%d {\n    style=\"rounded,filled\"; color=\"%s\"; fillcolor=\"%s\"; label=", k + 1,
+                colors[in].line, colors[in].fill);
+        const char *layer = fsim_kernel_layer(g, x, a), *phase = fsim_phase_name_of(g, &plan->partition.part[k]);
+        put_quoted(out, fsim_printf(a, "%d: %s%s%s, %s (%s)%s%s", k + 1, phase ? phase : "", phase ? ", " : "",
+                                    fsim_template_names[x->template], fsim_seconds_text(a, x->time_s),
+                                    fsim_unit_names[x->bound], layer ? " in " : "", layer ? layer : ""));
         fputs(";\n", out);
         for (int m = 0; m < x->group->members; m++) {
             put_member(out, g, k, &x->group->member[m]);

@@ -53,9 +53,9 @@ void fsim_put_phases(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_
 
 void fsim_put_phase(fsim_writer *w, cJSON *to, const fsim_prediction *p, int kernel)
 {
-    if (p->graph->derived == FSIM_REVERSE)
-        fsim_put_text(w, to, "phase",
-                      fsim_phase_names[fsim_phase_of(p->graph, &p->plan[p->chosen].partition.part[kernel])]);
+    const char *phase = fsim_phase_name_of(p->graph, &p->plan[p->chosen].partition.part[kernel]);
+    if (phase)
+        fsim_put_text(w, to, "phase", phase);
 }
 
 static void put_timeline(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_plan *plan)

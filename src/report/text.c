@@ -75,6 +75,33 @@ static void put_named(const fsim_text_page *r)
         fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, text);
 }
 
+/* A step of training by phase. */
+static void put_training(const fsim_text_page *r)
+{
+    fsim_emphasis emphasis;
+    if (r->g->derived != FSIM_REVERSE)
+        return;
+    fsim_text_title(r, fsim_printf(r->a, "phases of %s", fsim_strategy_names[r->p->chosen]));
+    const fsim_table t = fsim_text_phases(r);
+    put_table(r, &t, 2);
+    fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, fsim_text_saved(r));
+    const char *peak = fsim_text_peak(r, &emphasis);
+    fsim_paragraph(&r->page, emphasis, 2, 4, peak);
+}
+
+/* The same in Markdown. */
+static void markdown_training(FILE *out, const fsim_text_page *r)
+{
+    fsim_emphasis emphasis;
+    if (r->g->derived != FSIM_REVERSE)
+        return;
+    const fsim_table t = fsim_text_phases(r);
+    put_markdown(out, &t, r->a);
+    fputc('\n', out);
+    fsim_markdown_text(out, fsim_printf(r->a, "%s %s", fsim_text_saved(r), fsim_text_peak(r, &emphasis)));
+    fputs("\n\n", out);
+}
+
 void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style *style)
 {
     fsim_arena *a = fsim_arena_new();
@@ -88,6 +115,7 @@ void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style
     fputc('\n', out);
     fsim_table t = fsim_text_strategies(p, a);
     put_table(&r, &t, 2);
+    put_training(&r);
     fsim_text_title(&r, fsim_printf(a, "kernels of %s", fsim_strategy_names[p->chosen]));
     const bool wide = r.page.width == 0 || r.page.width >= WIDE;
     t = fsim_text_kernels(&r, wide ? FSIM_WIDE_TABLE : FSIM_NARROW_TABLE);
@@ -189,6 +217,7 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count, bool v
         fsim_table t = fsim_text_strategies(&p[i], a);
         put_markdown(out, &t, a);
         fputc('\n', out);
+        markdown_training(out, &r);
         t = fsim_text_kernels(&r, FSIM_MARKDOWN_TABLE);
         put_markdown(out, &t, a);
         for (int x = 0; x < r.repeats.count; x++) {

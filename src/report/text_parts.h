@@ -74,6 +74,15 @@ const char *fsim_text_spread(fsim_arena *a, fsim_interval x, double time_s);
 const char *fsim_text_times_range(fsim_arena *a, fsim_interval x);
 const char *fsim_text_dram(fsim_arena *a, const fsim_plan *plan); /* read and written: "96 MiB" */
 
+/* text_training.c: of workloads with gradients */
+
+/* What each phase takes. */
+fsim_table fsim_text_phases(const fsim_text_page *r);
+/* Sentences: what forward keeps for backward, and what backward computes again. */
+const char *fsim_text_saved(const fsim_text_page *r);
+/* When most memory is needed, and for what; FSIM_BAD where that is more than eager needs. */
+const char *fsim_text_peak(const fsim_text_page *r, fsim_emphasis *emphasis);
+
 /* text_next.c */
 
 /* What to try next, with what it saves and what to type; nothing where there is nothing to gain. */

@@ -2,11 +2,12 @@
 /* Tables of strategies, kernels, plans and GPUs, for the text report and for Markdown. */
 #include "report/text_parts.h"
 
+#include "plan/price/phases.h"
 #include "report/layer.h"
 #include <math.h>
 #include <string.h>
 
-enum { BAR = 8, OVER_OPTIMUM = 8 };
+enum { BAR = 8, OVER_OPTIMUM = 9 };
 
 /* "12%": half the width of an interval of a time, as a share of it. Eight of ten measured times would lie within. */
 const char *fsim_text_spread(fsim_arena *a, fsim_interval x, double time_s)
@@ -53,6 +54,7 @@ fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a)
         {.title = "kernels"},
         {.title = "DRAM read", .drop = 1},
         {.title = "DRAM write", .drop = 2},
+        {.title = "saved", .drop = 3, .legend = "what forward keeps for backward besides inputs and weights"},
         {.title = "memory", .legend = "the most that it needs at once"},
         {.title = "time"},
         {.title = "speedup", .legend = "eager's time over this one"},
@@ -60,7 +62,8 @@ fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a)
         {.title = "over optimum"},
         {.title = "which is", .left = true, .drop = FSIM_DROP_SOONEST + 1}};
     const fsim_options *o = &p->options;
-    const bool memory = o->objective == FSIM_MINIMISE_MEMORY || o->memory_limit > 0 || o->pareto;
+    const bool training = p->graph->derived == FSIM_REVERSE,
+               memory = training || o->objective == FSIM_MINIMISE_MEMORY || o->memory_limit > 0 || o->pareto;
     fsim_column *column = fsim_new(a, fsim_column, sizeof columns / sizeof *columns);
     memcpy(column, columns, sizeof columns);
     column[OVER_OPTIMUM].legend = over_optimum[o->objective];
@@ -77,12 +80,13 @@ fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a)
         cell[1] = fsim_printf(a, "%d", plan->kernels);
         cell[2] = fsim_bytes_text(a, (double)plan->dram_read_bytes);
         cell[3] = fsim_bytes_text(a, (double)plan->dram_write_bytes);
-        cell[4] = memory ? fsim_bytes_text(a, (double)plan->peak_memory_bytes) : NULL;
-        cell[5] = fsim_seconds_text(a, plan->time_s);
-        cell[6] = speedup_text(p, (fsim_strategy)s, &eager, a);
-        cell[7] = s == FSIM_STRATEGY_EAGER ? "" : fsim_text_times_range(a, eager.likely);
-        cell[8] = loss_text(p, (fsim_strategy)s, a);
-        cell[9] = s < FSIM_STRATEGY_COUNT ? fsim_strategies[s].help : "the plan of --plan";
+        cell[4] = training ? fsim_bytes_text(a, (double)plan->saved_bytes) : NULL;
+        cell[5] = memory ? fsim_bytes_text(a, (double)plan->peak_memory_bytes) : NULL;
+        cell[6] = fsim_seconds_text(a, plan->time_s);
+        cell[7] = speedup_text(p, (fsim_strategy)s, &eager, a);
+        cell[8] = s == FSIM_STRATEGY_EAGER ? "" : fsim_text_times_range(a, eager.likely);
+        cell[OVER_OPTIMUM] = loss_text(p, (fsim_strategy)s, a);
+        cell[OVER_OPTIMUM + 1] = s < FSIM_STRATEGY_COUNT ? fsim_strategies[s].help : "the plan of --plan";
     }
     return t;
 }
@@ -150,6 +154,7 @@ fsim_table fsim_text_kernels(const fsim_text_page *r, fsim_kernel_table kind)
         {.title = "regs", .drop = 2, .legend = "registers of a thread"},
         {.title = "occ.", .drop = 3, .legend = "occupancy, the share of an SM's threads in use"},
         {.title = "from", .left = true, .drop = 5, .legend = "the least certain source of a figure behind the time"},
+        {.title = "phase", .left = true, .drop = 4},
         {.title = "kind", .left = true},
         {.title = "layer", .left = true, .drop = 6},
         {.title = "computes", .left = true, .shrinks = true, .least = 24}};
@@ -177,9 +182,10 @@ fsim_table fsim_text_kernels(const fsim_text_page *r, fsim_kernel_table kind)
         cell[8] = fsim_printf(a, "%d", k->registers);
         cell[9] = fsim_printf(a, "%.0f%%", 100 * k->occupancy);
         cell[10] = fsim_origin_names[fsim_kernel_origin(p->graph, p->hw, maker, k, &p->basis.kernel[i])];
-        cell[11] = kind == FSIM_NARROW_TABLE ? fsim_template_brief[k->template] : fsim_template_names[k->template];
-        cell[12] = fsim_kernel_layer(p->graph, k, a);
-        cell[13] = fsim_kernel_label(p->graph, k, a);
+        cell[11] = fsim_phase_name_of(p->graph, &plan->partition.part[i]);
+        cell[12] = kind == FSIM_NARROW_TABLE ? fsim_template_brief[k->template] : fsim_template_names[k->template];
+        cell[13] = fsim_kernel_layer(p->graph, k, a);
+        cell[14] = fsim_kernel_label(p->graph, k, a);
     }
     return t;
 }

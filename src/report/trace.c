@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/price/memory.h"
+#include "plan/price/phases.h"
 #include "plan/price/timeline.h"
 #include "report/json_stream.h"
 #include "report/layer.h"
@@ -27,12 +29,30 @@ static void put_kernel(FILE *out, const fsim_prediction *p, const fsim_span *whe
     const char *layer = fsim_kernel_layer(p->graph, k, a);
     if (layer)
         fsim_json_text(out, ", ", "layer", layer);
+    const char *phase = fsim_phase_name_of(p->graph, &p->plan[p->chosen].partition.part[i]);
+    if (phase)
+        fsim_json_text(out, ", ", "phase", phase);
     fsim_json_text(out, ", ", "bound", fsim_unit_names[k->bound]);
     fsim_json_number(out, ", ", "dram_read_bytes", (double)k->dram_read_bytes);
     fsim_json_number(out, ", ", "dram_write_bytes", (double)k->dram_write_bytes);
     fsim_json_number(out, ", ", "flops", k->flops);
     fsim_json_number(out, ", ", "occupancy", k->occupancy);
     fputs("}}", out);
+}
+
+/* Memory in use from each kernel of a plan with gradients on, as a graph beside the kernels. */
+static void put_memory(FILE *out, const fsim_prediction *p, const fsim_timeline *when, int process, fsim_arena *a)
+{
+    const fsim_plan *plan = &p->plan[p->chosen];
+    const fsim_memory_step *at = fsim_memory_steps(p->graph, plan, a);
+    static const double us = 1e-6, mib = 1 << 20;
+    for (int k = 0; k < plan->kernels && p->graph->derived == FSIM_REVERSE; k++) {
+        fprintf(out, ",\n{\"ph\": \"C\", \"pid\": %d", process);
+        fsim_json_number(out, ", ", "ts", when->span[k].start_s / us);
+        fsim_json_text(out, ", ", "name", "memory");
+        fsim_json_number(out, ", \"args\": {", "MiB", (double)at[k].live_bytes / mib);
+        fputs("}}", out);
+    }
 }
 
 void fsim_report_trace(FILE *out, const fsim_prediction *p, int count)
@@ -50,6 +70,7 @@ void fsim_report_trace(FILE *out, const fsim_prediction *p, int count)
                 put_name(out, ",", "thread_name", i + 1, lane + 1, fsim_lane_names[lane]);
         for (int k = 0; k < plan->kernels; k++)
             put_kernel(out, &p[i], &when.span[k], i + 1, k, a);
+        put_memory(out, &p[i], &when, i + 1, a);
     }
     fputs("\n]}\n", out);
     fsim_arena_free(a);

@@ -19,6 +19,11 @@ fsim_phase fsim_phase_of(const fsim_graph *g, const fsim_part *part)
     return waits && first == FSIM_FORWARD ? FSIM_BACKWARD : first;
 }
 
+const char *fsim_phase_name_of(const fsim_graph *g, const fsim_part *part)
+{
+    return g->derived == FSIM_REVERSE ? fsim_phase_names[fsim_phase_of(g, part)] : NULL;
+}
+
 /* The phases of a plan's kernels, and of the kernel that each primitive is at home in. */
 typedef struct {
     const fsim_graph *g;

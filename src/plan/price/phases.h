@@ -10,6 +10,9 @@
  * forward pass. What needs the gradient of an output is a part of the backward pass in any case. */
 fsim_phase fsim_phase_of(const fsim_graph *g, const fsim_part *part);
 
+/* Its name; NULL where the workload has no gradients. */
+const char *fsim_phase_name_of(const fsim_graph *g, const fsim_part *part);
+
 /* Fills phase_s, saved_bytes and saved_input_bytes of a plan that has its kernels. a is for scratch. */
 void fsim_sum_phases(const fsim_graph *g, fsim_plan *plan, fsim_arena *a);
 

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step of training by phase: what each takes, what forward leaves in memory for backward, and the most memory. */
+#include "report/text_parts.h"
+
+#include "plan/price/memory.h"
+#include "plan/price/phases.h"
+
+enum { VALUES_NAMED = 3 };
+
+static const fsim_plan *eager_of(const fsim_text_page *r)
+{
+    const fsim_plan *eager = &r->p->plan[FSIM_STRATEGY_EAGER];
+    return r->p->chosen == FSIM_STRATEGY_EAGER || eager->kernels == 0 ? NULL : eager;
+}
+
+fsim_table fsim_text_phases(const fsim_text_page *r)
+{
+    static const fsim_column column[] = {{.title = "phase", .left = true},
+                                         {.title = "kernels"},
+                                         {.title = "time"},
+                                         {.title = "share", .legend = "of the plan's time"},
+                                         {.title = "DRAM read"},
+                                         {.title = "DRAM write"},
+                                         {.title = "eager", .legend = "its time for the same phase"}};
+    const fsim_plan *eager = eager_of(r);
+    fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
+    for (int i = 0; i < FSIM_PHASES; i++) {
+        const fsim_phase_use use = fsim_phase_use_of(r->g, r->plan, (fsim_phase)i);
+        if (use.kernels == 0 && !(eager && eager->phase_s[i] > 0))
+            continue;
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        cell[0] = fsim_phase_names[i];
+        cell[1] = fsim_printf(r->a, "%d", use.kernels);
+        cell[2] = fsim_seconds_text(r->a, use.time_s);
+        cell[3] = fsim_percent_text(r->a, use.time_s / r->plan->time_s);
+        cell[4] = fsim_bytes_text(r->a, (double)use.read_bytes);
+        cell[5] = fsim_bytes_text(r->a, (double)use.write_bytes);
+        cell[6] = eager ? fsim_seconds_text(r->a, eager->phase_s[i]) : NULL;
+    }
+    return t;
+}
+
+/* "h.0 128 MiB, h.1 128 MiB and 6 more", of saved[from, to). */
+static const char *values_text(const fsim_text_page *r, const fsim_saved *saved, int from, int to)
+{
+    const char *list = "";
+    for (int i = from; i < to && i < from + VALUES_NAMED; i++) {
+        const char *size =
+            saved[i].bytes > 0 ? fsim_printf(r->a, " %s", fsim_bytes_text(r->a, (double)saved[i].bytes)) : "";
+        list = fsim_printf(r->a, "%s%s%s%s", list, i > from ? ", " : "", r->g->tensor[saved[i].tensor].name, size);
+    }
+    return to - from > VALUES_NAMED ? fsim_printf(r->a, "%s and %d more", list, to - from - VALUES_NAMED) : list;
+}
+
+const char *fsim_text_saved(const fsim_text_page *r)
+{
+    fsim_saved *saved;
+    const fsim_plan *eager = eager_of(r);
+    const int count = fsim_saved_of(r->g, r->plan, r->a, &saved);
+    int kept = 0;
+    while (kept < count && saved[kept].way == FSIM_KEEP)
+        kept++;
+    const char *other =
+        eager ? fsim_printf(r->a, " (eager: %s)", fsim_bytes_text(r->a, (double)eager->saved_bytes)) : "";
+    const char *text = kept == 0
+                           ? fsim_printf(r->a, "Forward keeps nothing for backward but inputs and weights%s.", other)
+                           : fsim_printf(r->a, "Forward keeps %s for backward in %s%s: %s.",
+                                         fsim_bytes_text(r->a, (double)r->plan->saved_bytes),
+                                         fsim_text_count(r->a, kept, "value"), other, values_text(r, saved, 0, kept));
+    if (count > kept)
+        text = fsim_printf(r->a, "%s Backward computes again: %s.", text, values_text(r, saved, kept, count));
+    return r->plan->saved_input_bytes > 0 ? fsim_printf(r->a, "%s Of inputs and weights backward reads %s.", text,
+                                                        fsim_bytes_text(r->a, (double)r->plan->saved_input_bytes))
+                                          : text;
+}
+
+const char *fsim_text_peak(const fsim_text_page *r, fsim_emphasis *emphasis)
+{
+    const fsim_plan *eager = eager_of(r);
+    const fsim_memory_use use = fsim_memory_of(r->g, r->plan, r->a);
+    const bool more = eager && r->plan->peak_memory_bytes > eager->peak_memory_bytes;
+    const char *list = "";
+    fsim_largest largest;
+    if (use.kernel >= 0)
+        fsim_largest_in_memory(r->g, r->plan, use.kernel, &largest, r->a);
+    for (int i = 0; use.kernel >= 0 && i < largest.count; i++) {
+        const fsim_tensor *t = &r->g->tensor[largest.tensor[i]];
+        list = fsim_printf(r->a, "%s%s%s %s", list, i ? ", " : "", t->name, fsim_bytes_text(r->a, (double)t->bytes));
+    }
+    *emphasis = more ? FSIM_BAD : FSIM_PLAIN;
+    return fsim_printf(r->a, "Memory is at its peak while kernel %d runs: %s%s%s. Largest then: %s.", use.kernel + 1,
+                       fsim_bytes_text(r->a, (double)r->plan->peak_memory_bytes),
+                       more    ? ", more than eager's "
+                       : eager ? ", eager's is "
+                               : "",
+                       eager ? fsim_bytes_text(r->a, (double)eager->peak_memory_bytes) : "", list);
+}
