@@ -97,6 +97,18 @@ bool fsim_shares_kernel(const fsim_plan *plan, int x, int y)
     return false;
 }
 
+/* Are both kernels, but for what they compute again, on one side of the barrier? */
+static bool on_one_side(refusals *w, const fsim_part *x, const fsim_part *y, fsim_refusal *why)
+{
+    const fsim_part *const part[] = {x, y};
+    int *node = fsim_new(w->a, int, x->count + y->count), count = 0;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < part[k]->count; i++)
+            if (!part[k]->clone[i])
+                node[count++] = part[k]->node[i];
+    return fsim_on_one_side(w->p->graph, node, count, why);
+}
+
 /* Why kernels x and y, which exchange tensor t from primitive `from` to `to`, are two. */
 static fsim_priced_refusal refuse_pair(refusals *w, int x, int y, const fsim_tensor *t, int from, int to)
 {
@@ -115,10 +127,11 @@ static fsim_priced_refusal refuse_pair(refusals *w, int x, int y, const fsim_ten
         r.saving_bytes += reader->input[i].tensor == tensor ? fsim_exchanged_bytes(w->p->graph, &reader->input[i]) : 0;
     r.saving_s = reader->time[FSIM_LAUNCH] + (double)r.saving_bytes / fsim_hw_get(w->p->hw, FSIM_HW_DRAM_BANDWIDTH);
     const bool legal =
-        fsim_user_allows(w->p, node, count, &r.why) && fsim_on_one_side(w->p->graph, node, count, &r.why) &&
+        fsim_user_allows(w->p, node, count, &r.why) && on_one_side(w, a, b, &r.why) &&
         (fsim_group_of(&w->p->limits, &(fsim_selection){.node = pair, .count = 2}, w->a, &group, &r.why) ||
          r.why.rule == FSIM_RULE_SPACE) &&
-        fsim_legal(&w->p->limits, node, count, w->a, &group, &r.why);
+        fsim_group_of(&w->p->limits, &(fsim_selection){.node = node, .count = count}, w->a, &group, &r.why) &&
+        fsim_connected(w->p->graph, node, count, w->a, &r.why) && fsim_convex(w->p->graph, node, count, w->a, &r.why);
     const fsim_kernel *k = legal ? merged(w, &group, maker, reader, node, count) : NULL;
     if (legal && !k)
         r.why = (fsim_refusal){.rule = FSIM_RULE_SHARED,
