@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/chart_bars.h"
 #include "report/chart_front.h"
+#include "report/chart_memory.h"
 #include "report/gnuplot.h"
 #include "report/repeats.h"
 #include "report/report.h"
@@ -485,6 +486,12 @@ static void put_front(const chart *c)
     fsim_chart_front(c->out, &(fsim_front){c->p, c->count, c->points, color_of}, c->a);
 }
 
+static void put_memory(const chart *c)
+{
+    put_panel(c, &roof_panel);
+    fsim_chart_memory(c->out, &(fsim_memory_chart){c->p, c->count, c->points, color_of}, c->a);
+}
+
 static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count, const char *terminal, double points)
 {
     char *text = NULL;
@@ -497,7 +504,12 @@ static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count,
             "'#555555'\n",
             terminal);
     put_bars(&c);
-    p->options.pareto ? put_front(&c) : put_roofline(&c);
+    if (p->options.pareto)
+        put_front(&c);
+    else if (p->graph->derived == FSIM_REVERSE)
+        put_memory(&c);
+    else
+        put_roofline(&c);
     fputs("unset multiplot\n", c.out);
     const bool ok = fclose(c.out) == 0;
     const char *script = ok ? fsim_strndup(a, text, bytes) : NULL;

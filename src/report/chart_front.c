@@ -1,41 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/chart_front.h"
 
+#include "report/chart_axis.h"
 #include "report/versus.h"
 #include <math.h>
-
-/* A round distance between tics that divides a span into about five. */
-static double tic_of(double span)
-{
-    const double raw = span / 5, unit = pow(10, floor(log10(raw))), m = raw / unit;
-    return unit * (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10);
-}
-
-/* An axis, in a unit that suits its largest value. */
-typedef struct {
-    const char *name, *unit;
-    double scale, low, high;
-} axis;
-
-static void include_on(axis *x, double value)
-{
-    x->low = fmin(x->low, value);
-    x->high = fmax(x->high, value);
-}
-
-/* Sets the range, with room for points and labels (also where there is only one value), and the tics. letter: x or
- * y. */
-static void put_axis(FILE *out, axis *x, char letter, const char *const *unit, const double *scale, int units)
-{
-    int u = 0;
-    while (u + 1 < units && x->high >= scale[u + 1])
-        u++;
-    x->scale = scale[u];
-    const double room = x->high > x->low ? 0.12 * (x->high - x->low) : 0.1 * x->high;
-    const double low = fmax(0, x->low - room) / x->scale, high = (x->high + room) / x->scale;
-    fprintf(out, "set %clabel '%s (%s)'\nset %crange [%.9g:%.9g]\nset %ctics %.9g\nset format %c '%%g'\n", letter,
-            x->name, unit[u], letter, low, high, letter, tic_of(high - low), letter);
-}
 
 /* The interval of the time of a plan on p's front, or of a strategy's. */
 static fsim_interval likely_time(const fsim_prediction *p, const fsim_plan *plan, bool strategy, fsim_arena *a)
@@ -46,24 +14,22 @@ static fsim_interval likely_time(const fsim_prediction *p, const fsim_plan *plan
 
 void fsim_chart_front(FILE *out, const fsim_front *c, fsim_arena *a)
 {
-    static const char *const seconds[] = {"ns", "us", "ms", "s"}, *const bytes[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    static const double second[] = {1e-9, 1e-6, 1e-3, 1}, byte[] = {1, 0x1p10, 0x1p20, 0x1p30, 0x1p40};
-    axis time = {.name = "time", .low = INFINITY}, memory = {.name = "peak memory", .low = INFINITY};
+    fsim_chart_axis time = {.name = "time", .low = INFINITY}, memory = {.name = "peak memory", .low = INFINITY};
     for (int g = 0; g < c->count; g++)
         for (int i = 0; i < c->p[g].fronts + FSIM_PLAN_COUNT; i++) {
             const fsim_plan *plan = i < c->p[g].fronts ? &c->p[g].front[i] : &c->p[g].plan[i - c->p[g].fronts];
             if (plan->kernels == 0)
                 continue;
             const fsim_interval likely = likely_time(&c->p[g], plan, i >= c->p[g].fronts, a);
-            include_on(&time, i < c->p[g].fronts ? likely.low : plan->time_s);
-            include_on(&time, i < c->p[g].fronts ? likely.high : plan->time_s);
-            include_on(&memory, (double)plan->peak_memory_bytes);
+            fsim_include_on(&time, i < c->p[g].fronts ? likely.low : plan->time_s);
+            fsim_include_on(&time, i < c->p[g].fronts ? likely.high : plan->time_s);
+            fsim_include_on(&memory, (double)plan->peak_memory_bytes);
         }
     fputs("set title 'Time against memory, lines: eight of ten (hollow: strategies)'\nset grid xtics ytics lt 1 lw 0.7 "
           "lc rgb '#e4e4e4'\n",
           out);
-    put_axis(out, &time, 'x', seconds, second, 4);
-    put_axis(out, &memory, 'y', bytes, byte, 5);
+    fsim_put_axis(out, &time, 'x', FSIM_IN_SECONDS);
+    fsim_put_axis(out, &memory, 'y', FSIM_IN_BYTES);
     for (int g = 0; g < c->count; g++)
         for (int list = 0; list < 2; list++) {
             fprintf(out, "$%s%d << EOD\n", list ? "plans" : "front", g);

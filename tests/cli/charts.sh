@@ -48,6 +48,14 @@ grep -q 'tf32 398 TFLOP/s' short.svg || complain 'short.svg does not name the tf
 for kind in svg png pdf; do chart front.$kind --hw a100-sxm4-40gb,t4 --objective pareto || complain "--objective pareto --chart front.$kind: $(cat err)"; done
 for word in eager optimal 'peak memory (.iB)' 'time (.s)' 'lines: eight of ten (hollow'; do grep -q ">[^<]*$word" front.svg || complain "front.svg does not say $word"; done
 
+# Memory over time in the roofline's place, where there are gradients.
+printf '%s\n' 'tensors: {x: {shape: [1024, 1024], dtype: f32}, w: {shape: [1024, 1024], dtype: f32, role: weight}}' \
+    'operators: [{op: matmul, in: [x, w], out: y}, {op: tanh, in: y, out: z}]' >step.yaml
+for hw in t4 t4,a100-sxm4-40gb; do
+    for kind in svg png pdf; do "$FUSESIM" step.yaml --train --hw $hw --chart memory.$kind >out 2>err || complain "--train --chart memory.$kind: $(cat err)"; done
+    for word in 'Memory over time: optimal' 'memory in use (MiB)' 'peak .* in kernel'; do grep -q ">[^<]*$word" memory.svg || complain "memory.svg does not say $word"; done
+done
+
 # Names that mean something to gnuplot or the shell are only names.
 cat >odd.yaml <<'EOF'
 name: "it's a `touch owned` @x {/Bold b}_c % \\ $HOME"
