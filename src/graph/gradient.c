@@ -8,7 +8,7 @@
 #include <string.h>
 
 fsim_gradient_rule *const fsim_gradient_rules[FSIM_OP_COUNT] = {
-#define FSIM_GRADIENT(id, rule) [FSIM_OP_##id] = fsim_gradient_##rule,
+#define FSIM_GRADIENT(id, rule, tangent) [FSIM_OP_##id] = fsim_gradient_##rule,
 #include "graph/gradient.def"
 #undef FSIM_GRADIENT
 };
@@ -287,7 +287,8 @@ static bool walk(fsim_derivation *d)
 bool fsim_differentiate(fsim_build *b, const fsim_names *names, const fsim_derive *how)
 {
     const int n = b->graph->tensors;
-    fsim_derivation d = {.build = b, .names = names, .how = how, .tensors = n, .source = -1};
+    fsim_derivation d = {
+        .build = b, .names = names, .how = how, .tensors = n, .sources = b->graph->sources, .source = -1};
     d.wanted = fsim_new(b->arena, bool, n + 1);
     d.useful = fsim_new(b->arena, bool, n + 1);
     d.adjoint = fsim_new(b->arena, fsim_value, n + 1);
@@ -301,15 +302,13 @@ bool fsim_differentiate(fsim_build *b, const fsim_names *names, const fsim_deriv
             d.viewed[b->graph->tensor[t].storage] = true;
     }
     b->graph->micro_batches = how->micro_batches;
-    if (how->mode == FSIM_TANGENTS) {
-        fsim_error(b->diag, (fsim_loc){0}, "--jvp is not in this release");
-        return false;
-    }
     b->graph->derived = how->mode;
-    b->phase = FSIM_BACKWARD;
     if (!mark_wanted(&d))
         return false;
     mark_useful(&d);
+    if (how->mode == FSIM_TANGENTS)
+        return fsim_derive_tangents(&d);
+    b->phase = FSIM_BACKWARD;
     for (int t = 0; t < n; t++) {
         const fsim_tensor *x = tensor_of(&d, t);
         if (x->output && x->storage == t && d.useful[t] && !seed(&d, t))

@@ -3,6 +3,7 @@
  *   record.c          each primitive as its rule saw it, while the graph is built
  *   gradient.c        the walk from the outputs back to what is wanted
  *   gradient.def      which rule each operator has; the rules are in gradient_*.c
+ *   tangent.c         the walk from what is wanted to the outputs, of --jvp
  *   derivative.def    derivatives of elementwise operators, as terms; term.c makes primitives of them
  * The gradient of tensor t is named grad/t, the steps to it grad/t/1, grad/t/2, ... What a rule emits goes through the
  * rules of operators like what a workload says, so nothing behind it knows what a gradient is. */
@@ -68,9 +69,10 @@ typedef struct fsim_derivation {
     const fsim_names *names;
     const fsim_derive *how;
     int tensors;         /* of the workload itself; those behind them were added here */
+    int sources;         /* the same of sources */
     bool *wanted;        /* by tensor */
     bool *useful;        /* by tensor: does it depend on something wanted? */
-    fsim_value *adjoint; /* by tensor: the sum of what its readers contributed so far */
+    fsim_value *adjoint; /* by tensor: the sum of what its readers contributed so far; of --jvp its tangent */
     int *steps;          /* by tensor: how many steps to its gradient have names */
     int *reader;         /* by tensor: the first primitive that contributed; -1: none */
     bool *viewed;        /* by tensor: is another a view of it? */
@@ -86,11 +88,16 @@ typedef struct fsim_derivation {
 /* The contribution of one argument of a primitive to its gradient: r's argument i, where g is the gradient of its
  * result, in r->shape or broadcasting to it. Made of primitives that the rule emits. FSIM_ZERO where none flows. */
 typedef fsim_value fsim_gradient_rule(fsim_derivation *d, const fsim_record *r, int i, fsim_value g);
-#define FSIM_GRADIENT(id, rule) fsim_gradient_rule fsim_gradient_##rule;
+/* The tangent of a primitive's result, of r->shape or broadcasting to it: dot[i] is that of argument i. */
+typedef fsim_value fsim_tangent_rule(fsim_derivation *d, const fsim_record *r, const fsim_value *dot);
+#define FSIM_GRADIENT(id, rule, tangent)                                                                               \
+    fsim_gradient_rule fsim_gradient_##rule;                                                                           \
+    fsim_tangent_rule fsim_tangent_##tangent;
 #include "graph/gradient.def"
 #undef FSIM_GRADIENT
 /* The rule of each primitive operator; NULL of composites, which are differentiated by their steps. */
 extern fsim_gradient_rule *const fsim_gradient_rules[FSIM_OP_COUNT];
+extern fsim_tangent_rule *const fsim_tangent_rules[FSIM_OP_COUNT];
 
 /* What rules emit. Each takes the values that another returned; a failure passes through. */
 const fsim_tensor *fsim_value_tensor(const fsim_derivation *d, fsim_value v);
@@ -125,6 +132,8 @@ fsim_value fsim_derive_scatter(fsim_derivation *d, const fsim_shape *x, int64_t 
 /* Of x's shape: is an element the one that an index, of x's shape without dim, names along dim? A comparison, which is
  * never stored. */
 fsim_value fsim_derive_hot(fsim_derivation *d, fsim_value index, const fsim_shape *x, int dim);
+/* The second result of a sort or topk, which it is given where the workload asks for values alone. */
+fsim_value fsim_derive_indices(fsim_derivation *d, const fsim_record *r);
 /* An error at the primitive that r is, with the way from the output to it. */
 fsim_value fsim_derive_refuse(fsim_derivation *d, const fsim_record *r, const char *why);
 
@@ -134,6 +143,8 @@ fsim_value fsim_term(fsim_derivation *d, const fsim_record *r, const char *text,
  * one that is taken by default; 1, 2, ... are others, NULL where there are no more. */
 const char *fsim_derivative(fsim_op op, int i, int form);
 
+/* Tangents beside the values, from what is wanted to the outputs: --jvp. False after an error. */
+bool fsim_derive_tangents(fsim_derivation *d);
 /* Appends the update of the weights by the gradients of g->gradient: optimizer.c. False after an error. */
 bool fsim_update_weights(fsim_build *b, const fsim_names *names, const fsim_derive *how);
 

@@ -142,23 +142,46 @@ fsim_value fsim_gradient_cumsum(fsim_derivation *d, const fsim_record *r, int i,
     return scanned(d, r, FSIM_OP_CUMSUM, true, fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype));
 }
 
+/* What a running product is with its first zero left out: where that is, what is before it, and the product. */
+typedef struct {
+    fsim_value first, before, product;
+} skipping;
+
+static skipping skip_zero(fsim_derivation *d, const fsim_record *r)
+{
+    const fsim_value x = fsim_value_of(r->arg[0]), zero = fsim_derive_binary(d, FSIM_OP_EQ, x, FSIM_ZERO),
+                     seen = scanned(d, r, FSIM_OP_CUMSUM, false, fsim_derive_cast(d, zero, arg_of(d, r, 0)->dtype)),
+                     one = fsim_derive_binary(d, FSIM_OP_EQ, seen, fsim_constant(1));
+    skipping s = {.first = fsim_derive_binary(d, FSIM_OP_LOGICAL_AND, zero, one),
+                  .before = fsim_derive_binary(d, FSIM_OP_EQ, seen, FSIM_ZERO)};
+    s.product = scanned(d, r, FSIM_OP_CUMPROD, false, fsim_derive_where(d, s.first, fsim_constant(1), x));
+    return s;
+}
+
 /* Up to the first zero, what is behind an element of the sum of g y, over the element. The zero itself has the products
  * that skip it; what is behind it nothing. */
 fsim_value fsim_gradient_cumprod(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
 {
-    const fsim_dtype dtype = arg_of(d, r, i)->dtype;
-    g = fsim_derive_whole(d, g, &r->shape, dtype);
-    const fsim_value x = fsim_value_of(r->arg[i]), zero = fsim_derive_binary(d, FSIM_OP_EQ, x, FSIM_ZERO),
-                     zeros = scanned(d, r, FSIM_OP_CUMSUM, false, fsim_derive_cast(d, zero, dtype)),
-                     before = fsim_derive_binary(d, FSIM_OP_EQ, zeros, FSIM_ZERO),
-                     one = fsim_derive_binary(d, FSIM_OP_EQ, zeros, fsim_constant(1)),
-                     first = fsim_derive_binary(d, FSIM_OP_LOGICAL_AND, zero, one),
-                     skipped = scanned(d, r, FSIM_OP_CUMPROD, false, fsim_derive_where(d, first, fsim_constant(1), x)),
-                     own = scanned(d, r, FSIM_OP_CUMSUM, true,
-                                   fsim_derive_binary(d, FSIM_OP_MUL, g, fsim_value_of(r->result))),
-                     others = scanned(d, r, FSIM_OP_CUMSUM, true, fsim_derive_binary(d, FSIM_OP_MUL, g, skipped)),
-                     behind = fsim_derive_where(d, first, others, FSIM_ZERO);
-    return fsim_derive_where(d, before, fsim_derive_binary(d, FSIM_OP_DIV, own, x), behind);
+    g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
+    const skipping s = skip_zero(d, r);
+    const fsim_value x = fsim_value_of(r->arg[i]), y = fsim_value_of(r->result),
+                     own = scanned(d, r, FSIM_OP_CUMSUM, true, fsim_derive_binary(d, FSIM_OP_MUL, g, y)),
+                     others = scanned(d, r, FSIM_OP_CUMSUM, true, fsim_derive_binary(d, FSIM_OP_MUL, g, s.product)),
+                     behind = fsim_derive_where(d, s.first, others, FSIM_ZERO);
+    return fsim_derive_where(d, s.before, fsim_derive_binary(d, FSIM_OP_DIV, own, x), behind);
+}
+
+/* The product times what changed of it so far; from the first zero on, that of the others times its tangent. */
+fsim_value fsim_tangent_cumprod(fsim_derivation *d, const fsim_record *r, const fsim_value *dot)
+{
+    const fsim_shape shape = arg_of(d, r, 0)->shape;
+    const fsim_value v = fsim_derive_whole(d, dot[0], &shape, arg_of(d, r, 0)->dtype);
+    const skipping s = skip_zero(d, r);
+    const fsim_value part = fsim_derive_binary(d, FSIM_OP_DIV, v, fsim_value_of(r->arg[0])),
+                     own = scanned(d, r, FSIM_OP_CUMSUM, false, fsim_derive_where(d, s.before, part, FSIM_ZERO)),
+                     zero = scanned(d, r, FSIM_OP_CUMSUM, false, fsim_derive_where(d, s.first, v, FSIM_ZERO));
+    return fsim_derive_where(d, s.before, fsim_derive_binary(d, FSIM_OP_MUL, fsim_value_of(r->result), own),
+                             fsim_derive_binary(d, FSIM_OP_MUL, s.product, zero));
 }
 
 /* Gathers and scatters. */
@@ -274,24 +297,28 @@ fsim_value fsim_gradient_pick(fsim_derivation *d, const fsim_record *r, int i, f
     return fsim_derive_where(d, fsim_derive_hot(d, fsim_value_of(r->arg[1]), &x, dim), g, FSIM_ZERO);
 }
 
+fsim_value fsim_derive_indices(fsim_derivation *d, const fsim_record *r)
+{
+    const int node = (int)(r - d->build->record);
+    fsim_node *n = &d->build->graph->node[node];
+    if (n->results == 2)
+        return fsim_value_of(n->result[1]);
+    const char *name = fsim_printf(d->build->arena, "%s/indices", n->name);
+    const int id = fsim_add_tensor(d->build, n->at, name, &r->shape, FSIM_I64, FSIM_MADE);
+    if (id < 0)
+        return FSIM_REFUSAL;
+    d->build->graph->tensor[id].producer = node;
+    n->result[n->results++] = id;
+    return fsim_value_of(id);
+}
+
 /* Each element goes back to where it came from, which the second result says. */
 fsim_value fsim_gradient_sort(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
 {
-    const int node = (int)(r - d->build->record);
     const fsim_shape x = arg_of(d, r, i)->shape;
-    fsim_node *n = &d->build->graph->node[node];
-    if (n->results == 1) {
-        const char *name = fsim_printf(d->build->arena, "%s/indices", n->name);
-        const int id = fsim_add_tensor(d->build, n->at, name, &r->shape, FSIM_I64, FSIM_MADE);
-        if (id < 0)
-            return FSIM_REFUSAL;
-        d->build->graph->tensor[id].producer = node;
-        n->result[n->results++] = id;
-    }
-    const int64_t dim = n->attrs.dim;
-    const fsim_value from = fsim_value_of(n->result[1]);
+    const int64_t dim = d->build->graph->node[r - d->build->record].attrs.dim;
     g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
-    return fsim_derive_scatter(d, &x, dim, from, g);
+    return fsim_derive_scatter(d, &x, dim, fsim_derive_indices(d, r), g);
 }
 
 /* Elements or rows that were written or added at an index: x, index, source. */

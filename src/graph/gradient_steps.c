@@ -12,24 +12,28 @@ const fsim_tensor *fsim_value_tensor(const fsim_derivation *d, fsim_value v)
     return &d->build->graph->tensor[v.tensor];
 }
 
-/* The source that new primitives belong to: a new one where the last is of something else. */
+/* "dot" of tangents, "grad" of gradients: what names begin with. */
+static const char *prefix_of(const fsim_derivation *d) { return d->how->mode == FSIM_TANGENTS ? "dot" : "grad"; }
+
+/* The source that new primitives belong to: a new one where the last is of something else. Tangents run beside the
+ * values, in their phase. */
 static int source_of(fsim_derivation *d)
 {
     fsim_build *b = d->build;
     fsim_graph *g = b->graph;
     const fsim_tensor *to = &g->tensor[d->towards];
-    const fsim_source *last = g->sources ? &g->source[g->sources - 1] : NULL;
-    if (last && last->phase == FSIM_BACKWARD && last->gradient_of == d->source && last->accumulates == d->adding)
+    const fsim_source *last = g->sources > d->sources ? &g->source[g->sources - 1] : NULL;
+    if (last && last->phase == b->phase && last->gradient_of == d->source && last->accumulates == d->adding)
         return g->sources - 1;
     const fsim_source *of = d->source < 0 ? NULL : &g->source[d->source];
     *FSIM_PUSH(b->arena, g->source, g->sources, b->source_room) =
         (fsim_source){.op = d->adding || !of ? FSIM_OP_ADD : of->op,
-                      .name = fsim_printf(b->arena, "grad/%s", of && !d->adding ? of->name : to->name),
+                      .name = fsim_printf(b->arena, "%s/%s", prefix_of(d), of && !d->adding ? of->name : to->name),
                       .layer = of ? of->layer : NULL,
                       .from = of ? of->from : NULL,
                       .first = g->nodes,
                       .at = of ? of->at : to->at,
-                      .phase = FSIM_BACKWARD,
+                      .phase = b->phase,
                       .gradient_of = d->source,
                       .accumulates = d->adding};
     return g->sources - 1;
@@ -37,7 +41,8 @@ static int source_of(fsim_derivation *d)
 
 static const char *step_name(fsim_derivation *d)
 {
-    return fsim_printf(d->build->arena, "grad/%s/%d", d->build->graph->tensor[d->towards].name, ++d->steps[d->towards]);
+    return fsim_printf(d->build->arena, "%s/%s/%d", prefix_of(d), d->build->graph->tensor[d->towards].name,
+                       ++d->steps[d->towards]);
 }
 
 void fsim_derive_start(fsim_derivation *d, fsim_step *step, fsim_op op)
@@ -328,6 +333,11 @@ fsim_value fsim_derive_refuse(fsim_derivation *d, const fsim_record *r, const ch
         const fsim_node *n = &g->node[d->reader[t]];
         path = fsim_printf(d->build->arena, "%s, which '%s' reads", path, n->name);
         t = n->result[0];
+    }
+    if (d->how->mode == FSIM_TANGENTS) {
+        fsim_error(d->build->diag, r->at, "%s '%s': %s; it depends on what is wanted, and an output on it",
+                   fsim_ops[r->op].name, g->tensor[r->result].name, why);
+        return FSIM_REFUSAL;
     }
     fsim_error(d->build->diag, r->at, "%s '%s': %s; a gradient is to flow through it to '%s'%s", fsim_ops[r->op].name,
                g->tensor[r->result].name, why, g->tensor[d->towards].name,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradients of each operator against central differences, in double precision by the reference.
+/* Gradients of each operator against central differences, and tangents against gradients, in double precision by the
+ * reference.
  * depends: compiler memory cost: 2 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -332,11 +333,12 @@ static const char *loss_text(const program *p, fsim_arena *a, double h, const fs
 
 /* The program with its gradients. They go through it also where only its loss is wanted, so that it has the same
  * inputs: those of a graph depend on who reads them. */
-static const fsim_graph *differentiated(const program *p, fsim_arena *a, double h, const fsim_shape *result)
+static const fsim_graph *differentiated(const program *p, fsim_arena *a, fsim_derive_mode mode, double h,
+                                        const fsim_shape *result)
 {
     static const char *const names[] = {"z0", "z1", "z2", "z3", "z4"};
     const char *wanted[MOST_ARGS];
-    fsim_derive how = {.mode = FSIM_REVERSE, .want = FSIM_WANT_NAMED, .name = wanted};
+    fsim_derive how = {.mode = mode, .want = FSIM_WANT_NAMED, .name = wanted};
     for (int i = 0; i < MOST_ARGS && p->arg[i]; i++)
         if (is_float(p->arg[i]))
             wanted[how.names++] = names[i];
@@ -345,7 +347,7 @@ static const fsim_graph *differentiated(const program *p, fsim_arena *a, double 
 
 static double loss_of(const program *p, fsim_arena *a, double h, const fsim_shape *result)
 {
-    const fsim_graph *g = differentiated(p, a, h, result);
+    const fsim_graph *g = differentiated(p, a, FSIM_REVERSE, h, result);
     fsim_reference *r = fsim_reference_of(g, 1);
     const double loss = r->of[tensor_named(g, "loss")].value[0];
     fsim_reference_free(r);
@@ -355,7 +357,7 @@ static double loss_of(const program *p, fsim_arena *a, double h, const fsim_shap
 /* The gradient along q: the sum over all arguments of grad/z times q. */
 static double slope_of(const program *p, fsim_arena *a, const fsim_shape *result)
 {
-    const fsim_graph *g = differentiated(p, a, 0, result);
+    const fsim_graph *g = differentiated(p, a, FSIM_REVERSE, 0, result);
     fsim_reference *r = fsim_reference_of(g, 1);
     double slope = 0;
     assert_true(g->gradients > 0);
@@ -387,6 +389,49 @@ static void gradients_are_slopes(void **unused)
         if (!(fabs(measured - slope) <= 1e-6 * fmax(1, fabs(measured)))) {
             print_error("%s%s (%s): the slope is %.9g, the gradient says %.9g\n", p->op, p->attributes, p->arg[0],
                         measured, slope);
+            wrong++;
+        }
+        fsim_arena_free(a);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* The gradient times the tangents of --jvp is the tangent of the loss. Returns how far they are apart. */
+static double off_of(const program *p, fsim_arena *a, const fsim_shape *result)
+{
+    const fsim_graph *back = differentiated(p, a, FSIM_REVERSE, 0, result),
+                     *beside = differentiated(p, a, FSIM_TANGENTS, 0, result);
+    fsim_reference *r = fsim_reference_of(back, 1), *s = fsim_reference_of(beside, 1);
+    double sum = 0, size = 0;
+    for (int i = 0; i < back->gradients; i++) {
+        const fsim_tensor *of = &back->tensor[back->gradient[i].of], *x = &back->tensor[back->gradient[i].tensor];
+        const double *grad = r->of[x->storage].value + x->offset,
+                     *dot = s->of[tensor_named(beside, fsim_printf(a, "dot/%s", of->name))].value;
+        for (int64_t k = 0; k < x->elems; k++) {
+            sum += grad[k] * dot[k];
+            size += fabs(grad[k] * dot[k]);
+        }
+    }
+    assert_int_equal(beside->gradients, 1);
+    const fsim_tensor *loss = &beside->tensor[beside->gradient[0].tensor];
+    const double off = fabs(s->of[loss->storage].value[loss->offset] - sum) / fmax(size, 1);
+    fsim_reference_free(r);
+    fsim_reference_free(s);
+    return off;
+}
+
+static void tangents_are_gradients(void **unused)
+{
+    (void)unused;
+    int wrong = 0;
+    for (int i = 0; i < PROGRAMS; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const program *p = &programs[i];
+        const fsim_graph *g = parse(a, loss_text(p, a, 0, NULL), NULL);
+        const fsim_shape result = g->tensor[tensor_named(g, "o")].shape;
+        const double off = off_of(p, a, &result);
+        if (!(off <= 1e-12)) {
+            print_error("%s%s (%s): off by %g\n", p->op, p->attributes, p->arg[0], off);
             wrong++;
         }
         fsim_arena_free(a);
@@ -431,6 +476,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_are_slopes),
+        cmocka_unit_test(tangents_are_gradients),
         cmocka_unit_test(no_operator_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
