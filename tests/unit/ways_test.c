@@ -10,11 +10,18 @@
 #include <cmocka.h>
 
 #include "hw/hw.h"
+#include "plan/search/search.h"
 #include "predict.h"
 #include "validate/reference/reference.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#ifdef __SANITIZE_ADDRESS__
+enum { GRAPHS = 120 };
+#else
+enum { GRAPHS = 1500 };
+#endif
 #define T (16384LL * 16384 * 4)
 
 static const char log_chain[] = "tensors:\n"
@@ -175,9 +182,111 @@ static void has_one_gradient(void **unused)
     assert_true(compared >= 20);
 }
 
+/* Brute force. */
+
+static uint32_t state;
+static uint32_t draw(uint32_t below)
+{
+    state = state * 1664525u + 1013904223u;
+    return (state >> 8) % below;
+}
+
+/* Chains and forks of operators whose derivatives have several forms, over [rows, columns]. */
+static const char *random_workload(fsim_arena *a, int n, int rows, int columns)
+{
+    static const char *const unary[] = {"log", "relu", "leaky_relu", "softplus", "hardtanh", "neg", "exp"};
+    const char *name[16] = {"x0", "x1"},
+               *text = fsim_printf(a,
+                                   "tensors:\n  x0: {shape: [%d, %d], dtype: f32}\n  x1: {shape: [%d, %d], dtype: "
+                                   "f32}\noperators:\n",
+                                   rows, columns, rows, draw(2) ? columns : 1);
+    for (int i = 0; i < n; i++) {
+        const char *out = fsim_printf(a, "t%d", i), *x = name[draw(2) ? (uint32_t)(1 + i) : draw((uint32_t)(2 + i))];
+        if (draw(3))
+            text = fsim_printf(a, "%s  - {op: %s, in: %s, out: %s}\n", text, unary[draw(7)], x, out);
+        else
+            text = fsim_printf(a, "%s  - {op: %s, in: [%s, %s], out: %s}\n", text, draw(2) ? "add" : "mul", x,
+                               name[draw((uint32_t)(2 + i))], out);
+        name[2 + i] = out;
+    }
+    return draw(3) ? text : fsim_printf(a, "%soutputs: [t%d, t%d]\n", text, n - 1, (int)draw((uint32_t)n));
+}
+
+static bool take(void *to, const fsim_plan *plan)
+{
+    fsim_sum *least = to;
+    *least = *least < 0 || plan->objective < *least ? plan->objective : *least;
+    return true;
+}
+
+/* The least over all partitions of all graphs that its derivatives' forms make; -1: too many. */
+static fsim_sum least_of_all(const fsim_graph *g, const fsim_hw *hw, const fsim_options *o, int most, fsim_arena *a)
+{
+    signed char *form = fsim_new(a, signed char, g->choices + 1);
+    fsim_sum least = -1;
+    for (int c = 0; c <= g->choices;) {
+        const fsim_graph *x = fsim_graph_with_forms(g, form, g->choices, a);
+        fsim_problem p = fsim_problem_of(x, hw, o, a);
+        bool truncated;
+        if (x->nodes > most)
+            return -1;
+        fsim_enumerate(&p, 0, take, &least, &truncated);
+        assert_false(truncated);
+        for (c = 0; c <= g->choices; c++) { /* counts up; a form that strict numerics refuse is jumped over */
+            if (c == g->choices)
+                return least;
+            do {
+                form[c]++;
+            } while (form[c] < g->choice[c].forms && o->strict && !(g->choice[c].exact >> form[c] & 1));
+            if (form[c] < g->choice[c].forms)
+                break;
+            form[c] = 0;
+        }
+    }
+    return least;
+}
+
+/* The search over forms and partitions finds what trying all of them finds, to the last bit. */
+static void is_the_least_of_all(void **unused)
+{
+    enum { MOST = 10, MOST_WITH_COPIES = 6 };
+    static const int rows[] = {256, 1024, 64}, columns[] = {256, 1024, 16384};
+    int compared = 0, several = 0, changed = 0, proven = 0;
+    (void)unused;
+    state = 37;
+    for (int turn = 0; turn < GRAPHS; turn++) {
+        fsim_arena *a = fsim_arena_new();
+        const int shape = (int)draw(3);
+        const fsim_hw *hw = fsim_hw_read(a, fsim_diag_new(a), FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
+        const fsim_graph *g = derived(a, random_workload(a, 1 + (int)draw(2), rows[shape], columns[shape]),
+                                      (fsim_derive){.ones = turn % 7 == 6});
+        const fsim_options o = {.strategy = FSIM_STRATEGY_OPTIMAL,
+                                .regime = FSIM_REGIME_STREAM,
+                                .strict = turn % 4 == 3,
+                                .no_recompute = turn % 5 > 0,
+                                .objective = turn % 3 == 2 ? FSIM_MINIMISE_BYTES : FSIM_MINIMISE_TIME,
+                                .search_steps = 60000000};
+        const fsim_sum least = g->nodes > 0 ? least_of_all(g, hw, &o, o.no_recompute ? MOST : MOST_WITH_COPIES, a) : -1;
+        if (least >= 0) {
+            const fsim_prediction found = fsim_predict(g, hw, &o, a);
+            const double unit = o.objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
+            assert_int_equal(found.plan[FSIM_STRATEGY_OPTIMAL].objective, least);
+            assert_true(found.proof.lower_bound <= (double)least * unit * (1 + 1e-12));
+            compared++;
+            several += found.ways.count > 1;
+            changed += found.ways.best > 0;
+            proven += found.proof.proven;
+        }
+        fsim_arena_free(a);
+    }
+    printf("%d joint graphs, %d with several ways, %d of which are not the first; %d proven\n", compared, several,
+           changed, proven);
+    assert_true(several >= GRAPHS / 5 && changed >= GRAPHS / 20 && proven == compared);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(derives_from_the_result), cmocka_unit_test(keeps_bits),
-                                       cmocka_unit_test(has_one_gradient)};
+                                       cmocka_unit_test(has_one_gradient), cmocka_unit_test(is_the_least_of_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
