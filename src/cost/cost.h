@@ -79,6 +79,7 @@ typedef struct {
     double coalescing;       /* useful bytes over requested bytes of the worst access */
     int64_t dram_read_bytes, dram_write_bytes;
     double l2_bytes, shared_bytes_moved;
+    int64_t partial_bytes; /* of l2_bytes: what blocks leave for a second launch, written and read */
     double flops;
     fsim_unit bound;
     double time_s, time[FSIM_UNIT_COUNT], unit[FSIM_UNIT_COUNT];

@@ -90,7 +90,7 @@ static fsim_kernel scanning(const fsim_costing *c, fsim_arena *a)
  * sums is free. */
 static bool splits(const fsim_group *o)
 {
-    bool after = o->strict || o->stages != 2;
+    bool after = o->strict || o->stages != 2 || o->across > 0;
     for (int i = 0; i < o->members && !after; i++)
         after = o->member[i].full && (o->member[i].stages & ~1u);
     return !after;
@@ -147,16 +147,40 @@ typedef struct {
                       progress */
 } row_choice;
 
+/* Sums over all rows: as many blocks as the GPU holds at once take rows in turn and add on chip; what they have goes
+ * through L2 to a second launch, whose threads go through the blocks. Returns how many turns a block has. */
+static double take_turns(const fsim_costing *c, fsim_kernel *k)
+{
+    enum { SLICES = FSIM_BLOCK / FSIM_BAND_ROWS, AHEAD = 4, MOST_TURNS = 1 << 30 };
+    const fsim_group *o = c->group;
+    const int each = fsim_sum_bytes(c->g, o);
+    const int64_t columns = fsim_columns_bytes(c->g, o, &k->schedule);
+    k->shared_bytes = k->alone && k->shared_bytes > columns ? k->shared_bytes : k->shared_bytes + (int)columns;
+    const int blocks = fsim_blocks_per_sm(c->hw, k->block, k->registers, k->shared_bytes);
+    const double turns = blocks > 0 ? ceil((double)k->grid / (blocks * c->sms)) : 1;
+    k->turns = (int)fmin(turns, MOST_TURNS);
+    fsim_lay_out(c, &k->schedule);
+    k->partial_bytes = 2 * k->grid * (o->columns * o->reduced + o->across - o->columns) * each;
+    k->l2_bytes += (double)k->partial_bytes;
+    k->shared_bytes_moved += 2.0 * o->columns * (double)o->points * (double)o->reduced * each;
+    k->unit[FSIM_LATENCY] += ceil((double)k->grid / (SLICES * AHEAD)) * c->latency_s;
+    if (!c->hw->host)
+        k->unit[FSIM_LATENCY] += (k->turns - 1) * (o->stages - 1) * barrier_s;
+    k->penalised = true;
+    return k->turns;
+}
+
 /* Where the row stays between two walks: in registers, or in shared memory; otherwise it is read `again` times. */
 static void keep_row(const fsim_costing *c, fsim_kernel *k, double row_bytes, int again)
 {
+    const double taken = (double)fsim_columns_bytes(c->g, c->group, &k->schedule);
     const double kept_registers = row_bytes / 4 / (k->band ? FSIM_BLOCK : k->row_threads),
                  shared = row_bytes * (k->band ? 1 : k->rows_per_block), step = (double)k->row_threads * k->vector;
     const int holding = fsim_keeping_registers(c, k->vector, ceil((double)c->group->reduced / step) * k->vector);
     if (kept_registers <= KEPT_REGISTERS && fsim_blocks_per_sm(c->hw, k->block, holding, 0) > 0) {
         k->registers = holding;
         k->keep = FSIM_KEEP_IN_REGISTERS;
-    } else if (shared <= fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK)) {
+    } else if (shared + taken <= fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK)) {
         k->shared_bytes = (int)shared;
         k->keep = FSIM_KEEP_IN_SHARED;
     } else {
@@ -200,13 +224,16 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
     if (alone)
         k.shared_bytes =
             (int)fmin(fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK), fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_SM) / 2 + 1);
-    const int blocks = fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes);
     double steps = ceil((double)elems / ((double)k.row_threads * vector * ROW_UNROLL)) * k.passes;
+    if (o->across > 0)
+        steps *= take_turns(c, &k);
+    const int blocks = fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes);
     const double resident = blocks * c->sms;
     if (pieces > 1) {
         k.pieces = (int)pieces;
         fsim_lay_out(c, &k.schedule);
         steps = ceil(steps / pieces);
+        k.partial_bytes = (int64_t)(2 * pieces * (double)o->points * 4);
         k.l2_bytes += 2 * pieces * (double)o->points * 4; /* partial results are written and read */
         k.penalised = true;
     }
@@ -268,6 +295,17 @@ static fsim_kernel row_reduction(const fsim_costing *c, fsim_arena *a)
     if (columns && o->reduced <= SHORT_ROW && !c->hw->host)
         keep_faster(&best, rows_by(c, (row_choice){.pieces = 1, .single = true}, a));
     best.penalised = best.penalised || across;
+    return best;
+}
+
+/* Rows that a block takes one after the other, with sums over all of them. */
+static fsim_kernel mixed_reduction(const fsim_costing *c, fsim_arena *a)
+{
+    const fsim_kernel one = rows_by(c, (row_choice){.pieces = 1}, a);
+    fsim_kernel best = {0};
+    keep_faster(&best, one);
+    if (one.passes > 1)
+        keep_faster(&best, rows_by(c, (row_choice){.pieces = 1, .alone = true}, a));
     return best;
 }
 

@@ -15,7 +15,7 @@ static const char *tap_of(fsim_emitter *e, const fsim_axis *a, const char *at, c
 }
 
 /* Opens a loop over the windows along one axis that hold element `at`; `window` is its variable. Returns how many
- * blocks are open. tap: the element's place in the window. */
+ * blocks are open. *tap: NULL, or else it becomes the element's place in the window. */
 static int window_loop(fsim_emitter *e, const fsim_axis *a, const char *at, const char *window, const char **tap)
 {
     const char *from = fsim_fresh(e, "i"), *end = fsim_fresh(e, "i");
@@ -31,6 +31,8 @@ static int window_loop(fsim_emitter *e, const fsim_axis *a, const char *at, cons
              span - (long long)a->pad, at, span - (long long)a->pad - (s - 1), s, end, at, (long long)a->pad, s);
     fsim_open(e, "for (fs_int %s = %s; %s <= %s && %s < %lld; %s++) {", window, from, window, end, window,
               (long long)a->out, window);
+    if (a->dilation == 1 && !*tap)
+        return 1;
     *tap = tap_of(e, a, at, window);
     if (a->dilation == 1)
         return 1;
@@ -199,6 +201,7 @@ void fsim_direct_back(fsim_emitter *e, const fsim_node *n, const fsim_where *w, 
         own[i] = pick ? x->axis[i].out : x->axis[i].extent;
         taps *= (double)x->axis[i].taps;
         g.window[i] = pick ? NULL : fsim_fresh(e, "o");
+        tap[i] = n->op == FSIM_OP_FOLD ? "" : NULL;
     }
     g.plane = fsim_direct_coordinates(e, element, own, x->axes, at);
     if (pick) {

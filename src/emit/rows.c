@@ -51,7 +51,7 @@ bool fsim_rows_find_levels(fsim_rows_work *w, bool online)
             w->second[i] = true;
             w->level[i] = w->level[leader];
         } else {
-            w->level[i] += fsim_member_class(e, i) == FSIM_REDUCE;
+            w->level[i] += fsim_member_class(e, i) == FSIM_REDUCE && !e->group->member[i].across;
         }
         w->levels = w->level[i] > w->levels ? w->level[i] : w->levels;
     }
@@ -124,6 +124,9 @@ void fsim_rows_fill_array(fsim_rows_work *w)
 fsim_write_place fsim_rows_place_of(const fsim_rows_work *w, const fsim_write *x)
 {
     const int64_t points = fsim_map_points(&x->map), all = points * fsim_map_reduced(&x->map);
+    const fsim_member *maker = &w->e->group->member[fsim_maker_in(w->e, x->tensor)];
+    if (maker->across || maker->past)
+        return FSIM_AFTERWARDS;
     if (w->product >= 0) {
         const int member = fsim_maker_in(w->e, x->tensor);
         if (!w->e->group->member[member].middle)
@@ -164,11 +167,13 @@ void fsim_rows_walk(fsim_rows_work *w, int level, bool partial)
     int count = 0;
     fsim_rows_begin_walk(e);
     for (int i = 0; i < e->group->members; i++)
-        if (fsim_member_class(e, i) == FSIM_REDUCE && w->level[i] == level + 1 && !w->second[i])
+        if (fsim_member_class(e, i) == FSIM_REDUCE && w->level[i] == level + 1 && !w->second[i] &&
+            !e->group->member[i].across)
             r[count++] = fsim_reduction_start(w, i);
     for (int i = 0; i < count; i++)
         fsim_reduction_take(w, &r[i]);
     fsim_rows_store_elements(w, level, level == w->levels, false);
+    fsim_turns_take_columns(w, level, false);
     if (e->array_wanted && !e->arrayed)
         fsim_rows_fill_array(w);
     fsim_rows_end_walk(w, fsim_reduction_clause(w, r, count));
@@ -199,6 +204,7 @@ void fsim_rows_store_values(fsim_rows_work *w)
         const fsim_variable v = fsim_value(e, x->tensor, &at);
         fsim_store_value(e, x->tensor, &at, v.name, true);
     }
+    any = fsim_turns_take_totals(w) || any;
     if (!any)
         return;
     flush_head(e);
@@ -221,7 +227,8 @@ void fsim_rows_begin_kernel(fsim_rows_work *w)
 static void walks(fsim_rows_work *w)
 {
     for (int level = 0; level <= w->levels; level++)
-        if (level < w->levels || fsim_rows_store_elements(w, level, true, true))
+        if (level < w->levels || fsim_rows_store_elements(w, level, true, true) ||
+            fsim_turns_take_columns(w, level, true))
             fsim_rows_walk(w, level, false);
 }
 
@@ -301,7 +308,7 @@ static bool splits(const fsim_rows_work *w)
     const fsim_kernel *k = w->e->kernel;
     const int64_t own =
         (w->rows + (w->band ? FSIM_BAND_ROWS : w->rows_per_block) - 1) / (w->band ? FSIM_BAND_ROWS : w->rows_per_block);
-    bool splits = w->levels == 1 && w->product < 0 && w->e->array < 0 &&
+    bool splits = w->levels == 1 && w->e->group->across == 0 && w->product < 0 && w->e->array < 0 &&
                   (k->launches > 1 || (k->grid >= 2 * own && !w->e->group->strict && w->width >= 2 * WARP));
     for (int i = 0; i < w->e->group->writes && splits; i++) { /* what each element gives is stored as it is read */
         const fsim_write *x = &w->e->group->write[i];
@@ -431,6 +438,9 @@ void fsim_emit_rows(fsim_emitter *e)
     if (w.band)
         e->vector = 1;
     choose_keep(&w);
+    const int64_t blocks = e->kernel->grid;
+    if (o->across > 0)
+        fsim_turns_start(&w, blocks);
     const fsim_text before = e->out;
     const fsim_text body = all_walks(&w, online);
     e->out = before;
@@ -444,6 +454,10 @@ void fsim_emit_rows(fsim_emitter *e)
     e->program->schedule.rows_per_block = w.band ? FSIM_BAND_ROWS : w.rows_per_block;
     e->program->schedule.pieces = 1;
     e->program->schedule.band = w.band || (e->kernel->band && w.rows_per_block == FSIM_BAND_ROWS);
+    if (o->across > 0) {
+        fsim_turns_finish(&w, &body, blocks);
+        return;
+    }
     fsim_begin_entry(e, grid, block, (int)e->shared_bytes);
     note_launch(e, grid, block);
     if (w.band) {

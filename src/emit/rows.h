@@ -19,6 +19,10 @@ typedef struct {
     const fsim_joint *joint; /* chained */
     int product;             /* chained: the second contraction's member; -1 */
     const char *scratch;     /* pieces: partial results */
+    struct fsim_row_sum {
+        const char *name, *parts; /* a block's part of the sum, and those of all blocks in scratch memory */
+        fsim_ctype type;
+    } * sum; /* per member: a sum over all rows */
 } fsim_rows_work;
 
 /* One reduction of a walk. */
@@ -31,7 +35,7 @@ typedef struct {
 } fsim_row_reduction;
 
 /* Where a write is in the kernel's space. */
-typedef enum { FSIM_AT_ROW, FSIM_AT_ELEMENT, FSIM_AT_RESULT, FSIM_IN_PASSING } fsim_write_place;
+typedef enum { FSIM_AT_ROW, FSIM_AT_ELEMENT, FSIM_AT_RESULT, FSIM_IN_PASSING, FSIM_AFTERWARDS } fsim_write_place;
 
 /* rows.c */
 /* Sets level, levels, along, second. online: reductions may run along with others. Returns whether one does. */
@@ -58,6 +62,17 @@ fsim_write_place fsim_rows_place_of(const fsim_rows_work *w, const fsim_write *x
 bool fsim_rows_store_elements(fsim_rows_work *w, int level, bool last, bool dry);
 /* Stores values of whole rows, by the first thread of each row. */
 void fsim_rows_store_values(fsim_rows_work *w);
+
+/* rows_turns.c: sums over all rows, beside what is computed for each. */
+/* Gives each such member its variable and its scratch memory, for `blocks` blocks. */
+void fsim_turns_start(fsim_rows_work *w, int64_t blocks);
+/* Adds what the walk of `level` computes to the sums of columns; dry: without writing it. Returns whether any is
+ * there. */
+bool fsim_turns_take_columns(fsim_rows_work *w, int level, bool dry);
+/* Adds a row's values to totals. Returns whether there are any. */
+bool fsim_turns_take_totals(fsim_rows_work *w);
+/* Writes both entry points around the text that a row takes. */
+void fsim_turns_finish(fsim_rows_work *w, const fsim_text *body, int64_t blocks);
 
 /* rows_reduction.c */
 /* Declares the variables of member i's reduction. */

@@ -371,6 +371,10 @@ bool fsim_demand_arguments(grouping *w, int i)
         return false;
     switch (fsim_ops[n->op].class) {
     case FSIM_REDUCE:
+        if (x->across) {
+            const fsim_map m = fsim_needed_across(w, i);
+            return demand_through(w, i, &n->arg[0], &m, 1u << x->level);
+        }
         return check_reduction(w, i) && demand_through(w, i, &n->arg[0], &n->arg[0].map, 1u << (x->level - 1));
     case FSIM_CONTRACTION:
         return demand_contraction(w, i);

@@ -75,6 +75,8 @@ static void list_members(grouping *w)
                          .level = x->level,
                          .operand = x->operand,
                          .clone = x->clone,
+                         .across = x->across,
+                         .past = x->past,
                          .divergence = 1};
         if (x->middle)
             m.operand = FSIM_CHAIN_OPERANDS;

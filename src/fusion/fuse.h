@@ -17,6 +17,9 @@
 bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_arena *a, fsim_group *out,
                    fsim_refusal *why);
 
+/* Is primitive n a sum that a kernel may have beside reductions of rows, over all of its rows (across.c)? */
+bool fsim_may_sum_across(const fsim_graph *g, int n);
+
 /* Connected, convex, and one kernel. */
 bool fsim_legal(const fsim_limits *limits, const int *node, int count, fsim_arena *a, fsim_group *out,
                 fsim_refusal *why);

@@ -133,6 +133,8 @@ typedef struct {
     int level;          /* how many reductions of the row its value depends on, itself included */
     int operand;        /* prologue: the operand of the contraction (0 or 1) that it feeds */
     bool clone;         /* another kernel computes it too, and that one owns it */
+    bool across;        /* a sum over all rows: complete when all blocks are */
+    bool past;          /* computed from such sums */
     fsim_form form;
     double divergence; /* warps that compute it, over the warps that its evaluations would fill. Above 1 where ranges
                           are shorter than a warp and leave lanes idle */
@@ -165,6 +167,8 @@ typedef struct {
     bool online;    /* chain: row reductions run along with the tiles, and results are corrected after each */
     int64_t whole_row; /* contraction: length of the rows that its output tile must hold for the reductions that follow;
                           0: none */
+    int across;        /* sums over all rows beside the reductions of each row */
+    int columns;       /* of them, those with a sum for each place in a row; the others add a value of each row */
     int folded;        /* primitives folded into the contraction's weights */
     int listed,
         lists; /* its points are those of `listed` tensors (fsim_attrs), and it walks so many lists of them; 0 */

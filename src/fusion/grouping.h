@@ -21,6 +21,7 @@ typedef struct {
     int maps, room, level; /* level: reductions of the row that its value depends on */
     member_view *view;
     bool prologue, stored, clone;
+    bool across, past; /* a sum over all rows, beside reductions of each row; what is computed from such sums */
     bool late; /* it has a size of its own: its place in memory is known only when the piece of the kernel that computes
                   it is */
     uint64_t branches;  /* as in fsim_read */
@@ -80,6 +81,16 @@ bool fsim_demanded_in_full(const fsim_map *m, const fsim_scope *scope, const fsi
 
 /* The points of a set with reductions, the first of which is member `first`, and the level of each member. */
 bool fsim_reduction_space(grouping *w, int first);
+/* across.c: the reduction whose rows the kernel has, where the set has sums over all rows beside it. `first` where all
+ * reduce the same rows, or where no kernel has them all. */
+int fsim_row_reduction_of(const grouping *w, int first);
+/* Is reduction i a sum over all rows of reduction `rows`? */
+bool fsim_sums_across(const grouping *w, int i, int rows);
+/* Marks sums over all rows of reduction `rows`, and what is computed from them. */
+bool fsim_mark_across(grouping *w, int rows);
+/* Where the argument of a sum over all rows is needed: at each element of the rows, or once for each row. */
+fsim_map fsim_needed_across(const grouping *w, int i);
+
 /* Levels and row kinds of a chain's members, and its two spaces: (row, column) of the intermediate, and the points
  * of the second contraction. */
 bool fsim_chain_space(grouping *w);

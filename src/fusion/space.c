@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* space.c: the points that a kernel computes, and where among them its results are needed. */
+#include "fusion/fuse.h"
 #include "fusion/grouping.h"
 
 #include "fusion/online.h"
@@ -44,6 +45,7 @@ static bool *only_along(const grouping *w)
 
 bool fsim_reduction_space(grouping *w, int first)
 {
+    first = fsim_row_reduction_of(w, first);
     const fsim_node *n = fsim_grouping_node(w, first);
     fsim_group *o = w->out;
     o->points = n->points;
@@ -55,13 +57,19 @@ bool fsim_reduction_space(grouping *w, int first)
     w->row.split = w->row.modes;
     fsim_map_push(&w->row, n->reduced, 0);
     o->stages = 1;
+    if (!fsim_mark_across(w, first))
+        return false;
     bool full_after = false, *passing = only_along(w);
     for (int i = 0; i < w->count; i++) {
         const fsim_node *m = fsim_grouping_node(w, i);
-        const bool reduces = fsim_grouping_class(w, i) == FSIM_REDUCE;
-        if (reduces && !same_frame(w, m)) /* no kernel reduces different rows, whatever else it holds */
-            return fsim_refuse_set_for_good(w, FSIM_RULE_SPACE, w->node[first], w->node[i],
-                                            (fsim_excess){(double)m->points, (double)n->points, FSIM_IN_ROWS});
+        const bool reduces = fsim_grouping_class(w, i) == FSIM_REDUCE && !w->demand[i].across;
+        if (reduces && !same_frame(w, m)) { /* no kernel reduces different rows, whatever else it holds, but for sums
+                                               over all of its rows */
+            const fsim_excess rows = {(double)m->points, (double)n->points, FSIM_IN_ROWS};
+            const bool may = fsim_may_sum_across(w->g, w->node[first]) || fsim_may_sum_across(w->g, w->node[i]);
+            return may ? fsim_refuse_set(w, FSIM_RULE_SPACE, w->node[first], w->node[i], rows)
+                       : fsim_refuse_set_for_good(w, FSIM_RULE_SPACE, w->node[first], w->node[i], rows);
+        }
         for (int k = 0; k < m->args; k++) {
             const int from = fsim_member_producing(w, m->arg[k].tensor);
             if (from >= 0 && w->demand[from].level > w->demand[i].level)
@@ -73,6 +81,8 @@ bool fsim_reduction_space(grouping *w, int first)
                                    (fsim_excess){FSIM_MAX_STAGES + 1, FSIM_MAX_STAGES, FSIM_IN_REDUCTIONS});
         if (w->demand[i].level + 1 > o->stages)
             o->stages = w->demand[i].level + 1;
+        if (w->demand[i].across || w->demand[i].past)
+            continue;
         full_after = full_after || (w->demand[i].level > (reduces && !along(w, i)) && !passing[i] &&
                                     (reduces ? !along(w, i) : m->points == n->points * n->reduced) &&
                                     m->reduced * m->points > n->points);
@@ -86,6 +96,9 @@ bool fsim_reduction_space(grouping *w, int first)
         return fsim_refuse_set(w, FSIM_RULE_GRID_BARRIER, w->node[first], w->node[after],
                                (fsim_excess){(double)n->reduced, FSIM_LONGEST_ROW, FSIM_IN_BLOCK_ELEMENTS});
     }
+    if (few && w->facts.mixes) /* such rows are shared by blocks, which then have no values of whole rows */
+        return fsim_refuse_set(w, FSIM_RULE_SPACE, w->node[first], -1,
+                               (fsim_excess){(double)n->points, FEW_ROWS, FSIM_IN_ROWS});
     const bool innermost = w->frame.modes > w->frame.split && w->frame.mode[w->frame.modes - 1].stride == 1;
     w->facts.splits_rows = few && !full_after;
     w->facts.strided_rows = !innermost && w->frame.split > 0 && n->reduced > 1;
@@ -252,10 +265,10 @@ static bool demand_root(grouping *w, int i, bool inside, int *first)
                 w, FSIM_RULE_SPACE, w->node[i], o->anchor,
                 (fsim_excess){(double)n->points, (double)w->g->node[o->anchor].points, FSIM_IN_POINTS});
     } else if (w->facts.reduces) {
-        const bool row =
-            n->points == o->points && (fsim_grouping_class(w, i) == FSIM_REDUCE || n->points != o->points * o->reduced);
-        fits = row || n->points == o->points * o->reduced;
-        m = row ? w->row : w->frame;
+        const bool row = !x->across && !x->past && n->points == o->points &&
+                         (fsim_grouping_class(w, i) == FSIM_REDUCE || n->points != o->points * o->reduced);
+        fits = row || n->points == o->points * o->reduced || x->across || x->past;
+        m = row ? w->row : x->across || x->past ? m : w->frame;
     } else if (*first < 0 && o->points == 0) {
         o->points = n->points;
     } else {

@@ -9,13 +9,14 @@ static bool streams(const fsim_template_facts *f) { return is_free(f) && !f->red
 static bool copies(const fsim_template_facts *f) { return is_free(f) && !f->reduces && !f->computes; }
 static bool reduces_rows(const fsim_template_facts *f)
 {
-    return is_free(f) && f->reduces && !f->splits_rows && !f->strided_rows;
+    return is_free(f) && f->reduces && !f->splits_rows && !f->strided_rows && !f->mixes;
 }
 static bool reduces_columns(const fsim_template_facts *f)
 {
     return is_free(f) && f->reduces && !f->splits_rows && f->strided_rows;
 }
 static bool reduces_all(const fsim_template_facts *f) { return is_free(f) && f->reduces && f->splits_rows; }
+static bool reduces_both(const fsim_template_facts *f) { return is_free(f) && f->reduces && f->mixes; }
 static bool pools(const fsim_template_facts *f) { return f->pools; }
 static bool contracts(const fsim_template_facts *f) { return f->contracts && !f->chains; }
 static bool chains(const fsim_template_facts *f) { return f->contracts && f->chains; }

@@ -13,6 +13,7 @@ typedef struct {
     bool reduces;           /* a reduction */
     bool splits_rows;       /* .. over few rows, too long for a block each, with no full-size result behind it */
     bool strided_rows;      /* .. whose elements are not beside each other, but neighbouring rows are */
+    bool mixes;             /* .. and sums over all rows beside those of each row */
     bool computes;          /* it has arithmetic */
 } fsim_template_facts;
 

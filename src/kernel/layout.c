@@ -47,12 +47,14 @@ static bool scatters(fsim_layout *l, fsim_schedule *s)
 }
 
 /* Where `pieces` blocks share a row, a second launch combines what they leave. Where neighbouring rows are contiguous
- * and a block has no band of them, a thread has a row of its own, as if it were one element long. */
+ * and a block has no band of them, a thread has a row of its own, as if it were one element long. Where sums over all
+ * rows are wanted, blocks take rows in turn, and a second launch adds what they have. */
 static bool rows(fsim_layout *l, fsim_schedule *s)
 {
     const bool by_thread = l->group->template == FSIM_COLUMN_REDUCTION && !s->band;
     fsim_lay_out_rows(l->group->points, by_thread ? 1 : l->group->reduced, s->band, s);
-    s->launches = list_launches(l->group) + (s->pieces > 1);
+    s->launches = list_launches(l->group) + (s->pieces > 1 || l->group->across > 0);
+    s->grid = s->turns > 1 ? (s->grid + s->turns - 1) / s->turns : s->grid;
     if (s->pieces > 1) {
         s->grid *= s->pieces;
         s->row_threads = s->band ? s->row_threads : s->block;

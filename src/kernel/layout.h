@@ -24,7 +24,7 @@ typedef struct {
 /* Lays out a kernel of the group's template. The caller sets the fields of *s that it asks for, and gets
  * the closest layout:
  *     streaming      vector; with transposing tiles each thread has as many points as the tile has for it
- *     rows           vector, band, pieces
+ *     rows           vector, band, pieces, turns
  *     contractions   tile_m, tile_n, split_k; tile_m is 0: a thread for each result, or rows of results
  *     chains         the same; tile_m is 0: a block for each row
  * A layout that it returned, asked for again, is returned unchanged. Registers of streaming and row kernels, and where

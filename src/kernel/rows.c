@@ -60,6 +60,26 @@ void fsim_lay_out_product_rows(const fsim_group *o, int elem_bytes, fsim_schedul
     s->shared_bytes = (int)(s->rows_per_block * o->reduced * elem_bytes);
 }
 
+int fsim_sum_bytes(const fsim_graph *g, const fsim_group *o)
+{
+    int bytes = 4;
+    for (int i = 0; i < o->members; i++)
+        if (o->member[i].across && g->tensor[g->node[o->member[i].node].result[0]].dtype == FSIM_F64)
+            bytes = 8;
+    return bytes;
+}
+
+int64_t fsim_columns_bytes(const fsim_graph *g, const fsim_group *o, const fsim_schedule *s)
+{
+    const int64_t step = (int64_t)s->row_threads * s->vector, steps = (o->reduced + step - 1) / step;
+    return steps * step * s->rows_per_block * o->columns * fsim_sum_bytes(g, o);
+}
+
+int64_t fsim_gathering_blocks(const fsim_group *o)
+{
+    return (o->columns ? row_blocks(o->reduced, FSIM_BAND_ROWS) : 0) + (o->across > o->columns);
+}
+
 int64_t fsim_row_pieces(int64_t width, int vector, int64_t wanted, int64_t *piece)
 {
     int64_t pieces = wanted > width / FSIM_LEAST_PIECE ? width / FSIM_LEAST_PIECE : wanted;

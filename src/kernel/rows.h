@@ -37,6 +37,14 @@ void fsim_lay_out_scan(const fsim_scan_shape *x, fsim_schedule *s);
  * into shared memory, elem_bytes each. Sets the launch in *s. */
 void fsim_lay_out_product_rows(const fsim_group *o, int elem_bytes, fsim_schedule *s);
 
+/* Bytes of shared memory in which a block holds its part of o's sums over all rows, as s shares the rows; columns are
+ * padded to whole steps of the threads. */
+int64_t fsim_columns_bytes(const fsim_graph *g, const fsim_group *o, const fsim_schedule *s);
+/* Bytes of one such sum: of the widest. */
+int fsim_sum_bytes(const fsim_graph *g, const fsim_group *o);
+/* Blocks of the second launch, which adds the parts of all blocks: FSIM_BAND_ROWS sums each. */
+int64_t fsim_gathering_blocks(const fsim_group *o);
+
 /* The number of blocks that share a row where `wanted` should, and in *piece the elements of each, a multiple of
  * `vector`. At least 1. */
 int64_t fsim_row_pieces(int64_t width, int vector, int64_t wanted, int64_t *piece);

@@ -30,6 +30,7 @@ typedef enum { FSIM_KEEP_NOTHING, FSIM_KEEP_IN_REGISTERS, FSIM_KEEP_IN_SHARED } 
         int row_threads;      /* rows: threads that share one */                                                       \
         int rows_per_block;   /* rows: that a block takes side by side */                                              \
         int pieces;           /* rows: blocks that share one */                                                        \
+        int turns;            /* rows: how often a block takes rows, one after the other; 0 and 1: once */             \
         bool band;            /* rows: a block has FSIM_BAND_ROWS neighbouring ones; where rows are columns, or */     \
                               /* blocks share them, a lane has one, otherwise lanes go along it */                     \
         bool alone;           /* rows: a block asks for more shared memory than it uses, so that the SM has no */      \

@@ -237,6 +237,8 @@ static void put_kernel(fsim_writer *w, cJSON *list, const fsim_prediction *p, in
     fsim_put_count(w, o, "registers_per_thread", k->registers);
     fsim_put_count(w, o, "shared_bytes_per_block", k->shared_bytes);
     fsim_put_count(w, o, "spilled_bytes", k->spilled_bytes);
+    if (k->partial_bytes > 0)
+        fsim_put_count(w, o, "partial_bytes", k->partial_bytes);
     fsim_put_number(w, o, "occupancy", k->occupancy);
     fsim_put_number(w, o, "waves", k->waves);
     cJSON *tile = fsim_put_new(w, o, "tile", cJSON_CreateArray());

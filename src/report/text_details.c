@@ -75,8 +75,8 @@ static void tensors(const fsim_text_page *r, const fsim_kernel *k)
 static void configuration(const fsim_text_page *r, const fsim_kernel *k)
 {
     fsim_arena *a = r->a;
-    const bool reduces =
-        k->template == FSIM_ROW_REDUCTION || k->template == FSIM_COLUMN_REDUCTION || k->template == FSIM_FULL_REDUCTION;
+    const bool reduces = k->template == FSIM_ROW_REDUCTION || k->template == FSIM_COLUMN_REDUCTION ||
+                         k->template == FSIM_FULL_REDUCTION || k->template == FSIM_MIXED_REDUCTION;
     const char *tile = k->tile_m > 0 ? fsim_printf(a, ", tile %d x %d", k->tile_m, k->tile_n) : "";
     const char *split = k->split_k > 1 ? fsim_printf(a, ", split-K %d", k->split_k) : "";
     const char *passes =
@@ -96,6 +96,10 @@ static void configuration(const fsim_text_page *r, const fsim_kernel *k)
                                k->waves, passes,
                                k->vector > 1 ? fsim_printf(a, "vectors of %d elements", k->vector) : "no vectors",
                                100 * k->coalescing, fsim_show_rate(flops, sizeof flops, k->flops, "FLOP")));
+    if (k->partial_bytes > 0)
+        fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6,
+                       fsim_printf(a, "blocks leave partial results for the second launch: %s through L2",
+                                   fsim_bytes_text(a, (double)k->partial_bytes)));
     if (k == r->plan->kernel)
         fsim_paragraph(
             &r->page, FSIM_FAINT, 4, 6,

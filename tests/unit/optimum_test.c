@@ -28,8 +28,8 @@ enum { GRAPHS = 1000 };
 enum { FULL, ROW, HALF }; /* [R, C]; [R, 1]; [R, C] of two bytes an element */
 
 /* n primitives over [rows, columns] tensors: forks, joins, shared inputs, broadcasts, reductions, casts, slices of a
- * row's halves put together again, random numbers, and where they are square transposes and contractions; some results
- * reach memory for their own sake. turns: the whole as a block so many times. */
+ * row's halves put together again, random numbers, sums over all rows, and where they are square transposes and
+ * contractions; some results reach memory for their own sake. turns: the whole as a block so many times. */
 static const char *random_workload(fsim_arena *a, int n, int rows, int columns, int turns)
 {
     static const char *const unary[] = {"exp", "relu", "tanh", "neg", "sqrt"}, *const binary[] = {"add", "mul",
@@ -79,6 +79,14 @@ static const char *random_workload(fsim_arena *a, int n, int rows, int columns, 
             line = fsim_printf(a, "  - {op: where, in: [mask, %s, %s], out: %s}\n", name[y], name[x], out);
         } else if (what == 11 && whole) {
             line = fsim_printf(a, "  - {op: dropout, in: %s, out: %s, p: 0.5}\n", name[x], out);
+        }
+        if (what == 12 && whole && rows > 1) {
+            line = fsim_printf(a, "  - {op: %s, in: %s, out: %s, dims: [0]}\n", draw(3) ? "sum" : "max", name[x], out);
+            made = -1;
+        } else if (what == 13 && kind[x] == ROW) {
+            line = fsim_printf(a, "  - {op: mean, in: %s, out: %s_all}\n  - {op: neg, in: %s_all, out: %s}\n", name[x],
+                               out, out, out);
+            made = -1;
         }
         if (x == 2 && what >= 6)
             made = -1; /* a vector: nothing but unary operators took it */

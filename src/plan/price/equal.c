@@ -49,18 +49,18 @@ static void put_members(fsim_arena *a, words *t, const fsim_graph *g, const fsim
 
 static void put_layout(fsim_arena *a, words *t, const fsim_kernel *k)
 {
-    const int64_t layout[] = {k->template,      k->launches,      k->grid,         k->block,     k->registers,
-                              k->blocks_per_sm, k->tile_m,        k->shared_bytes, k->tile_n,    k->stages,
-                              k->split_k,       k->vector,        k->passes,       k->keep,      k->row_threads,
-                              k->pieces,        k->band,          k->alone,        k->penalised, k->rows_per_block,
-                              k->group->points, k->group->reduced};
+    const int64_t layout[] = {k->template,      k->launches,       k->grid,         k->block,     k->registers,
+                              k->blocks_per_sm, k->tile_m,         k->shared_bytes, k->tile_n,    k->stages,
+                              k->split_k,       k->vector,         k->passes,       k->keep,      k->row_threads,
+                              k->pieces,        k->band,           k->alone,        k->penalised, k->rows_per_block,
+                              k->group->points, k->group->reduced, k->turns};
     for (size_t i = 0; i < sizeof layout / sizeof *layout; i++)
         put_integer(a, t, layout[i]);
 }
 
 static void put_costs(fsim_arena *a, words *t, const fsim_kernel *k)
 {
-    const int64_t bytes[] = {k->spilled_bytes, k->dram_read_bytes, k->dram_write_bytes,
+    const int64_t bytes[] = {k->spilled_bytes, k->dram_read_bytes, k->dram_write_bytes, k->partial_bytes,
                              k->bound,         k->inputs,          k->outputs};
     const double cost[] = {k->occupancy,          k->waves, k->coalescing, k->l2_bytes,
                            k->shared_bytes_moved, k->flops, k->time_s};

@@ -99,8 +99,8 @@ static bool one_kernel(const eager *e, const int *node, int count)
 {
     fsim_group group;
     fsim_refusal why;
-    return count == 1 ||
-           (fsim_legal(&e->p->limits, node, count, e->a, &group, &why) && fsim_kernel_alone(e->p, node, count, e->a));
+    return count == 1 || (fsim_legal(&e->p->limits, node, count, e->a, &group, &why) && group.across == 0 &&
+                          fsim_kernel_alone(e->p, node, count, e->a));
 }
 
 /* Adds to node[0, count), primitives of s, the earlier primitives that they read and that are as large as anything
@@ -142,7 +142,8 @@ static bool one_kernel_after(const eager *e, const int *node, int count, int fro
     }
     return fsim_group_of(&e->p->limits,
                          &(fsim_selection){.node = node, .count = count, .stored = stored, .clone = copy}, e->a, &group,
-                         &why);
+                         &why) &&
+           group.across == 0;
 }
 
 /* The operator as ATen cuts it into two kernels. False where ATen does not, or where one of the two is no legal

@@ -7,6 +7,7 @@
 #include "plan/search/places.h"
 
 #include "fusion/chain.h"
+#include "fusion/fuse.h"
 
 static fsim_class class_of(const fsim_places *l, int i) { return fsim_ops[fsim_place_node(l, i)->op].class; }
 
@@ -92,6 +93,20 @@ static fsim_bits of_contractions(const fsim_places *l, const numbering *n)
     return out;
 }
 
+static bool may_sum_across(const fsim_places *l, int i) { return fsim_may_sum_across(l->p->graph, l->node[i]); }
+
+/* The points of the kernels whose rows reduction i may add up, place by place or one value of each. */
+static void add_rows_summed(const fsim_places *l, const numbering *n, int i, fsim_bits *out)
+{
+    const int64_t rows = fsim_place_node(l, i)->reduced;
+    if (!may_sum_across(l, i))
+        return;
+    set_bit(n, out, rows);
+    for (int k = 0; k < l->count; k++)
+        if (class_of(l, k) == FSIM_REDUCE && points_of(l, k) == rows)
+            set_bit(n, out, reduced_from(l, k));
+}
+
 /* The points of the spaces of kernels without a contraction that place i fits. */
 static fsim_bits fitting(const fsim_places *l, const numbering *n, int i)
 {
@@ -102,6 +117,7 @@ static fsim_bits fitting(const fsim_places *l, const numbering *n, int i)
         if (class_of(l, k) == FSIM_REDUCE && (points_of(l, k) == points || reduced_from(l, k) == points)) {
             set_bit(n, &out, points_of(l, k));
             set_bit(n, &out, reduced_from(l, k));
+            add_rows_summed(l, n, k, &out);
         }
     return out;
 }
@@ -115,9 +131,17 @@ static bool joins_contraction(const fsim_places *l, int i)
     return false;
 }
 
-/* The points of what depends on each place without a contraction between, itself included. */
+/* The points of what depends on each place without a contraction between, itself included. A sum over all rows fits a
+ * kernel whose rows, or whose elements, it adds up (fusion/across.c), and so does what is computed from it. */
 static void find_results(fsim_places *l, const numbering *n)
 {
+    for (int i = 0; i < l->count; i++) {
+        if (may_sum_across(l, i))
+            set_bit(n, &l->results[i], reduced_from(l, i));
+        for (int s = l->succ_first[i]; s < l->succ_first[i + 1]; s++)
+            if (class_of(l, l->succ[s]) == FSIM_ELEMENTWISE && points_of(l, l->succ[s]) == points_of(l, i))
+                l->results[l->succ[s]] = fsim_bits_or(l->results[l->succ[s]], l->results[i]);
+    }
     for (int i = l->count; i-- > 0;) {
         set_bit(n, &l->results[i], points_of(l, i));
         for (int s = l->succ_first[i]; s < l->succ_first[i + 1]; s++)
@@ -134,6 +158,8 @@ void fsim_find_apart(fsim_places *l)
         number(n, points_of(l, i));
         if (class_of(l, i) == FSIM_REDUCE)
             number(n, reduced_from(l, i));
+        if (may_sum_across(l, i))
+            number(n, fsim_place_node(l, i)->reduced);
     }
     l->spaces = fsim_new(l->a, fsim_bits, l->count + 1);
     l->results = fsim_new(l->a, fsim_bits, l->count + 1);
@@ -153,6 +179,7 @@ void fsim_find_apart(fsim_places *l)
         } else if (l->aloof[i]) {
             set_bit(n, &l->spaces[i], points_of(l, i));
             set_bit(n, &l->spaces[i], reduced_from(l, i));
+            add_rows_summed(l, n, i, &l->spaces[i]);
         }
     }
 }

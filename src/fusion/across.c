@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* across.c: sums over all rows beside reductions of each row, as norms need for the gradients of their scale and shift,
+ * and losses for their mean. Blocks take rows in turn and add on chip; a second launch adds what the blocks have. */
+#include "fusion/fuse.h"
+#include "fusion/grouping.h"
+
+enum {
+    STATIC_BYTES = 2048, /* shared memory of a row kernel's own reductions, at most */
+    LEAST_COLUMNS = 4096 /* a block with several narrow rows has as many sums for each */
+};
+
+static fsim_map plain(fsim_map m)
+{
+    m.offset = 0;
+    return fsim_map_simplify(m);
+}
+
+static bool is_mode(const fsim_map *m, int i, int64_t extent, int64_t stride)
+{
+    return m->mode[i].extent == extent && m->mode[i].stride == stride;
+}
+
+/* Are the rows of reduction n one after the other in memory, each contiguous? */
+static bool has_plain_rows(const fsim_node *n)
+{
+    const fsim_map m = plain(n->arg[0].map);
+    return n->points > 1 && n->reduced > 1 && m.modes == 2 && m.split == 1 && is_mode(&m, 0, n->points, n->reduced) &&
+           is_mode(&m, 1, n->reduced, 1);
+}
+
+/* Does n add up all rows place by place? m: its argument's map. */
+static bool sums_columns(const fsim_node *n, const fsim_map *m)
+{
+    return n->points > 1 && m->modes == 2 && m->split == 1 && is_mode(m, 0, n->points, 1) &&
+           is_mode(m, 1, n->reduced, n->points);
+}
+
+bool fsim_may_sum_across(const fsim_graph *g, int n)
+{
+    const fsim_node *x = &g->node[n];
+    if ((x->op != FSIM_OP_SUM && x->op != FSIM_OP_MEAN) || x->results > 1 ||
+        !fsim_dtype_floating(g->tensor[x->result[0]].dtype))
+        return false;
+    const fsim_map m = plain(x->arg[0].map);
+    return sums_columns(x, &m) || (x->points == 1 && m.modes == 1 && m.split == 0 && is_mode(&m, 0, x->reduced, 1));
+}
+
+bool fsim_sums_across(const grouping *w, int i, int rows)
+{
+    const fsim_node *n = fsim_grouping_node(w, i), *row = fsim_grouping_node(w, rows);
+    return fsim_may_sum_across(w->g, w->node[i]) && n->reduced == row->points &&
+           (n->points == row->reduced || (n->points == 1 && fsim_member_producing(w, n->arg[0].tensor) >= 0));
+}
+
+static bool same_rows(const fsim_node *x, const fsim_node *y)
+{
+    const fsim_map a = plain(x->arg[0].map), b = plain(y->arg[0].map);
+    return x->points == y->points && x->reduced == y->reduced && fsim_map_equal(&a, &b);
+}
+
+int fsim_row_reduction_of(const grouping *w, int first)
+{
+    bool several = false;
+    for (int i = first + 1; i < w->count && !w->facts.contracts && !w->limits->strict; i++)
+        several = several || (fsim_grouping_class(w, i) == FSIM_REDUCE &&
+                              !same_rows(fsim_grouping_node(w, first), fsim_grouping_node(w, i)));
+    for (int rows = first; rows < w->count && several; rows++) {
+        if (fsim_grouping_class(w, rows) != FSIM_REDUCE || !has_plain_rows(fsim_grouping_node(w, rows)))
+            continue;
+        bool all = true;
+        for (int i = first; i < w->count && all; i++)
+            all = fsim_grouping_class(w, i) != FSIM_REDUCE ||
+                  same_rows(fsim_grouping_node(w, rows), fsim_grouping_node(w, i)) || fsim_sums_across(w, i, rows);
+        if (all)
+            return rows;
+    }
+    return first;
+}
+
+/* Member i reads a sum over all rows: it is one more value of those sums, or else it would wait for all blocks. */
+static bool joins_the_sums(grouping *w, int i, int64_t points)
+{
+    const fsim_node *n = fsim_grouping_node(w, i);
+    bool all = n->points == points && fsim_ops[n->op].class == FSIM_ELEMENTWISE;
+    for (int k = 0; k < n->args && all; k++) {
+        const int from = fsim_member_producing(w, n->arg[k].tensor);
+        all = n->arg[k].how == FSIM_READ_MAP && fsim_map_is_identity(&n->arg[k].map) &&
+              (from < 0 || w->demand[from].across || w->demand[from].past);
+    }
+    w->demand[i].past = true;
+    return all || fsim_refuse_set(w, FSIM_RULE_GRID_BARRIER, w->node[i], -1,
+                                  (fsim_excess){(double)w->out->points, 1, FSIM_IN_BLOCKS});
+}
+
+bool fsim_mark_across(grouping *w, int rows)
+{
+    const fsim_node *row = fsim_grouping_node(w, rows);
+    fsim_group *o = w->out;
+    for (int i = 0; i < w->count; i++) {
+        const fsim_node *n = fsim_grouping_node(w, i);
+        if (fsim_grouping_class(w, i) == FSIM_REDUCE && !same_rows(row, n) && has_plain_rows(row) &&
+            !w->facts.contracts && !w->limits->strict && fsim_sums_across(w, i, rows)) {
+            w->demand[i].across = true;
+            o->across++;
+            o->columns += n->points > 1;
+        }
+    }
+    for (int i = 0; i < w->count && o->across > 0; i++)
+        for (int k = 0; k < fsim_grouping_node(w, i)->args; k++) {
+            const int from = fsim_member_producing(w, fsim_grouping_node(w, i)->arg[k].tensor);
+            if (from >= 0 && (w->demand[from].across || w->demand[from].past) &&
+                !joins_the_sums(w, i, fsim_grouping_node(w, from)->points))
+                return false;
+        }
+    const int64_t width = row->reduced > LEAST_COLUMNS ? row->reduced : LEAST_COLUMNS,
+                  room = w->limits->shared_per_block - STATIC_BYTES;
+    w->facts.mixes = o->across > 0;
+    return o->columns == 0 || width <= room / (4 * o->columns) ||
+           fsim_refuse_set_for_good(
+               w, FSIM_RULE_SHARED, w->node[rows], -1,
+               (fsim_excess){4.0 * o->columns * (double)width, (double)room, FSIM_IN_SHARED_BYTES});
+}
+
+fsim_map fsim_needed_across(const grouping *w, int i)
+{
+    const fsim_node *n = fsim_grouping_node(w, i);
+    fsim_map m = n->points > 1 ? w->frame : w->row;
+    m.offset = n->arg[0].map.offset;
+    return m;
+}
