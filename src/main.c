@@ -202,6 +202,8 @@ static const fsim_choices precisions = {fsim_precision_words, FSIM_PRECISIONS, N
 static const fsim_choices numerics = {fsim_numerics_words, FSIM_COUNT_OF(fsim_numerics_words), NULL};
 static const char *const seed_words[] = {"inputs", "ones"};
 static const fsim_choices seeds = {seed_words, FSIM_COUNT_OF(seed_words), NULL};
+static const char *const autocast_words[] = {"off", "bf16", "f16"};
+static const fsim_choices autocasts = {autocast_words, FSIM_COUNT_OF(autocast_words), NULL};
 static const fsim_choices updates = {fsim_update_words, FSIM_UPDATES, NULL};
 static const fsim_choices recomputation = {fsim_recompute_words, FSIM_COUNT_OF(fsim_recompute_words), NULL};
 static const fsim_choices targets = {fsim_target_words, FSIM_COUNT_OF(fsim_target_words), NULL};
@@ -245,6 +247,7 @@ static const fsim_arg options[] = {
     {"--optimizer", NULL, FSIM_ARG_CHOICE, AT(update), &updates, PLANS, "how gradients change the weights (none)"},
     {"--clip", "NORM", FSIM_ARG_NUMBER, AT(clip), NULL, PLANS, "most that all gradients' norm may be: 1"},
     {"--micro-batches", "N", FSIM_ARG_COUNT, AT(micro_batches), NULL, PLANS, "whose gradients one update sums up"},
+    {"--autocast", NULL, FSIM_ARG_CHOICE, AT(autocast), &autocasts, PLANS, "as torch.autocast: products in 16 bits"},
     {"--scale-shapes", "N", FSIM_ARG_COUNT, AT(scale), NULL, MODEL, "divide lengths by powers of 2 up to N"},
     {"--over", "NAME=FIRST:LAST[:STEP]", FSIM_ARG_TEXT, AT(over), NULL, REGIONS, "a symbol's values: S=1:4096"},
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "stop after N partitions"},

@@ -37,6 +37,7 @@ typedef struct {
     fsim_words grad; /* tensors whose gradients are wanted; none: all */
     int seed;        /* FSIM_SEED_ONES: the gradient of an output is 1 */
     bool train, jvp;
+    int autocast;          /* as in fsim_derive */
     int update;            /* an fsim_update */
     int64_t micro_batches; /* 0: not used */
     double clip;           /* 0: not used */

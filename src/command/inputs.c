@@ -112,15 +112,16 @@ fsim_binding *fsim_command_bindings(const fsim_context *c)
     return set;
 }
 
-/* What --train and --jvp ask for; NULL: nothing. */
+/* What --train, --jvp and --autocast ask for; NULL: nothing. */
 static const fsim_derive *wanted_derivatives(const fsim_context *c)
 {
     const fsim_settings *s = &c->set;
-    if (!s->train && !s->jvp)
+    if (!s->train && !s->jvp && !s->autocast)
         return NULL;
     fsim_derive *d = fsim_new(c->arena, fsim_derive, 1);
     const bool one = s->grad.count == 1;
-    d->mode = s->train ? FSIM_REVERSE : FSIM_TANGENTS;
+    d->mode = s->train ? FSIM_REVERSE : s->jvp ? FSIM_TANGENTS : FSIM_NOT_DERIVED;
+    d->autocast = (int)s->autocast;
     d->want = s->grad.count == 0 || (one && strcmp(s->grad.at[0], "all") == 0) ? FSIM_WANT_ALL
               : one && strcmp(s->grad.at[0], "weights") == 0                   ? FSIM_WANT_WEIGHTS
                                                                                : FSIM_WANT_NAMED;
@@ -205,6 +206,8 @@ static const char *typed_derivatives(const fsim_context *c)
         text = fsim_printf(c->arena, "%s --seed ones", text);
     if (s->update != FSIM_NO_UPDATE)
         text = fsim_printf(c->arena, "%s --optimizer %s", text, fsim_update_words[s->update]);
+    if (s->autocast)
+        text = fsim_printf(c->arena, "%s --autocast %s", text, s->autocast == FSIM_AUTOCAST_F16 ? "f16" : "bf16");
     if (s->micro_batches > 0)
         text = fsim_printf(c->arena, "%s --micro-batches %lld", text, (long long)s->micro_batches);
     return s->clip > 0 ? fsim_printf(c->arena, "%s --clip %.15g", text, s->clip) : text;

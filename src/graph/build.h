@@ -22,7 +22,8 @@ typedef struct {
     bool recording;             /* calls are kept for differentiation (gradient.h) */
     struct fsim_record *record; /* by primitive */
     int records, record_room;
-    fsim_phase phase; /* of the primitives that are added */
+    fsim_phase phase;    /* of the primitives that are added */
+    fsim_dtype autocast; /* the low precision of --autocast; FSIM_DTYPE_NONE: none */
 } fsim_build;
 
 /* One operator with its arguments found. Its rule sets the results and adds primitives to the graph. */

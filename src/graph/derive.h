@@ -22,6 +22,9 @@ typedef enum {
     FSIM_WANT_NAMED
 } fsim_derive_want;
 
+/* What torch.amp.GradScaler multiplies a loss by, so that gradients of 16 bits do not vanish: at its beginning. */
+#define FSIM_LOSS_SCALE 65536.0
+
 /* How gradients change the weights: --optimizer. */
 typedef enum { FSIM_NO_UPDATE, FSIM_SGD, FSIM_MOMENTUM, FSIM_ADAM, FSIM_ADAMW, FSIM_UPDATES } fsim_update;
 extern const char *const fsim_update_words[FSIM_UPDATES];
@@ -33,6 +36,7 @@ typedef struct fsim_derive {
     const char *const *name; /* of FSIM_WANT_NAMED: the tensors, names of them */
     int names;
     bool ones; /* the gradient of an output is 1 everywhere, not an input `grad/NAME` that backward reads */
+    enum { FSIM_NO_AUTOCAST, FSIM_AUTOCAST_BF16, FSIM_AUTOCAST_F16 } autocast; /* also where nothing is derived */
     fsim_update update;
     int64_t micro_batches;   /* whose gradients are added up for one update; 0: one */
     double clip;             /* the largest norm that all gradients together may have; 0: any */
@@ -40,5 +44,11 @@ typedef struct fsim_derive {
                                 come up; beyond `forms` of them the first. FSIM_FORM_FREE: none of them */
     int forms;
 } fsim_derive;
+
+/* Are losses scaled? With f16 and an update, which takes the scale out again. */
+static inline bool fsim_scales_loss(const fsim_derive *how)
+{
+    return how->autocast == FSIM_AUTOCAST_F16 && how->update != FSIM_NO_UPDATE;
+}
 
 #endif

@@ -161,7 +161,7 @@ static bool seed(fsim_derivation *d, int t)
     if (!is_free(d, name))
         return false;
     if (x.elems == 1 || d->how->ones) {
-        d->adjoint[t] = fsim_constant(1);
+        d->adjoint[t] = fsim_constant(fsim_scales_loss(d->how) ? FSIM_LOSS_SCALE : 1);
         return true;
     }
     const int id = fsim_add_tensor(d->build, x.at, name, &x.shape, x.dtype, FSIM_INPUT);

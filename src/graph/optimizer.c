@@ -34,6 +34,8 @@ typedef struct {
     const fsim_derive *how;
     list *list;
     int lists, room;
+    int finite; /* a bool: are all gradients numbers, so that the step is taken? -1: it is in any case */
+    int keeps;  /* the same as 1 or 0; -1: nobody asked yet */
     int listed; /* tensors in the list that steps go through; 0: they are steps of single numbers */
     bool good;
 } update;
@@ -135,16 +137,51 @@ static int as_dtype(update *u, int x, fsim_dtype dtype)
     return end(u, &c, 1, &x);
 }
 
-/* The sum of all elements, as a tensor of one. */
-static int sum_of(update *u, int x)
+/* The sum of all elements, or another reduction, as a tensor of one. */
+static int reduced(update *u, fsim_op op, int x)
 {
     const char *name = step_name(u);
     fsim_call c;
     int result;
-    start(u, &c, FSIM_OP_SUM, &name, &result);
+    start(u, &c, op, &name, &result);
     c.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .count = 1};
     c.attrs.keepdim = true;
     return end(u, &c, 1, &x);
+}
+
+/* t takes the memory of what it was made of. */
+static int renewed(update *u, int t)
+{
+    if (t >= 0)
+        u->b->graph->tensor[t].renews = true;
+    return t;
+}
+
+/* now, or where the step is not taken, old; old -1: 0. */
+static int taken(update *u, int now, int old)
+{
+    const char *name = step_name(u);
+    fsim_call c;
+    int result;
+    if (u->finite < 0)
+        return now;
+    start(u, &c, FSIM_OP_WHERE, &name, &result);
+    c.list[FSIM_ATTR_OTHER].present = old < 0;
+    return end(u, &c, old < 0 ? 2 : 3, (int[3]){u->finite, now, old});
+}
+
+/* x times a number, in place; where the step is not taken, x. */
+static int shrunk(update *u, int x, double factor)
+{
+    if (u->finite < 0)
+        return renewed(u, with_number(u, FSIM_OP_MUL, x, factor));
+    const int listed = u->listed;
+    u->listed = 0;
+    if (u->keeps < 0)
+        u->keeps = as_dtype(u, u->finite, FSIM_F32);
+    const int by = with_number(u, FSIM_OP_ADD, with_number(u, FSIM_OP_MUL, u->keeps, factor - 1), 1);
+    u->listed = listed;
+    return renewed(u, of_two(u, FSIM_OP_MUL, x, by));
 }
 
 /* Tensors as one row of elements. */
@@ -178,14 +215,6 @@ static int state(update *u, const char *what, const list *l)
     if (t >= 0)
         u->b->graph->tensor[t].used = true;
     u->good = u->good && t >= 0;
-    return t;
-}
-
-/* t takes the memory of what it was made of. */
-static int renewed(update *u, int t)
-{
-    if (t >= 0)
-        u->b->graph->tensor[t].renews = true;
     return t;
 }
 
@@ -228,13 +257,29 @@ static int gradients_of(update *u, const list *l)
 
 static int weights_of(update *u, const list *l) { return l->master >= 0 ? l->master : as_row(u, l, l->weight); }
 
+/* torch.amp.GradScaler: takes the scale of the loss out of all gradients, and looks whether they are numbers. */
+static void unscale(update *u)
+{
+    int all = -1;
+    for (int k = 0; k < u->lists && u->good; k++) {
+        list *l = &u->list[k];
+        begin(u, l, "amp/unscale");
+        const int g = gradients_of(u, l);
+        const int good = reduced(u, FSIM_OP_MIN, of_one(u, FSIM_OP_ISFINITE, g));
+        l->flat = renewed(u, with_number(u, FSIM_OP_MUL, g, 1 / FSIM_LOSS_SCALE));
+        u->listed = 0;
+        all = all < 0 ? good : of_two(u, FSIM_OP_LOGICAL_AND, all, good);
+    }
+    u->finite = all;
+}
+
 /* torch.nn.utils.clip_grad_norm_: all gradients, times what brings their norm down to the limit. */
 static void clip(update *u)
 {
     int all = -1;
     for (int k = 0; k < u->lists; k++) {
         begin(u, &u->list[k], "clip/norm");
-        const int g = gradients_of(u, &u->list[k]), part = sum_of(u, of_two(u, FSIM_OP_MUL, g, g));
+        const int g = gradients_of(u, &u->list[k]), part = reduced(u, FSIM_OP_SUM, of_two(u, FSIM_OP_MUL, g, g));
         u->listed = 0;
         all = all < 0 ? part : of_two(u, FSIM_OP_ADD, all, part);
     }
@@ -261,18 +306,19 @@ static int sgd(update *u, const list *l)
 {
     begin(u, l, "sgd/add");
     const int w = weights_of(u, l);
-    return added(u, w, gradients_of(u, l), -learning_rate);
+    return taken(u, added(u, w, gradients_of(u, l), -learning_rate), w);
 }
 
 static int with_momentum(update *u, const list *l)
 {
     const int old = state(u, "momentum", l);
     begin(u, l, "sgd/mul");
-    const int less = renewed(u, with_number(u, FSIM_OP_MUL, old, momentum));
+    const int less = shrunk(u, old, momentum);
     begin(u, l, "sgd/momentum");
-    const int now = kept(u, of_two(u, FSIM_OP_ADD, less, gradients_of(u, l)), "momentum", l);
+    const int now = kept(u, of_two(u, FSIM_OP_ADD, less, taken(u, gradients_of(u, l), -1)), "momentum", l);
     begin(u, l, "sgd/add");
-    return added(u, weights_of(u, l), now, -learning_rate);
+    const int w = weights_of(u, l);
+    return taken(u, added(u, w, now, -learning_rate), w);
 }
 
 /* The mean of gradients: m + (1 - beta1) * (g - m). */
@@ -280,7 +326,8 @@ static int first_moment(update *u, const list *l)
 {
     const int m = state(u, "m", l);
     begin(u, l, "adam/lerp");
-    return kept(u, added(u, m, of_two(u, FSIM_OP_SUB, gradients_of(u, l), m), 1 - beta1), "m", l);
+    const int now = added(u, m, of_two(u, FSIM_OP_SUB, gradients_of(u, l), m), 1 - beta1);
+    return kept(u, taken(u, now, m), "m", l);
 }
 
 /* The mean of their squares. */
@@ -288,9 +335,9 @@ static int second_moment(update *u, const list *l)
 {
     const int v = state(u, "v", l);
     begin(u, l, "adam/mul");
-    const int less = renewed(u, with_number(u, FSIM_OP_MUL, v, beta2));
+    const int less = shrunk(u, v, beta2);
     begin(u, l, "adam/addcmul");
-    const int g = gradients_of(u, l);
+    const int g = taken(u, gradients_of(u, l), -1);
     return kept(u, added(u, less, of_two(u, FSIM_OP_MUL, g, g), 1 - beta2), "v", l);
 }
 
@@ -299,7 +346,7 @@ static int adam_of(update *u, const list *l, double less)
     int w = -1;
     if (less > 0) {
         begin(u, l, "adam/decay");
-        w = renewed(u, with_number(u, FSIM_OP_MUL, weights_of(u, l), 1 - learning_rate * less));
+        w = shrunk(u, weights_of(u, l), 1 - learning_rate * less);
     }
     const int m = first_moment(u, l), v = second_moment(u, l);
     begin(u, l, "adam/sqrt");
@@ -310,7 +357,8 @@ static int adam_of(update *u, const list *l, double less)
     const int divisor = with_number(u, FSIM_OP_ADD, corrected, eps);
     begin(u, l, "adam/addcdiv");
     const int old = w < 0 ? weights_of(u, l) : w;
-    return added(u, old, of_two(u, FSIM_OP_DIV, m, divisor), -learning_rate / (1 - pow(beta1, STEP)));
+    const int now = added(u, old, of_two(u, FSIM_OP_DIV, m, divisor), -learning_rate / (1 - pow(beta1, STEP)));
+    return taken(u, now, old);
 }
 
 static int adam(update *u, const list *l) { return adam_of(u, l, 0); }
@@ -336,7 +384,7 @@ static void update_list(update *u, list *l)
 
 bool fsim_update_weights(fsim_build *b, const fsim_names *names, const fsim_derive *how)
 {
-    update u = {.b = b, .names = names, .how = how, .good = true};
+    update u = {.b = b, .names = names, .how = how, .finite = -1, .keeps = -1, .good = true};
     if (how->update == FSIM_NO_UPDATE)
         return true;
     b->phase = FSIM_OPTIMIZER;
@@ -349,6 +397,8 @@ bool fsim_update_weights(fsim_build *b, const fsim_names *names, const fsim_deri
                    fsim_update_words[how->update]);
         return false;
     }
+    if (fsim_scales_loss(how))
+        unscale(&u);
     if (how->clip > 0)
         clip(&u);
     for (int k = 0; k < u.lists && u.good; k++)

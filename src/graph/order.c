@@ -80,10 +80,14 @@ static bool build(fsim_reader *r, fsim_pending *p)
             return false; /* unknown, or its operator failed: an error was reported */
     if (alias && !check_alias(&c, alias))
         return false;
-    const int first = r->graph->nodes;
-    fsim_dtype dtype;
     for (int i = 0; i < p->ins; i++)
         r->graph->tensor[c.arg[i]].used = true;
+    if (!fsim_autocast(r, &c, false))
+        return false;
+    const int first = r->graph->nodes;
+    fsim_dtype dtype;
+    if (!fsim_autocast(r, &c, true))
+        return false;
     if (!fsim_result_dtype(&c, &dtype))
         return false;
     if (!fsim_map_over_batch(&c))

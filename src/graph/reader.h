@@ -32,6 +32,7 @@ typedef struct {
     fsim_names tensor; /* name -> tensor */
     fsim_names broken; /* names of tensors whose declaration was refused: the error is reported once, not again by every
                           reader */
+    fsim_names casts;  /* of --autocast: name -> tensor */
     fsim_names maker;  /* name -> operator that makes it */
     fsim_names symbol;
     const char **symbol_names;
@@ -65,6 +66,10 @@ void fsim_read_tensors(fsim_reader *r, const fsim_yaml *y, const fsim_iteration 
 void fsim_read_operators(fsim_reader *r, const fsim_yaml *list);
 /* The attributes that stand in y into c, whose operator is known, and what those that are absent have. */
 bool fsim_read_attrs(fsim_reader *r, fsim_call *c, const fsim_yaml *y);
+
+/* --autocast: replaces the call's arguments by casts, those that are operators of their own (inside: false), or those
+ * that belong to it. False after an error. */
+bool fsim_autocast(fsim_reader *r, fsim_call *c, bool inside);
 
 /* Operators in an order in which each finds its inputs, as written wherever that works. */
 void fsim_build_all(fsim_reader *r);

@@ -234,6 +234,9 @@ fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const f
     const bool derived = set && set->derive && set->derive->mode != FSIM_NOT_DERIVED;
     fsim_reader r = {.arena = a, .diag = d, .graph = g, .build = {.arena = a, .diag = d, .graph = g}};
     r.build.recording = derived;
+    r.build.autocast = !set || !set->derive || set->derive->autocast == FSIM_NO_AUTOCAST ? FSIM_DTYPE_NONE
+                       : set->derive->autocast == FSIM_AUTOCAST_F16                      ? FSIM_F16
+                                                                                         : FSIM_BF16;
     g->path = path;
     g->name = "workload";
     g->description = "";

@@ -64,6 +64,7 @@ while read -r command; do
         --precision) value=f16 ;;
         --seed) value=ones ;;
         --optimizer) value=sgd ;;
+        --autocast) value=bf16 ;;
         --recompute) value=off ;;
         --device) value=cpu ;;
         --target) value=c ;;

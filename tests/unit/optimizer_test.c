@@ -130,6 +130,107 @@ static void as_pytorch(void **unused)
     assert_int_equal(results, CLIPS * (1 + 2 + 3 + 3));
 }
 
+static const char overflowing[] = "tensors:\n"
+                                  "  x: {shape: [4, 3], dtype: f32}\n"
+                                  "  w: {shape: [2, 3], dtype: f32, role: weight}\n"
+                                  "operators:\n"
+                                  "  - {op: linear, in: [x, w], out: y}\n"
+                                  "  - {op: mul, in: y, out: large, scalar: %s}\n"
+                                  "  - {op: sum, in: large, out: loss}\n";
+
+static void same(const fsim_reference *x, const char *of_x, const fsim_reference *y, const char *of_y)
+{
+    const int a = find(x->graph, of_x), b = find(y->graph, of_y);
+    assert_true(a >= 0 && b >= 0);
+    for (int64_t i = 0; i < x->graph->tensor[a].elems; i++) {
+        const double u = x->of[a].value[i], v = y->of[b].value[i];
+        if (!(fabs(u - v) <= 1e-12 * fmax(1, fabs(v))))
+            fail_msg("%s is %g, %s %g", of_x, u, of_y, v);
+    }
+}
+
+/* --autocast f16: the loss is scaled, and the update does not show it; where a gradient is no number, nothing changes.
+ */
+static void scales_the_loss(void **unused)
+{
+    static const char *const state[] = {"weights", "momentum", "m", "v"};
+    (void)unused;
+    for (int u = FSIM_SGD; u < FSIM_UPDATES; u++) {
+        fsim_arena *a = fsim_arena_new();
+        const fsim_derive plain = {.update = (fsim_update)u, .clip = 0.5},
+                          f16 = {.update = (fsim_update)u, .clip = 0.5, .autocast = FSIM_AUTOCAST_F16};
+        const char *usual = fsim_printf(a, overflowing, "2"), *huge = fsim_printf(a, overflowing, "1e305");
+        fsim_reference *x = fsim_reference_of(derived(a, usual, plain), 1),
+                       *y = fsim_reference_of(derived(a, usual, f16), 1),
+                       *inf = fsim_reference_of(derived(a, huge, f16), 1);
+        const int g = find(x->graph, "grad/w"), scaled = find(y->graph, "grad/w");
+        assert_true(y->of[scaled].value[0] == x->of[g].value[0] * FSIM_LOSS_SCALE);
+        for (int k = 0; k < 4; k++) {
+            const char *next = fsim_printf(a, "next/%s", state[k]), *old = fsim_printf(a, "state/%s", state[k]);
+            if (find(x->graph, next) < 0)
+                continue;
+            same(y, next, x, next);
+            same(inf, next, inf, k ? old : "w");
+        }
+        fsim_reference_free(x);
+        fsim_reference_free(y);
+        fsim_reference_free(inf);
+        fsim_arena_free(a);
+    }
+}
+
+/* What --autocast makes of operators: the dtypes of results, and how often a weight is cast. */
+static void casts_by_the_lists(void **unused)
+{
+    static const char net[] = "tensors:\n"
+                              "  x: {shape: [8, 16], dtype: f32}\n"
+                              "  w: {shape: [16, 16], dtype: f32, role: weight}\n"
+                              "  g: {shape: [16], dtype: f32, role: weight}\n"
+                              "  i: {shape: [8], dtype: i64}\n"
+                              "operators:\n"
+                              "  - {op: linear, in: [x, w], out: h}\n"
+                              "  - {op: relu, in: h, out: r}\n"
+                              "  - {op: linear, in: [r, w], out: k}\n"
+                              "  - {op: softmax, in: k, out: s, dim: -1}\n"
+                              "  - {op: layer_norm, in: [k, g], out: n, normalized_shape: [16]}\n"
+                              "  - {op: add, in: [h, n], out: a}\n"
+                              "  - {op: concat, in: [k, a], out: c, dim: 0}\n"
+                              "  - {op: exp, in: r, out: e}\n"
+                              "  - {op: sum, in: r, out: t}\n"
+                              "  - {op: mean, in: r, out: u, dim: 0}\n"
+                              "  - {op: cross_entropy, in: [k, i], out: l}\n";
+    static const struct {
+        const char *name;
+        fsim_dtype dtype;
+    } want[] = {{"h", FSIM_BF16}, {"r", FSIM_BF16},     {"k", FSIM_BF16},    {"s", FSIM_F32}, {"n", FSIM_F32},
+                {"a", FSIM_F32},  {"c", FSIM_F32},      {"e", FSIM_F32},     {"t", FSIM_F32}, {"u", FSIM_BF16},
+                {"l", FSIM_F32},  {"grad/w", FSIM_F32}, {"grad/g", FSIM_F32}};
+    (void)unused;
+    for (int train = 0; train < 2; train++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const fsim_derive derive = {.mode = train ? FSIM_REVERSE : FSIM_NOT_DERIVED, .autocast = FSIM_AUTOCAST_BF16};
+        const fsim_graph *g =
+            fsim_graph_parse(a, d, "test.yaml", net, strlen(net), &(fsim_bindings){.derive = &derive});
+        assert_non_null(g);
+        for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+            const int t = find(g, want[i].name);
+            assert_int_equal(t < 0, !train && strncmp(want[i].name, "grad/", 5) == 0);
+            if (t >= 0 && g->tensor[t].dtype != want[i].dtype)
+                fail_msg("'%s' is %s", want[i].name, fsim_dtype_names[g->tensor[t].dtype]);
+        }
+        int casts = 0, inside = 0;
+        for (int n = 0; n < g->nodes; n++)
+            if (g->node[n].op == FSIM_OP_CAST && g->node[n].phase == FSIM_FORWARD) {
+                casts += g->source[g->node[n].source].op == FSIM_OP_CAST;
+                inside += g->source[g->node[n].source].op != FSIM_OP_CAST;
+            }
+        assert_int_equal(casts, 4);  /* x, w; k for the norm, r for exp */
+        assert_int_equal(inside, 3); /* softmax, sum, cross entropy */
+        fsim_arena_free(a);
+    }
+}
+
 /* Four weights, far beyond L2. */
 static const char large[] = "tensors:\n"
                             "  x: {shape: [64, 8192], dtype: f32}\n"
@@ -240,8 +341,9 @@ static void refuses(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_pytorch), cmocka_unit_test(takes_bytes),
-                                       cmocka_unit_test(sums_up), cmocka_unit_test(refuses)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_pytorch),      cmocka_unit_test(takes_bytes),        cmocka_unit_test(sums_up),
+        cmocka_unit_test(scales_the_loss), cmocka_unit_test(casts_by_the_lists), cmocka_unit_test(refuses)};
     if (argc == 2 && strcmp(argv[1], "--print") == 0) {
         print_inputs();
         return 0;
