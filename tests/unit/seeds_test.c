@@ -27,11 +27,11 @@ static const fsim_options usual = {
     .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 15000000};
 
 static seed run_text(fsim_arena *a, const char *path, const char *text, size_t bytes, const char *hw_path,
-                     const fsim_options *o, const fsim_binding *set, int sets)
+                     const fsim_options *o, const fsim_bindings *set)
 {
     seed s = {.a = a};
     fsim_diag *d = fsim_diag_new(a);
-    s.g = fsim_graph_parse(s.a, d, path, text, bytes, &(fsim_bindings){set, sets, NULL});
+    s.g = fsim_graph_parse(s.a, d, path, text, bytes, set);
     const fsim_hw *hw = fsim_hw_read(s.a, d, fsim_printf(s.a, "%s/%s.yaml", FUSESIM_SOURCE_DIR, hw_path));
     if (!s.g || !hw)
         fsim_diag_print(d, stderr, false);
@@ -52,7 +52,18 @@ static seed run(const char *name, const char *hw_path, const fsim_options *o, co
         *path = fsim_printf(a, "%s/workloads/%s%s.yaml", FUSESIM_SOURCE_DIR, strchr(name, '/') ? "" : "seeds/", name);
     char *text = fsim_read_file(a, path, &bytes, &why);
     assert_non_null(text);
-    return run_text(a, path, text, bytes, hw_path, o, set, sets);
+    return run_text(a, path, text, bytes, hw_path, o, &(fsim_bindings){set, sets, NULL});
+}
+
+/* With its derivatives. */
+static seed derived(const char *name, const fsim_derive *how)
+{
+    fsim_arena *a = fsim_arena_new();
+    size_t bytes;
+    const char *why, *path = fsim_printf(a, "%s/workloads/seeds/%s.yaml", FUSESIM_SOURCE_DIR, name),
+                     *text = fsim_read_file(a, path, &bytes, &why);
+    assert_non_null(text);
+    return run_text(a, path, text, bytes, "hwmodels/a100-sxm4-80gb", &usual, &(fsim_bindings){NULL, 0, how});
 }
 
 static seed on_a100(const char *name) { return run(name, "hwmodels/a100-sxm4-40gb", &usual, NULL, 0); }
@@ -510,7 +521,7 @@ static void register_pressure_splits(void **unused)
         used += (size_t)snprintf(text + used, LINE, "  - {op: mul, in: [p%d, x%d], out: p%d}\n", i - 1, i, i);
     fsim_options short_search = usual;
     short_search.search_steps = 900000; /* a better plan than one kernel is found long before a proof would be */
-    const seed deep = run_text(a, "deep.yaml", text, used, "hwmodels/t4", &short_search, NULL, 0);
+    const seed deep = run_text(a, "deep.yaml", text, used, "hwmodels/t4", &short_search, NULL);
     const fsim_plan *whole = &deep.p->plan[FSIM_STRATEGY_MAXIMAL];
     assert_int_equal(whole->kernels, 1);
     assert_true(whole->kernel[0].registers == 255 && whole->kernel[0].spilled_bytes > 0);
@@ -612,6 +623,23 @@ static void compile_time_is_a_cost(void **unused)
     fsim_arena_free(s.a);
 }
 
+/* 34: a product and its slope along a direction read x, y and their tangents once. */
+static void a_slope_shares_its_kernel(void **unused)
+{
+    (void)unused;
+    const double matrix = 16384.0 * 16384.0 * 4;
+    const seed s = derived("jvp_mul", &(fsim_derive){.mode = FSIM_TANGENTS});
+    double flops = 0;
+    for (int n = 0; n < s.g->nodes; n++)
+        flops += (double)s.g->node[n].points * s.g->node[n].flops;
+    assert_int_equal(s.best->kernels, 1);
+    assert_true(s.best->dram_read_bytes == 4294967296.0 && s.best->dram_write_bytes == 2147483648.0);
+    assert_true(flops == 1073741824.0);
+    assert_int_equal(s.unfused->kernels, 4);
+    assert_true(dram(s.unfused) == 12 * matrix && dram(s.unfused) == 2 * dram(s.best));
+    fsim_arena_free(s.a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -644,6 +672,7 @@ int main(void)
         cmocka_unit_test(transposes_are_tiled_or_priced),
         cmocka_unit_test(batching_is_one_kernel_for_any_size),
         cmocka_unit_test(compile_time_is_a_cost),
+        cmocka_unit_test(a_slope_shares_its_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
