@@ -57,6 +57,11 @@ while read -r command; do
     [ "$command" = plan ] || grep -q "fusesim $command" "$guide" "$SOURCE_DIR/README.md" || complain "no document shows fusesim $command"
 done <commands
 
+# What the guide shows of a step of training is what the program prints.
+sed -n '/^phases of optimal$/,/^```$/p' "$guide" | sed '$d' >told
+COLUMNS=100 "$FUSESIM" seeds/fused_mlp --hw a100-sxm4-40gb --train | sed -n '/^phases of optimal$/,/^$/p' | sed '$d' >printed
+[ -s told ] && diff told printed || complain 'the guide shows other phases than the program'
+
 # The guide says of each way to launch kernels what the head of a report says.
 for launch in eager stream graph kernel; do
     "$FUSESIM" mlp --hw t4 --launch $launch >out || complain "--launch $launch"
