@@ -41,6 +41,7 @@ typedef struct {
     int *unit;  /* per primitive: the operator whose one library kernel it belongs to, or -1 */
     int *addmm; /* per primitive: the product whose bias it adds, or -1 */
     expression *value;
+    bool late; /* time was up: all are buffers */
 } lowering;
 
 static fsim_class class_of(const fsim_graph *g, int n) { return fsim_ops[g->node[n].op].class; }
@@ -135,6 +136,19 @@ static bool is_buffer(const lowering *w, int n)
     return readers > 1 && !inside_norm(g, n) && (e->once || class_of(g, n) == FSIM_RANDOM || e->reads > REUSED_READS);
 }
 
+/* Does nobody else read what the operator computes on the way to its result? A gradient of its parts would. */
+static bool is_closed(const fsim_graph *g, const fsim_source *s)
+{
+    for (int n = s->first; n < s->first + s->nodes - 1; n++)
+        for (int r = 0; r < g->node[n].results; r++) {
+            const fsim_tensor *t = &g->tensor[g->node[n].result[r]];
+            for (int k = 0; k < t->readers; k++)
+                if (t->reader[k] >= s->first + s->nodes)
+                    return false;
+        }
+    return true;
+}
+
 /* Chooses library kernels: attention, and matrix products with their biases. */
 static void choose_libraries(lowering *w)
 {
@@ -147,8 +161,8 @@ static void choose_libraries(lowering *w)
         fsim_refusal why;
         for (int i = 0; i < source->nodes; i++)
             node[i] = source->first + i;
-        if (source->op == FSIM_OP_ATTENTION && fsim_user_allows(w->p, node, source->nodes, &why) &&
-            fsim_kernel_alone(w->p, node, source->nodes, w->a))
+        if (source->op == FSIM_OP_ATTENTION && is_closed(g, source) &&
+            fsim_user_allows(w->p, node, source->nodes, &why) && fsim_kernel_alone(w->p, node, source->nodes, w->a))
             for (int i = 0; i < source->nodes; i++)
                 w->unit[node[i]] = s;
     }
@@ -232,15 +246,27 @@ static bool store_distant(lowering *w, const fsim_partition *parts)
     return any;
 }
 
+/* Where time is up every value is a buffer: the plan is not used then. */
+static bool give_up(lowering *w)
+{
+    if (w->late || !fsim_late(w->p))
+        return false;
+    for (int n = 0; n < w->p->graph->nodes; n++)
+        w->forced[n] = true;
+    return w->late = true;
+}
+
 /* Buffers as parts. Where a kernel can't compute everything that would be inlined into it, the values that the
  * buffer reads directly become buffers too. */
 static fsim_partition lower(lowering *w)
 {
     const fsim_graph *g = w->p->graph;
     fsim_partition out = {0, fsim_new(w->a, fsim_part, g->nodes + 1)};
+    const fsim_mark mark = fsim_save(w->a);
     for (bool again = true; again;) {
         again = false;
         out.parts = 0;
+        fsim_rewind(w->a, mark);
         for (int n = 0; n < g->nodes; n++) {
             w->value[n] = expression_of(w, n);
             w->buffer[n] = is_buffer(w, n);
@@ -248,6 +274,10 @@ static fsim_partition lower(lowering *w)
         for (int n = 0; n < g->nodes; n++) {
             if (!w->buffer[n])
                 continue;
+            if (give_up(w)) {
+                again = true;
+                break;
+            }
             const fsim_part part = closure(w, n);
             out.part[out.parts++] = part;
             if (is_kernel(w, &part, n) || w->unit[n] >= 0)
@@ -259,7 +289,7 @@ static fsim_partition lower(lowering *w)
                     w->forced[from] = true;
             }
         }
-        again = again || store_distant(w, &out);
+        again = again || (!w->late && store_distant(w, &out));
     }
     return out;
 }
