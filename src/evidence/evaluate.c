@@ -11,7 +11,6 @@
 #include "graph/find.h"
 #include "import/load.h"
 #include "plan/price/interval.h"
-#include "plan/price/memory.h"
 #include "plan/price/price.h"
 #include "plan/price/timeline.h"
 #include "plan/rivals/rivals.h"
@@ -129,8 +128,7 @@ static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
     b->order = fsim_new(a, int, count + 1);
     for (int i = 0; i < count; i++) {
         const fsim_measured *row = &b->rows->at[i];
-        graph[i] =
-            number_of(a, &graphs, fsim_printf(a, "%d %s\n%s", fsim_mode_graph(row->mode), row->workload, row->set));
+        graph[i] = number_of(a, &graphs, fsim_printf(a, "%d %s\n%s", fsim_row_graph(row), row->workload, row->set));
         const int before = all.count;
         const int k = number_of(a, &all,
                                 fsim_printf(a, "%d %d %d %d %d %d %d %s\n%s", graph[i], hw[i], (int)row->strategy,
@@ -242,7 +240,7 @@ static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsi
     const workload *w = b->of[i];
     fsim_binding *set = NULL;
     const int sets = bindings(a, b->rows->at[i].set, &set);
-    const fsim_derive *derive = fsim_mode_derive(b->rows->at[i].mode);
+    const fsim_derive *derive = fsim_row_derive(&b->rows->at[i]);
     const fsim_workload_wanted how = {.set = set, .sets = sets, .derive = derive};
     const fsim_graph *g = w->model ? fsim_graph_load(a, d, w->path, &how)
                                    : fsim_graph_of(a, d, w->path, w->document, &(fsim_bindings){set, sets, derive});
@@ -272,7 +270,7 @@ static void plan_row(const fsim_measured *row, fsim_problem *p, fsim_arena *a, f
     const fsim_options options = {.strategy = row->strategy,
                                   .regime = row->launch,
                                   .warm = is_warm(row),
-                                  .search_steps = fsim_mode_derive(row->mode) ? TRAINING_STEPS : 0};
+                                  .search_steps = fsim_row_derive(row) ? TRAINING_STEPS : 0};
     fsim_proof proof;
     *p = fsim_problem_with(p->graph, p->hw, &options, p->store);
     if (row->strategy == FSIM_STRATEGY_OPTIMAL)
@@ -361,10 +359,10 @@ static workspace new_workspace(fsim_arena *a)
 }
 
 /* The peak of memory, exact for the plan: it has no interval. */
-static void predict_memory(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a, fsim_evaluated *out)
+static void predict_memory(const fsim_graph *g, const fsim_plan *plan, const fsim_measured *row, fsim_arena *a,
+                           fsim_evaluated *out)
 {
-    const fsim_memory_use use = fsim_memory_of(g, plan, a);
-    out->predicted_s = out->low_s = out->high_s = (double)fsim_needed_bytes(&use);
+    out->predicted_s = out->low_s = out->high_s = fsim_row_peak(g, plan, row, a);
     out->dram_read_bytes = out->dram_write_bytes = NAN;
     out->kernels = plan->kernels;
 }
@@ -388,7 +386,7 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const w
     }
     plan = part_of_plan(&plan, from, to);
     if (row->of_memory) {
-        predict_memory(g, &own, a, out);
+        predict_memory(g, &own, row, a, out);
         return;
     }
     if (row->mode != FSIM_MODE_NONE) {
@@ -516,7 +514,7 @@ static void evaluate_graph(work *w, int j, const workspace *mine)
     double read = 0, written = 0;
     if (g && b->rows->at[row[0]].mode == FSIM_MODE_NONE) /* of a part of a graph, it is not known */
         compulsory(g, &read, &written);
-    else if (!g && here && fsim_mode_derive(b->rows->at[row[0]].mode))
+    else if (!g && here && fsim_row_derive(&b->rows->at[row[0]]))
         why = fsim_exclusions[FSIM_EXCLUDED_GRADIENT];
     else if (!g && here)
         note_bad(w, row[0]);

@@ -1,19 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence/training.h"
 
+#include "plan/price/memory.h"
+#include <math.h>
+
 static const fsim_derive gradients = {.mode = FSIM_REVERSE}, sums = {.mode = FSIM_REVERSE, .micro_batches = 2},
                          steps = {.mode = FSIM_REVERSE, .want = FSIM_WANT_WEIGHTS, .update = FSIM_ADAMW};
+
+/* Peaks of memory: a benchmark runs again and again, so that gradients are added to those of the run before. */
+static const fsim_derive again = {.mode = FSIM_REVERSE, .micro_batches = 2, .sums_all = true};
 
 static const fsim_derive *const derives[FSIM_MODES] = {[FSIM_MODE_BACKWARD] = &gradients,
                                                        [FSIM_MODE_FULL] = &gradients,
                                                        [FSIM_MODE_ACCUMULATE] = &sums,
                                                        [FSIM_MODE_STEP] = &steps};
 
-const fsim_derive *fsim_mode_derive(fsim_measured_part mode) { return derives[mode]; }
-
-int fsim_mode_graph(fsim_measured_part mode)
+const fsim_derive *fsim_row_derive(const fsim_measured *row)
 {
-    return derives[mode] == NULL ? 0 : derives[mode] == &gradients ? 1 : derives[mode] == &sums ? 2 : 3;
+    if (row->of_memory && row->mode == FSIM_MODE_FORWARD)
+        return &gradients; /* what is kept for backward */
+    return row->of_memory && derives[row->mode] == &gradients ? &again : derives[row->mode];
+}
+
+int fsim_row_graph(const fsim_measured *row)
+{
+    const fsim_derive *const all[] = {NULL, &gradients, &sums, &steps, &again};
+    int i = 0;
+    while (all[i] != fsim_row_derive(row))
+        i++;
+    return i;
 }
 
 static bool is_measured(const fsim_graph *g, const fsim_node *n, fsim_measured_part mode)
@@ -62,4 +77,16 @@ fsim_plan fsim_mode_kernels(const fsim_graph *g, const fsim_plan *plan, fsim_mea
         if (measured_in(g, &plan->kernel[k], mode, &all) > 0)
             out.kernel[out.kernels++] = plan->kernel[k];
     return out;
+}
+
+double fsim_row_peak(const fsim_graph *g, const fsim_plan *plan, const fsim_measured *row, fsim_arena *a)
+{
+    const fsim_memory_step *step = fsim_memory_steps(g, plan, a);
+    double most = 0, later = 0;
+    for (int t = 0; t < g->tensors && row->mode == FSIM_MODE_FORWARD; t++)
+        later += g->tensor[t].after_outputs ? (double)g->tensor[t].bytes : 0;
+    for (int k = 0, all; k < plan->kernels; k++)
+        if (measured_in(g, &plan->kernel[k], row->mode, &all) > 0)
+            most = fmax(most, (double)(step[k].live_bytes + step[k].workspace_bytes) - later);
+    return most;
 }

@@ -6,9 +6,13 @@
 #include "evidence/rows.h"
 
 /* The derivatives that a row's graph has; NULL: none. */
-const fsim_derive *fsim_mode_derive(fsim_measured_part mode);
+const fsim_derive *fsim_row_derive(const fsim_measured *row);
 /* Rows of a workload for which it is equal have the same graph. */
-int fsim_mode_graph(fsim_measured_part mode);
+int fsim_row_graph(const fsim_measured *row);
+
+/* Bytes: the plan's peak of memory while what the row measures runs. What a later part needs alone is not there yet.
+ * Scratch in a. */
+double fsim_row_peak(const fsim_graph *g, const fsim_plan *plan, const fsim_measured *row, fsim_arena *a);
 
 /* Does a kernel of the plan belong to the part as well as to another? Then the part has no time of its own: how much of
  * the kernel ran in it is for the program to say. */

@@ -38,6 +38,7 @@ typedef struct fsim_derive {
     bool ones; /* the gradient of an output is 1 everywhere, not an input `grad/NAME` that backward reads */
     enum { FSIM_NO_AUTOCAST, FSIM_AUTOCAST_BF16, FSIM_AUTOCAST_F16 } autocast; /* also where nothing is derived */
     fsim_update update;
+    bool sums_all;           /* with micro_batches: gradients of inputs are added up, too */
     int64_t micro_batches;   /* whose gradients are added up for one update; 0: one */
     double clip;             /* the largest norm that all gradients together may have; 0: any */
     const signed char *form; /* where a derivative has several forms: which one is taken, by the order in which they

@@ -205,7 +205,7 @@ static int name_gradient(fsim_derivation *d, int t, int made)
 
 static bool adds_up(const fsim_derivation *d, int t)
 {
-    return d->how->micro_batches > 1 && tensor_of(d, t)->role == FSIM_WEIGHT;
+    return d->how->micro_batches > 1 && (d->how->sums_all || tensor_of(d, t)->role == FSIM_WEIGHT);
 }
 
 /* The gradient of this micro-batch, added to what those before it left in memory: in place, as .grad is. */
