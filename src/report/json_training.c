@@ -37,6 +37,8 @@ void fsim_put_training(fsim_writer *w, cJSON *to, const fsim_graph *g)
     cJSON *o = fsim_put_new(w, to, "training", cJSON_CreateObject());
     put_gradients(w, o, g);
     put_others(w, o, g);
+    if (g->micro_batches > 1)
+        fsim_put_count(w, o, "micro_batches", g->micro_batches);
     fsim_put_rounded(w, o, "forward_flops", g->phase_flops[FSIM_FORWARD]);
     fsim_put_rounded(w, o, "backward_flops", g->phase_flops[FSIM_BACKWARD]);
 }
@@ -47,6 +49,7 @@ void fsim_put_phases(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_
         return;
     for (int i = 0; i < FSIM_PHASES; i++)
         fsim_put_number(w, to, fsim_printf(w->a, "%s_s", fsim_phase_names[i]), plan->phase_s[i]);
+    fsim_put_number(w, to, "step_s", fsim_step_seconds(g, plan));
     fsim_put_count(w, to, "saved_bytes", plan->saved_bytes);
     fsim_put_count(w, to, "saved_input_bytes", plan->saved_input_bytes);
 }

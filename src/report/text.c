@@ -84,6 +84,9 @@ static void put_training(const fsim_text_page *r)
     fsim_text_title(r, fsim_printf(r->a, "phases of %s", fsim_strategy_names[r->p->chosen]));
     const fsim_table t = fsim_text_phases(r);
     put_table(r, &t, 2);
+    const char *step = fsim_text_step(r);
+    if (step)
+        fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, step);
     fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, fsim_text_saved(r));
     const char *peak = fsim_text_peak(r, &emphasis);
     fsim_paragraph(&r->page, emphasis, 2, 4, peak);
@@ -98,7 +101,9 @@ static void markdown_training(FILE *out, const fsim_text_page *r)
     const fsim_table t = fsim_text_phases(r);
     put_markdown(out, &t, r->a);
     fputc('\n', out);
-    fsim_markdown_text(out, fsim_printf(r->a, "%s %s", fsim_text_saved(r), fsim_text_peak(r, &emphasis)));
+    const char *step = fsim_text_step(r);
+    fsim_markdown_text(out, fsim_printf(r->a, "%s%s%s %s", step ? step : "", step ? " " : "", fsim_text_saved(r),
+                                        fsim_text_peak(r, &emphasis)));
     fputs("\n\n", out);
 }
 

@@ -80,6 +80,8 @@ const char *fsim_text_dram(fsim_arena *a, const fsim_plan *plan); /* read and wr
 fsim_table fsim_text_phases(const fsim_text_page *r);
 /* Sentences: what forward keeps for backward, and what backward computes again. */
 const char *fsim_text_saved(const fsim_text_page *r);
+/* What a step of several micro-batches takes; NULL where there is one. */
+const char *fsim_text_step(const fsim_text_page *r);
 /* When most memory is needed, and for what; FSIM_BAD where that is more than eager needs. */
 const char *fsim_text_peak(const fsim_text_page *r, fsim_emphasis *emphasis);
 

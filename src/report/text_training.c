@@ -95,3 +95,17 @@ const char *fsim_text_peak(const fsim_text_page *r, fsim_emphasis *emphasis)
                                : "",
                        eager ? fsim_bytes_text(r->a, (double)eager->peak_memory_bytes) : "", list);
 }
+
+const char *fsim_text_step(const fsim_text_page *r)
+{
+    const fsim_plan *eager = eager_of(r);
+    const double pass_s = r->plan->phase_s[FSIM_FORWARD] + r->plan->phase_s[FSIM_BACKWARD];
+    if (r->g->micro_batches <= 1)
+        return NULL;
+    const char *other =
+        eager ? fsim_printf(r->a, "; eager's %s", fsim_seconds_text(r->a, fsim_step_seconds(r->g, eager))) : "";
+    return fsim_printf(r->a,
+                       "A step of %lld micro-batches takes %s: %lld times forward and backward, %s, and the update%s.",
+                       (long long)r->g->micro_batches, fsim_seconds_text(r->a, fsim_step_seconds(r->g, r->plan)),
+                       (long long)r->g->micro_batches, fsim_seconds_text(r->a, pass_s), other);
+}

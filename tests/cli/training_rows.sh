@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# validate --measurements on rows of a training: the column `mode`, peaks of memory, rows without l2 and launch, and what is wrong with such files.
+# A training step of several micro-batches; validate --measurements on rows of a training: the column `mode`, peaks of memory, rows without l2 and launch, and what is wrong with such files.
 # depends: memory cost: 1
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
@@ -39,6 +39,17 @@ assert of["made/full", False]["strategy"] == "eager" and of["made/full", False][
 assert (of["made/full", False]["l2"], of["made/full", False]["launch"]) == ("unknown", "stream")
 assert (of["Liger/cold", False]["l2"], of["Liger/cold", False]["launch"]) == ("cold", "kernel")
 assert len(rows) == 8, len(rows)
+END
+
+# A step of several micro-batches.
+"$FUSESIM" mlp --hw t4 --train --optimizer adamw --clip 1 --micro-batches 4 --json step.json >out 2>err || complain "exit status $?: $(cat err)"
+grep -Eq '^  A step of 4 micro-batches takes [0-9.]+ ms: 4 times forward and backward, [0-9.]+ ms, and the update; eager.s [0-9.]+ ms\.$' out || complain "no step: $(cat out)"
+"$python" - <<'END' || complain "step.json"
+import json
+plan = json.load(open("step.json"))["plans"][0]
+assert plan["training"]["micro_batches"] == 4
+for s in plan["strategies"]:
+    assert abs(s["step_s"] - (4 * (s["forward_s"] + s["backward_s"]) + s["optimizer_s"])) < 1e-9 and s["optimizer_s"] > 0, s
 END
 
 # says TEXT ROWS...

@@ -151,3 +151,9 @@ int fsim_saved_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a, fsi
     *out = l.at;
     return l.count;
 }
+
+double fsim_step_seconds(const fsim_graph *g, const fsim_plan *plan)
+{
+    const double passes = g->micro_batches > 1 ? (double)g->micro_batches : 1;
+    return passes * (plan->phase_s[FSIM_FORWARD] + plan->phase_s[FSIM_BACKWARD]) + plan->phase_s[FSIM_OPTIMIZER];
+}

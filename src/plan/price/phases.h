@@ -25,6 +25,9 @@ typedef struct {
 /* Those of one phase. */
 fsim_phase_use fsim_phase_use_of(const fsim_graph *g, const fsim_plan *plan, fsim_phase phase);
 
+/* Seconds from one update of the weights to the next: as many passes as there are micro-batches, and the update. */
+double fsim_step_seconds(const fsim_graph *g, const fsim_plan *plan);
+
 /* How the backward pass comes by a value of the forward pass. */
 typedef enum {
     FSIM_KEEP,      /* a kernel of the forward pass stores it */
