@@ -50,7 +50,8 @@ typedef struct {
     bool joinable;         /* may be a part of a larger kernel with which it has only inputs in common */
     bool waits;            /* for the barrier: for all places before it (fsim_side) */
     bool joinable_product; /* the same, with a product: costs no more alone, unless that is a poor call */
-    fsim_variant *variant;
+    fsim_variant **slot;   /* its variants, hashed */
+    int variants, slots;
 } fsim_own_set;
 
 typedef struct fsim_family {

@@ -38,10 +38,38 @@ static void find_touches(const fsim_places *l, const fsim_family *f, fsim_bits a
     }
 }
 
+static uint64_t hash_of(const fsim_bits *clones, const fsim_bits *stored)
+{
+    uint64_t h = 1;
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        h = fsim_mix(fsim_mix(h, clones->w[i]), stored->w[i]);
+    return h;
+}
+
+/* Makes room for one variant more. */
+static void make_room(const fsim_places *l, fsim_own_set *s)
+{
+    enum { FIRST = 8 };
+    if (s->variants++ < s->slots)
+        return;
+    fsim_variant **old = s->slot;
+    const int slots = s->slots;
+    s->slots = slots ? 4 * slots : FIRST;
+    s->slot = fsim_new(l->a, fsim_variant *, s->slots);
+    for (int i = 0; i < slots; i++)
+        for (fsim_variant *v = old[i], *next; v; v = next) {
+            fsim_variant **to = &s->slot[hash_of(&v->clones, &v->stored) & (uint64_t)(s->slots - 1)];
+            next = v->next;
+            v->next = *to;
+            *to = v;
+        }
+}
+
 fsim_variant *fsim_variant_of(fsim_places *l, const fsim_family *f, fsim_own_set *s, const fsim_bits *clones,
                               const fsim_bits *stored)
 {
-    for (fsim_variant *v = s->variant; v; v = v->next)
+    const uint64_t hash = hash_of(clones, stored);
+    for (fsim_variant *v = s->slots ? s->slot[hash & (uint64_t)(s->slots - 1)] : NULL; v; v = v->next)
         if (fsim_bits_equal(&v->clones, clones) && fsim_bits_equal(&v->stored, stored))
             return v->kernel ? v : NULL;
     fsim_variant *v = fsim_new(l->a, fsim_variant, 1);
@@ -52,8 +80,10 @@ fsim_variant *fsim_variant_of(fsim_places *l, const fsim_family *f, fsim_own_set
     const fsim_bits all = fsim_bits_or(s->own, *clones);
     const int count = fsim_set_primitives(l, base, all, node);
     int k = 0;
-    *v = (fsim_variant){.next = s->variant, .clones = *clones, .stored = *stored};
-    s->variant = v;
+    make_room(l, s);
+    fsim_variant **slot = &s->slot[hash & (uint64_t)(s->slots - 1)];
+    *v = (fsim_variant){.next = *slot, .clones = *clones, .stored = *stored};
+    *slot = v;
     FSIM_EACH_BIT(i, all)
     flag[k++] = fsim_bit(stored, i);
     if ((!s->connected && !fsim_set_connected(l, base, all)) || !fsim_user_allows(l->p, node, count, &why))
