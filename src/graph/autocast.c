@@ -52,8 +52,8 @@ static int cast_before(fsim_reader *r, const fsim_call *c, int t, fsim_dtype dty
     if (result < 0)
         return -1;
     fsim_names_set(r->arena, &r->casts, name, result);
-    *FSIM_PUSH(r->arena, g->source, g->sources, r->build.source_room) =
-        (fsim_source){.op = FSIM_OP_CAST, .name = name, .first = first, .nodes = g->nodes - first, .at = c->at};
+    *FSIM_PUSH(r->arena, g->source, g->sources, r->build.source_room) = (fsim_source){
+        .op = FSIM_OP_CAST, .name = name, .first = first, .nodes = g->nodes - first, .at = c->at, .gradient_of = -1};
     if (r->build.recording) {
         int *arg = fsim_new(r->arena, int, 2);
         arg[0] = t;

@@ -181,7 +181,7 @@ typedef struct {
     int first, nodes;         /* its primitives are node[first, first + nodes) */
     fsim_loc at;
     fsim_phase phase;
-    int gradient_of;  /* of phase FSIM_BACKWARD: the source whose gradient it computes; -1: of none */
+    int gradient_of;  /* the source whose gradient or, beside values, tangent it computes; -1: of none */
     bool accumulates; /* it adds what several readers of a tensor contribute to the tensor's gradient */
 } fsim_source;
 

@@ -107,7 +107,8 @@ static bool build(fsim_reader *r, fsim_pending *p)
                       .from = p->from,
                       .first = first,
                       .nodes = r->graph->nodes - first,
-                      .at = p->at};
+                      .at = p->at,
+                      .gradient_of = -1};
     return true;
 }
 

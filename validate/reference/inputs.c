@@ -174,6 +174,8 @@ static void find_uses(const fsim_graph *g, use *u, int *stack)
     for (int k = 0; k < g->nodes; k++) {
         const fsim_node *n = &g->node[k];
         const double s = n->attrs.scalar;
+        if (g->source[n->source].gradient_of >= 0)
+            continue; /* what derivatives read has the values that it has without them */
         switch (n->op) {
         case FSIM_OP_LOG:
         case FSIM_OP_LOG2:

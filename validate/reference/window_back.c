@@ -81,12 +81,12 @@ typedef struct {
     bool *loose;   /* anything may come out of it */
 } back;
 
-/* Which of the window's `count` elements equal its maximum y[of], first one first, into w->won: *several where rounding
- * decides. x: element `first` begins the plane. Returns how many. */
+/* Which of the window's `count` elements equal its maximum y[of], the nearest first, into w->won: *several where
+ * rounding decides. x: element `first` begins the plane. Returns how many. */
 static int64_t winners(const back *w, int64_t first, int64_t count, int64_t of, bool *several)
 {
     const fsim_operand x = fsim_operand_of(w->in, w->n, &w->n->arg[0]), y = fsim_operand_of(w->in, w->n, &w->n->arg[1]);
-    int64_t found = 0;
+    int64_t found = 0, nearest = 0;
     bool exact = y.bound[of] == 0;
     for (int64_t k = 0; k < count; k++) {
         const int64_t i = first + w->at[k].element;
@@ -94,6 +94,14 @@ static int64_t winners(const back *w, int64_t first, int64_t count, int64_t of, 
             continue;
         exact = exact && x.bound[i] == 0;
         w->won[found++] = k;
+        nearest = fabs(x.value[i] - y.value[of]) < fabs(x.value[first + w->at[w->won[nearest]].element] - y.value[of])
+                      ? found - 1
+                      : nearest;
+    }
+    if (found > 0) {
+        const int64_t k = w->won[nearest];
+        w->won[nearest] = w->won[0];
+        w->won[0] = k;
     }
     *several = found > 1 && !exact;
     return found;
