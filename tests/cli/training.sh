@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# depends: once cost: 5
+# A step of training from file to output: phases in every format, and on real graphs the gradients, FLOPs and what has no gradient as PyTorch has them.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+python=${PYTHON:-python3}
+unset COLUMNS
+fail=0
+complain() { echo "FAILED: $1" >&2; fail=1; }
+
+step="seeds/fused_mlp --hw a100-sxm4-40gb --train --grad weights --optimizer sgd"
+# shellcheck disable=SC2086 # $step is words
+"$FUSESIM" $step --trace step.trace --dot step.dot --markdown step.md >step.txt 2>err || complain "the step: $(cat err)"
+for phase in forward backward optimizer; do
+    grep -q "^  $phase  *[0-9]" step.txt || complain "the report has no line for $phase"
+    grep -q "^| $phase | [0-9]" step.md || complain "Markdown has no row for $phase"
+    grep -q "label=\"[0-9]*: $phase, " step.dot || complain "no kernel of the drawing is $phase"
+    grep -q "\"phase\": \"$phase\"" step.trace || complain "no kernel of the trace is $phase"
+done
+for text in 'Forward keeps .* for backward in' 'Memory is at its peak while kernel [0-9]* runs: .*eager'; do
+    for file in step.txt step.md; do grep -q "$text" $file || complain "$file has no sentence like '$text'"; done
+done
+"$python" - <<'EOF' || complain 'memory over time in the trace'
+import json, sys
+events = json.load(open("step.trace"))["traceEvents"]
+kernels = [e for e in events if e["ph"] == "X"]
+memory = [e for e in events if e["ph"] == "C" and e["name"] == "memory"]
+sys.exit(not (len(memory) == len(kernels) and [e["ts"] for e in memory] == [e["ts"] for e in kernels] and all(e["args"]["MiB"] > 0 for e in memory)))
+EOF
+# The colours of boxes tell the phases apart; what has no gradients looks as ever.
+[ "$(grep -o 'fillcolor="[^"]*"' step.dot | sort -u | wc -l)" = 3 ] || complain 'the drawing does not have three colours'
+"$FUSESIM" seeds/fused_mlp --hw a100-sxm4-40gb --dot plain.dot --json plain.json >plain.txt || complain 'the plan without --train'
+grep -q 'forward\|backward' plain.dot plain.json plain.txt && complain 'phases without --train'
+for columns in 80 120; do
+    # shellcheck disable=SC2086
+    COLUMNS=$columns "$FUSESIM" $step >narrow.txt || complain "$columns columns"
+    sed -n '/^phases of/,/^$/p' narrow.txt | "$python" -c "import sys; sys.exit(max(len(l.rstrip('\n')) for l in sys.stdin) > $columns)" || complain "the phases are wider than $columns columns"
+done
+
+shared=${FUSESIM_SHARED:-$SOURCE_DIR/../shared}/data/workloads
+if [ ! -e "$shared/training.jsonl" ]; then
+    echo "no $shared/training.jsonl: gradients of real graphs were not compared"
+    [ $fail = 0 ] && exit 0
+    exit 1
+fi
+SHARED=$shared "$python" - <<'EOF' || complain 'real graphs'
+import json, os, subprocess, sys
+shared, every, bad, seen = os.environ["SHARED"], 9, 0, 0
+for line in open(os.path.join(shared, "training.jsonl")).readlines()[::every]:
+    want = json.loads(line)
+    path = next((p for p in (os.path.join(shared, f, want["id"] + ".yaml") for f in ("", "kernelbench", "ops_llm")) if os.path.exists(p)), None)
+    if not path:
+        continue
+    run = subprocess.run([os.environ["FUSESIM"], path, *"--hw a100-sxm4-40gb --train --seed ones --strategy eager --search-steps 1 --json -".split()],
+                         capture_output=True, text=True, timeout=120)
+    training = json.loads(run.stdout)["plans"][0]["training"] if run.returncode == 0 else {}
+    seen += 1
+    have = {"grads": {k: v["shape"] for k, v in training.get("gradients", {}).items()}, "no_grad": sorted(training.get("no_grad", [])),
+            "forward_flops": training.get("forward_flops"), "backward_flops": training.get("backward_flops")}
+    for key, value in have.items():
+        if value != (sorted(want.get(key, [])) if key == "no_grad" else want[key]):
+            print(f"{want['id']}: {key} is {value}, PyTorch has {want.get(key)} {run.stderr[:200]}")
+            bad += 1
+print(f"{seen} real graphs compared")
+sys.exit(bad > 0 or seen < 25)
+EOF
+exit $fail
