@@ -42,7 +42,7 @@ assert len(rows) == 8, len(rows)
 END
 
 # A step of several micro-batches.
-"$FUSESIM" mlp --hw t4 --train --optimizer adamw --clip 1 --micro-batches 4 --json step.json >out 2>err || complain "exit status $?: $(cat err)"
+"$FUSESIM" mlp --hw t4 --train --optimizer adamw --clip 1 --micro-batches 4 --search-steps 20000 --json step.json >out 2>err || complain "exit status $?: $(cat err)"
 grep -Eq '^  A step of 4 micro-batches takes [0-9.]+ ms: 4 times forward and backward, [0-9.]+ ms, and the update; eager.s [0-9.]+ ms\.$' out || complain "no step: $(cat out)"
 "$python" - <<'END' || complain "step.json"
 import json
