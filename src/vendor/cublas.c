@@ -26,6 +26,8 @@ static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim
 {
     fsim_gemm_shape s = fsim_product_shape(c, g);
     fsim_kernel k = fsim_blank_kernel(c, a);
+    for (int i = 1; i < c->group->writes; i++) /* what a GELU reads, beside its result */
+        s.result_bytes += (double)c->write[i].sector_bytes;
     k.template = FSIM_LIBRARY_CONTRACTION;
     k.vector = 4;
     k.penalised =
@@ -52,7 +54,7 @@ fsim_kernel fsim_cublas_kernel(const fsim_costing *c, fsim_arena *a)
 fsim_kernel fsim_framework_product(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const fsim_gemm g = fsim_product_of(c);
-    if (!fsim_library_can(c->g, c->hw, c->group))
+    if (!fsim_library_can(c->g, c->hw, c->group) || c->group->writes > 1)
         return *own;
     const fsim_gemm_device d = fsim_gemm_device_of(c->hw, g.arithmetic);
     const fsim_kernel k = library(c, &g, &d, true, a);

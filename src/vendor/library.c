@@ -222,6 +222,7 @@ static void take_activation(walk *w)
     if (nodes > 1 && !is_whole(w, s))
         return;
     w->out->activation = kind;
+    w->out->before = w->out->result;
     take(w, nodes > 1 ? w->g->node[s->first + s->nodes - 1].result[0] : n->result[0], nodes);
 }
 
@@ -239,6 +240,7 @@ fsim_epilogue fsim_epilogue_of(const fsim_graph *g, const fsim_hw *hw, const fsi
     fsim_epilogue out = {.scale = 1,
                          .bias = -1,
                          .activation = FSIM_EPILOGUE_COUNT,
+                         .before = -1,
                          .result = g->node[o->anchor].result[0],
                          .members = 1};
     walk w = {g, hw, o, &g->node[o->anchor].gemm, &out};
@@ -252,10 +254,18 @@ fsim_epilogue fsim_epilogue_of(const fsim_graph *g, const fsim_hw *hw, const fsi
     return out;
 }
 
+/* Does the call write this result of the group? A second one is what the GELU reads, of the same type. */
+static bool writes(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o, const fsim_epilogue *e, int tensor)
+{
+    const bool auxiliary = o->writes == 2 && e->activation == FSIM_EPILOGUE_GELU_TANH && !e->to_f32 &&
+                           fsim_library_has(hw, &g->node[o->anchor].gemm, FSIM_EPILOGUE_GELU_AUX);
+    return tensor == e->result || (auxiliary && tensor == e->before);
+}
+
 bool fsim_library_can(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o)
 {
     int operands = 0;
-    if (!fsim_map_is_identity(&o->anchor_map) || o->writes > 1 || o->contractions > 1 || o->whole_row > 0)
+    if (!fsim_map_is_identity(&o->anchor_map) || o->writes > 2 || o->contractions > 1 || o->whole_row > 0)
         return false;
     for (int i = 0; i < o->members; i++)
         if (o->member[i].prologue) { /* a transposed or strided operand is an argument of the call */
@@ -264,5 +274,8 @@ bool fsim_library_can(const fsim_graph *g, const fsim_hw *hw, const fsim_group *
                 return false;
         }
     const fsim_epilogue e = fsim_epilogue_of(g, hw, o);
-    return e.members + operands == o->members && (o->writes == 0 || o->write[0].tensor == e.result);
+    bool all = e.members + operands == o->members;
+    for (int i = 0; i < o->writes && all; i++)
+        all = writes(g, hw, o, &e, o->write[i].tensor);
+    return all;
 }

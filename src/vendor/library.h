@@ -2,7 +2,8 @@
 /* library.h: what the vendors' libraries compute in one call: a contraction with its epilogue,
  *
  *     D = to_f32(activation(scale (A B) + bias))
- * Every part is optional. The rows of library.def say which parts a library has. */
+ * and what a tanh GELU reads as a second result, which its gradient needs. Every part is optional. The rows of
+ * library.def say which parts a library has. */
 #ifndef FUSESIM_VENDOR_LIBRARY_H
 #define FUSESIM_VENDOR_LIBRARY_H
 
@@ -13,7 +14,8 @@ typedef enum {
     FSIM_EPILOGUE_BIAS,
     FSIM_EPILOGUE_RESIDUAL,
     FSIM_EPILOGUE_TO_F32,
-    FSIM_EPILOGUE_RELU, /* this and the following are activations */
+    FSIM_EPILOGUE_GELU_AUX, /* what the tanh GELU reads, as a second result */
+    FSIM_EPILOGUE_RELU,     /* this and the following are activations */
     FSIM_EPILOGUE_LEAKY_RELU,
     FSIM_EPILOGUE_CLAMP, /* also relu6 and hardtanh */
     FSIM_EPILOGUE_ELU,
@@ -49,6 +51,7 @@ typedef struct {
     int64_t bias_stride; /* elements from the vector of one matrix to that of the next; 0: all have the same */
     fsim_epilogue_kind activation; /* FSIM_EPILOGUE_COUNT: none */
     bool to_f32;
+    int before;  /* the tensor that the activation reads; -1: there is no activation */
     int result;  /* the tensor that the call writes */
     int members; /* members of the group that the call computes, including the contraction and what is folded into its
                     weights */

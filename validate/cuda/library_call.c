@@ -112,7 +112,7 @@ bool fsim_vendor_call_of(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
     int transposes = 0;
     *out = (fsim_vendor_call){.bias = -1};
     if (o->anchor < 0 || o->contractions > 1 || o->folded > 0 || o->writes != 1) {
-        *why = "it is more than one product, or has other weights than the graph";
+        *why = "it is more than one product, has two results, or other weights than the graph";
         return false;
     }
     if (g->node[o->anchor].gemm.convolution) {
