@@ -44,6 +44,7 @@ struct fsim_draft {
     fsim_loc file, at;
     const char *layer, *from;
     fsim_names taken; /* names that tensors have */
+    fsim_names turned;
     growing tensors, operators, outputs, symbols, newest;
     missing_dim *missing;
     expected *expect;
@@ -232,6 +233,19 @@ void fsim_draft_symbol(fsim_draft *x, const char *name, int64_t value)
 void fsim_draft_expect(fsim_draft *x, const char *name, const fsim_shape *shape, fsim_dtype dtype)
 {
     *FSIM_PUSH(x->a, x->expect, x->expects, x->expect_room) = (expected){name, *shape, dtype};
+}
+
+void fsim_draft_turn(fsim_draft *x, const char *name) { fsim_names_set(x->a, &x->turned, name, 1); }
+
+/* The shape that a tensor has in the workload, if it is as the file says. */
+static fsim_shape expected_shape(const fsim_draft *x, const expected *e)
+{
+    fsim_shape s = e->shape;
+    if (s.rank > 1 && fsim_names_get(&x->turned, e->name) >= 0) {
+        s.dim[s.rank - 1] = e->shape.dim[s.rank - 2];
+        s.dim[s.rank - 2] = e->shape.dim[s.rank - 1];
+    }
+    return s;
 }
 
 /* What is not known. */
@@ -441,12 +455,13 @@ int fsim_draft_check(const fsim_draft *x, const fsim_graph *g)
         if (t < 0)
             continue;
         const fsim_tensor *found = &g->tensor[t];
+        const fsim_shape shape = expected_shape(x, e);
         const fsim_dtype dtype = e->dtype == FSIM_DTYPE_NONE ? found->dtype : e->dtype;
-        const bool same = found->dtype == dtype && found->shape.rank == e->shape.rank &&
-                          memcmp(found->shape.dim, e->shape.dim, (size_t)e->shape.rank * sizeof *e->shape.dim) == 0;
+        const bool same = found->dtype == dtype && found->shape.rank == shape.rank &&
+                          memcmp(found->shape.dim, shape.dim, (size_t)shape.rank * sizeof *shape.dim) == 0;
         if (!same && differ++ == 0)
             fsim_warning(x->d, x->file, "'%s' is %s %s in the file, and %s %s by its operator", e->name,
-                         fsim_dtype_names[dtype], fsim_shape_text(x->a, &e->shape), fsim_dtype_names[found->dtype],
+                         fsim_dtype_names[dtype], fsim_shape_text(x->a, &shape), fsim_dtype_names[found->dtype],
                          fsim_shape_text(x->a, &found->shape));
     }
     if (differ > 1)

@@ -56,6 +56,8 @@ void fsim_draft_word(fsim_draft *x, const char *key, const char *value);
 
 /* A result of the workload. */
 void fsim_draft_output(fsim_draft *x, const char *name);
+/* The operators read this tensor with its last two dimensions the other way round than the file has it. */
+void fsim_draft_turn(fsim_draft *x, const char *name);
 /* What the file says of a tensor in the workload; FSIM_DTYPE_NONE: its dtype is none of ours. fsim_draft_check
  * compares.
  */

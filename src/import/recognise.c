@@ -26,6 +26,7 @@ typedef struct {
     const char *op, *in[MOST_INPUTS], *key; /* key and number: an attribute of the new operator; NULL: none */
     int ins;
     double number;
+    int64_t groups;          /* of a group norm */
     const fsim_yaml *turned; /* the order of a permutation whose last two dimensions change places */
 } found;
 
@@ -120,7 +121,18 @@ static const char *erf_part(const recogniser *r, found *f, const char *tensor)
     return d >= 0 && is_scalar(op_at(r, d), sqrt(0.5)) ? input(op_at(r, d), 0) : NULL;
 }
 
-/* x * (1 + erf(x / root 2)) * 0.5, the half in either place */
+/* x * ((1 + erf(x / root 2)) * 0.5) */
+static bool is_halved_gelu(recogniser *r, found *f, int last)
+{
+    const fsim_yaml *y = op_at(r, last);
+    const int side = side_of(r, y, "mul", 1), half = side < 0 ? -1 : made_by(r, f, input(y, side), "mul", 1);
+    const char *x = half >= 0 && is_scalar(op_at(r, half), 0.5) ? erf_part(r, f, input(op_at(r, half), 0)) : NULL;
+    f->op = "gelu";
+    f->in[f->ins++] = x;
+    return x && strcmp(text_of(y, "op"), "mul") == 0 && strcmp(x, input(y, 1 - side)) == 0 && is_closed(r, f, NULL);
+}
+
+/* x * (1 + erf(x / root 2)) * 0.5, the half behind either */
 static bool is_gelu(recogniser *r, found *f, int last)
 {
     const fsim_yaml *y = op_at(r, last), *product = y;
@@ -205,6 +217,127 @@ static bool is_layer_norm(recogniser *r, found *f, int last)
     f->in[f->ins++] = input(y, 1 - side);
     return mean && strcmp(mean, x) == 0 && s && s->rank > 0 && is_vector(r, f->in[1], s->dim[s->rank - 1]) &&
            is_vector(r, f->in[2], s->dim[s->rank - 1]) && is_closed(r, f, centred);
+}
+
+/* x of x * x or x to the power of 2; NULL: it is neither. */
+static const char *squared(const recogniser *r, found *f, const char *tensor)
+{
+    const int p = made_by(r, f, tensor, "pow", 1);
+    if (p >= 0)
+        return is_scalar(op_at(r, p), 2) ? input(op_at(r, p), 0) : NULL;
+    const int m = made_by(r, f, tensor, "mul", 2);
+    return m >= 0 && strcmp(input(op_at(r, m), 0), input(op_at(r, m), 1)) == 0 ? input(op_at(r, m), 0) : NULL;
+}
+
+/* x / root(mean(x squared) + eps), which exporters write as a quotient, or with the reciprocal of the root: x. */
+static const char *over_its_size(const recogniser *r, found *f, const fsim_yaml *y)
+{
+    const bool quotient = strcmp(text_of(y, "op"), "div") == 0;
+    const int inverse = quotient ? -1 : side_of(r, y, "rsqrt", 1);
+    const int side = quotient ? 1 : inverse >= 0 ? inverse : side_of(r, y, "reciprocal", 1);
+    if (inputs(y) != 2 || side < 0 || (!quotient && strcmp(text_of(y, "op"), "mul") != 0))
+        return NULL;
+    const char *root = input(y, side);
+    if (!quotient) {
+        const int one = made_by(r, f, root, inverse >= 0 ? "rsqrt" : "reciprocal", 1);
+        root = one < 0 ? NULL : input(op_at(r, one), 0);
+    }
+    const int s = !root || inverse >= 0 ? -1 : made_by(r, f, root, "sqrt", 1);
+    const char *sum = inverse >= 0 ? root : s < 0 ? NULL : input(op_at(r, s), 0);
+    const int e = sum ? made_by(r, f, sum, "add", 1) : -1;
+    const char *squares = e < 0 ? NULL : mean_of(r, f, input(op_at(r, e), 0));
+    const char *x = squares ? squared(r, f, squares) : NULL;
+    if (!x || !*text_of(op_at(r, e), "scalar") || strcmp(x, input(y, 1 - side)) != 0)
+        return NULL;
+    f->key = "eps";
+    f->number = strtod(text_of(op_at(r, e), "scalar"), NULL);
+    return x;
+}
+
+/* The same without a weight: Llama's norm has a cast before it */
+static bool is_plain_rms_norm(recogniser *r, found *f, int last)
+{
+    const char *x = over_its_size(r, f, op_at(r, last));
+    f->op = "rms_norm";
+    f->in[f->ins++] = x;
+    return x && is_closed(r, f, NULL);
+}
+
+/* x / root(mean(x squared) + eps) * weight */
+static bool is_rms_norm(recogniser *r, found *f, int last)
+{
+    const fsim_yaml *y = op_at(r, last);
+    for (int side = 0; side < 2 && inputs(y) == 2 && strcmp(text_of(y, "op"), "mul") == 0; side++) {
+        found with = *f;
+        const char *norm = input(y, side);
+        int n = made_by(r, &with, norm, "mul", 2);
+        n = n < 0 ? made_by(r, &with, norm, "div", 2) : n;
+        const char *x = n < 0 ? NULL : over_its_size(r, &with, op_at(r, n));
+        const fsim_shape *s = x ? r->facts->shape(r->facts->model, x) : NULL;
+        if (!s || s->rank == 0 || !is_vector(r, input(y, 1 - side), s->dim[s->rank - 1]) || !is_closed(r, &with, NULL))
+            continue;
+        *f = with;
+        f->op = "rms_norm";
+        f->in[f->ins++] = x;
+        f->in[f->ins++] = input(y, 1 - side);
+        return true;
+    }
+    return false;
+}
+
+static bool same_shape(const fsim_shape *x, const fsim_shape *y)
+{
+    return x->rank == y->rank && memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim) == 0;
+}
+
+/* Is it a weight with one element for each channel, [C, 1, 1] beside images? */
+static bool is_channelwise(const recogniser *r, const char *tensor, const fsim_shape *x)
+{
+    const fsim_shape *s = fsim_names_get(&r->weight, tensor) >= 0 ? r->facts->shape(r->facts->model, tensor) : NULL;
+    bool fits = s && x->rank > 2 && s->rank >= x->rank - 1;
+    for (int d = 0; fits && d < s->rank; d++)
+        fits = s->dim[d] == (d == s->rank - (x->rank - 1) ? x->dim[1] : 1);
+    return fits;
+}
+
+/* The instance norm of x[N, C, ...] as [N, groups, the rest], back in the shape of x: x. Its groups become f->number.
+ */
+static const char *norm_of_groups(const recogniser *r, found *f, const char *tensor)
+{
+    const int back = made_by(r, f, tensor, "reshape", 1);
+    const int n = back < 0 ? -1 : made_by(r, f, input(op_at(r, back), 0), "instance_norm", 3);
+    const int to = n < 0 ? -1 : made_by(r, f, input(op_at(r, n), 0), "reshape", 1);
+    if (to < 0 || !r->facts->filled || !r->facts->filled(r->facts->model, input(op_at(r, n), 1), 1) ||
+        !r->facts->filled(r->facts->model, input(op_at(r, n), 2), 0))
+        return NULL;
+    const char *x = input(op_at(r, to), 0);
+    const fsim_shape *s = r->facts->shape(r->facts->model, x), *own = r->facts->shape(r->facts->model, tensor),
+                     *groups = r->facts->shape(r->facts->model, text_of(op_at(r, to), "out"));
+    if (!s || !own || !groups || s->rank < 3 || !same_shape(s, own) || groups->rank != 3 ||
+        groups->dim[0] != s->dim[0] || groups->dim[1] < 1 || s->dim[1] % groups->dim[1] != 0)
+        return NULL;
+    f->key = "eps";
+    f->number = strtod(text_of(op_at(r, n), "eps"), NULL);
+    f->groups = groups->dim[1];
+    return x;
+}
+
+/* What exporters make of group norm: an instance norm of the groups, times weight, plus bias. */
+static bool is_group_norm(recogniser *r, found *f, int last)
+{
+    const fsim_yaml *y = op_at(r, last);
+    const int side = strcmp(text_of(y, "op"), "add") == 0 ? side_of(r, y, "mul", 2) : -1;
+    const int scaled = side < 0 ? -1 : made_by(r, f, input(y, side), "mul", 2);
+    const int from = scaled < 0 ? -1 : side_of(r, op_at(r, scaled), "reshape", 1);
+    const char *x = from < 0 ? NULL : norm_of_groups(r, f, input(op_at(r, scaled), from));
+    if (!x)
+        return false;
+    const fsim_shape *s = r->facts->shape(r->facts->model, x);
+    f->op = "group_norm";
+    f->in[f->ins++] = x;
+    f->in[f->ins++] = input(op_at(r, scaled), 1 - from);
+    f->in[f->ins++] = input(y, 1 - side);
+    return is_channelwise(r, f->in[1], s) && is_channelwise(r, f->in[2], s) && is_closed(r, f, NULL);
 }
 
 /* The other factor of a product with a constant; NULL: it is none. */
@@ -338,6 +471,8 @@ static void write_found(recogniser *r, found *f)
     put(r, y, "from", scalar(r, origins(r, f)));
     if (f->key)
         put(r, y, f->key, scalar(r, fsim_printf(r->a, "%.7g", f->number)));
+    if (f->groups)
+        put(r, y, "groups", scalar(r, fsim_printf(r->a, "%lld", (long long)f->groups)));
     for (int i = 0; i < f->members; i++)
         r->merged[f->member[i]] = f->member[i] != last;
     r->ops->item[last] = y;
@@ -375,16 +510,23 @@ static void look_at(recogniser *r, const fsim_yaml *tree)
 
 static bool recognise_at(recogniser *r, int last)
 {
-    static bool (*const rules[])(recogniser *, found *, int) = {is_layer_norm, is_gelu, is_silu, is_attention,
-                                                                is_linear};
+    /* Eager runs RMS norm step by step, as PyTorch does; so it is the same whether PyTorch's exporter split it. */
+    static const struct {
+        bool (*is)(recogniser *, found *, int);
+        bool always;
+    } rules[] = {{is_layer_norm, false},    {is_group_norm, false}, {is_rms_norm, true},
+                 {is_halved_gelu, false},   {is_gelu, false},       {is_silu, false},
+                 {is_plain_rms_norm, true}, {is_attention, false},  {is_linear, false}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         found f = {.member = {last}, .members = 1};
-        if (!rules[i](r, &f, last))
+        if ((!rules[i].always && !r->facts->decomposed) || !rules[i].is(r, &f, last))
             continue;
-        if (rules[i] == is_linear) /* the weight as its module has it */
+        if (rules[i].is == is_linear) /* the weight as its module has it */
             f.turned = fsim_yaml_get(r->tensors->item[fsim_names_get(&r->weight, f.in[1])], "shape");
-        if (f.turned)
+        if (f.turned) {
             turn_list(f.turned);
+            fsim_draft_turn(r->facts->draft, f.in[1]);
+        }
         write_found(r, &f);
         return true;
     }

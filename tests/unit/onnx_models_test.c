@@ -3,6 +3,7 @@
  * Real models in ONNX (../shared/models): what the importer makes of every tensor, of numbers that follow from shapes,
  * and of parameters and FLOPs, beside what was observed in a run of each. Skipped where the folder is not there. */
 #include "base/file.h"
+#include "import/load.h"
 #include "import/onnx/import.h"
 
 #include <dirent.h>
@@ -218,6 +219,18 @@ static void check_graph(model *m, const fsim_yaml *of)
     check_outputs(m, of, x);
 }
 
+/* As a user loads it: what is recognised computes the same, and nothing differs from what the file says. */
+static void check_recognised(model *m, const fsim_yaml *of)
+{
+    const fsim_workload_wanted how = {.set = m->binding, .sets = m->bindings};
+    const fsim_graph *g = fsim_graph_load(m->a, m->d, m->source.path, &how);
+    const char *said = printed(m->a, m->d);
+    if (!g || strstr(said, "in the file"))
+        WRONG(m, "%s", said);
+    if (g)
+        check_flops(m, of, g);
+}
+
 static void check_parameters(model *m, const fsim_onnx_import *x)
 {
     const int64_t said = atoll(fsim_yaml_get(m->expect, "params")->text);
@@ -237,6 +250,7 @@ static int check_model(const char *name)
         check_parameters(&m, x);
         printed(m.a, m.d);
         check_graph(&m, m.expect);
+        check_recognised(&m, m.expect);
     }
     const fsim_yaml *second = fsim_yaml_get(m.expect, "second_binding");
     if (x && second && second->kind == FSIM_YAML_MAPPING) {

@@ -480,6 +480,29 @@ static void writes_in_place(void **unused)
     fsim_arena_free(o.a);
 }
 
+static bool has_operator(const outcome *o, fsim_op op)
+{
+    bool has = false;
+    for (int i = 0; i < o->g->sources; i++)
+        has = has || o->g->source[i].op == op;
+    return has;
+}
+
+/* x * sigmoid(x) is SiLU where the exporter decomposed the program; where it did not, the model itself is so. */
+static void decomposed_operators(void **unused)
+{
+    (void)unused;
+#define GATE(out)                                                                                                      \
+    NODE("aten.sigmoid.default", ARG("self", T("cache")), T("new"))                                                    \
+    ", " NODE("aten.mul.Tensor", ARG("self", T("cache")) ", " ARG("other", T("new")), T(out))
+    outcome o = loaded(STATE(GATE("y"), "y"), "");
+    assert_true(has_operator(&o, FSIM_OP_SILU) && !has_operator(&o, FSIM_OP_SIGMOID));
+    fsim_arena_free(o.a);
+    o = loaded(STATE(GATE("y") ", " NODE("aten.silu.default", ARG("self", T("rows")), T("part")), "y"), "");
+    assert_true(!has_operator(&o, FSIM_OP_SILU) && has_operator(&o, FSIM_OP_SIGMOID));
+    fsim_arena_free(o.a);
+}
+
 /* cache[3:5].copy_(rows): what reads the cache later sees it. */
 static void writes_through_views(void **unused)
 {
@@ -630,6 +653,7 @@ int main(void)
         cmocka_unit_test(damage),
         cmocka_unit_test(damaged_programs),
         cmocka_unit_test(writes_in_place),
+        cmocka_unit_test(decomposed_operators),
         cmocka_unit_test(writes_through_views),
         cmocka_unit_test(unknown_operators_cost_a_copy),
         cmocka_unit_test(layers_of_core_aten),

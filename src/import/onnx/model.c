@@ -305,6 +305,16 @@ static bool is_transposed(const void *model, const char *tensor)
     return v && v->unnamed && v->parameter && v->shape.rank == 2;
 }
 
+/* Is every element of a constant this value? */
+static bool is_filled(const void *model, const char *tensor, double value)
+{
+    const fsim_operand *v = called(model, tensor);
+    bool all = v && v->constant && fsim_onnx_known(v);
+    for (int64_t i = 0; all && i < fsim_onnx_elems(v); i++)
+        all = fsim_onnx_element(v, i) == value;
+    return all;
+}
+
 bool fsim_read_onnx(fsim_arena *a, fsim_diag *d, const fsim_import_source *from, const fsim_workload_wanted *how,
                     fsim_imported *out)
 {
@@ -316,6 +326,12 @@ bool fsim_read_onnx(fsim_arena *a, fsim_diag *d, const fsim_import_source *from,
     out->draft = m->x;
     out->yaml = fsim_draft_finish(m->x, name_of(a, from->path));
     if (out->yaml)
-        fsim_recognise(a, out->yaml, &(fsim_recognise_facts){shape_called, is_transposed, m});
+        fsim_recognise(a, out->yaml,
+                       &(fsim_recognise_facts){.shape = shape_called,
+                                               .transposed = is_transposed,
+                                               .filled = is_filled,
+                                               .decomposed = true,
+                                               .model = m,
+                                               .draft = m->x});
     return out->yaml != NULL;
 }

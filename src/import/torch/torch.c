@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torch.c: a torch.export archive as a workload: its inputs, then its nodes in order, by the rows of aten.def. What
  * works in place gives its first argument a new tensor, which all that read it later read. */
+#include "import/recognise.h"
 #include "import/torch/archive.h"
 #include "import/torch/import.h"
 
@@ -526,6 +527,56 @@ static fsim_torch_import *begin(fsim_arena *a, fsim_diag *d, const char *path, c
     return m;
 }
 
+/* The values of the program, by their names in the workload. */
+typedef struct {
+    const fsim_torch_import *m;
+    fsim_names value;
+} named_values;
+
+static const fsim_shape *shape_called(const void *model, const char *tensor)
+{
+    const named_values *v = model;
+    const int at = fsim_names_get(&v->value, tensor);
+    return at < 0 ? NULL : &v->m->s->value[at]->shape;
+}
+
+/* The weights of a torch program are as their modules have them. */
+static bool is_transposed(const void *model, const char *tensor)
+{
+    (void)model;
+    (void)tensor;
+    return false;
+}
+
+/* Was the program decomposed to core ATen? Then operators are gone that every model has otherwise. */
+static bool is_decomposed(fsim_arena *a, const fsim_torch_program *p)
+{
+    static const char *const whole[] = {"aten.linear.default", "aten.conv2d.default",     "aten.layer_norm.default",
+                                        "aten.silu.default",   "aten.matmul.default",     "aten.reshape.default",
+                                        "aten.transpose.int",  "aten.contiguous.default", "aten.to.dtype"};
+    fsim_names names = {0};
+    bool none = true;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        fsim_names_set(a, &names, whole[i], 1);
+    for (int n = 0; n < p->graph.nodes && none; n++)
+        none = fsim_names_get(&names, p->graph.node[n].target) < 0;
+    return none;
+}
+
+static void recognise(fsim_torch_import *m, const fsim_yaml *tree)
+{
+    named_values v = {.m = m};
+    for (int t = 0; t < m->s->g->tensors; t++)
+        if (m->s->value[t] && m->s->value[t]->tensor && fsim_names_get(&v.value, m->s->value[t]->tensor) < 0)
+            fsim_names_set(m->a, &v.value, m->s->value[t]->tensor, t);
+    fsim_recognise(m->a, tree,
+                   &(fsim_recognise_facts){.shape = shape_called,
+                                           .transposed = is_transposed,
+                                           .decomposed = is_decomposed(m->a, m->p),
+                                           .model = &v,
+                                           .draft = m->x});
+}
+
 bool fsim_read_torch(fsim_arena *a, fsim_diag *d, const fsim_import_source *from, const fsim_workload_wanted *how,
                      fsim_imported *out)
 {
@@ -541,5 +592,7 @@ bool fsim_read_torch(fsim_arena *a, fsim_diag *d, const fsim_import_source *from
         return false;
     out->draft = m->x;
     out->yaml = fsim_draft_finish(m->x, workload_name(a, from->path));
+    if (out->yaml)
+        recognise(m, out->yaml);
     return out->yaml != NULL;
 }
