@@ -362,7 +362,9 @@ static void check_groups(checker *c)
         c->waits[i] = why.rule == FSIM_RULE_CONVEXITY;
         const char *text = fsim_refusal_text(c->g, &why, c->a), *name = c->g->node[why.a].name;
         const bool named = why.b < 0 || strstr(text, fsim_printf(c->a, "'%s'", name));
-        const char *pair = named ? "" : fsim_printf(c->a, "'%s' with '%s' ", name, c->g->node[why.b].name);
+        const char *pair = named ? ""
+                                 : fsim_printf(c->a, "'%s' with '%s'%s ", name, c->g->node[why.b].name,
+                                               why.unit == FSIM_IN_BARRIER ? ":" : "");
         fsim_error(c->d, c->plan->at[i], "%s is no kernel: %s%s (rule %s)", group_text(c, i), pair, text,
                    fsim_rule_names[why.rule]);
     }

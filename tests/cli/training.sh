@@ -38,6 +38,15 @@ for columns in 80 120; do
     sed -n '/^phases of/,/^$/p' narrow.txt | "$python" -c "import sys; sys.exit(max(len(l.rstrip('\n')) for l in sys.stdin) > $columns)" || complain "the phases are wider than $columns columns"
 done
 
+# A plan or a rule of the user's that puts both passes into one kernel is refused.
+known="grad/y is known only after y"
+echo '[[a], [m], [r, grad/r/1], [y, grad/r/2], [grad/m/1], [grad/m/2, grad/x]]' >crossing
+"$FUSESIM" seeds/chain4 --hw t4 --train --plan crossing >out 2>err && complain 'a kernel of both passes was accepted'
+grep -q "group 4 (y + grad/r/2) is no kernel: 'y' with 'grad/r/2': $known (rule cycle)" err || complain "of a plan: $(cat err)"
+{ cat "$SOURCE_DIR/workloads/seeds/chain4.yaml"; echo 'fuse: [[y, grad/x]]'; } >together.yaml
+"$FUSESIM" together.yaml --hw t4 --train >out 2>err && complain 'fuse: of both passes was accepted'
+grep -q "can't share a kernel: $known" err || complain "of fuse: $(cat err)"
+
 shared=${FUSESIM_SHARED:-$SOURCE_DIR/../shared}/data/workloads
 if [ ! -e "$shared/training.jsonl" ]; then
     echo "no $shared/training.jsonl: gradients of real graphs were not compared"
