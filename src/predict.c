@@ -8,6 +8,7 @@
 #include "plan/price/progress.h"
 #include "plan/price/relaunch.h"
 #include "plan/price/user_rules.h"
+#include "plan/rivals/min_cut.h"
 #include "plan/rivals/rivals.h"
 #include "plan/rivals/saved.h"
 #include "plan/search/budget.h"
@@ -111,14 +112,21 @@ static bool is_planned(int strategy, const fsim_options *o)
     return strategy != FSIM_STRATEGY_OPTIMAL && (!fsim_strategies[strategy].asked || strategy == (int)o->strategy);
 }
 
-/* Eager PyTorch keeps what autograd says, whatever its kernels of the backward pass would read. */
-static void keep_as_autograd(const fsim_graph *g, fsim_plan *eager, fsim_arena *a)
+/* Eager PyTorch keeps what autograd says, and torch.compile what its partitioner cuts, whatever our primitives of the
+ * backward pass would read. */
+static void keep_as_pytorch(const fsim_graph *g, fsim_strategy strategy, fsim_plan *plan, fsim_arena *a)
 {
     if (g->derived != FSIM_REVERSE)
         return;
-    const fsim_autograd_saved kept = fsim_saved_by_eager(g, a);
-    eager->saved_bytes = (fsim_sum)kept.made_bytes;
-    eager->saved_input_bytes = (fsim_sum)kept.given_bytes;
+    if (strategy == FSIM_STRATEGY_EAGER) {
+        const fsim_autograd_saved kept = fsim_saved_by_eager(g, a);
+        plan->saved_bytes = (fsim_sum)kept.made_bytes;
+        plan->saved_input_bytes = (fsim_sum)kept.given_bytes;
+    } else if (strategy == FSIM_STRATEGY_INDUCTOR) {
+        const fsim_kept kept = fsim_min_cut(g, a);
+        plan->saved_bytes = (fsim_sum)kept.made_bytes;
+        plan->saved_input_bytes = (fsim_sum)kept.given_bytes;
+    }
 }
 
 /* The plans of all strategies but optimal. Those that every report compares with, and the one that is asked for, are
@@ -147,8 +155,7 @@ static int plan_strategies(fsim_problem *p, const fsim_options *o, fsim_arena *a
             continue;
         }
         out->plan[s] = fsim_plan_launched_by(p, fsim_maker_of((fsim_strategy)s), &known[count], a);
-        if (s == FSIM_STRATEGY_EAGER)
-            keep_as_autograd(p->graph, &out->plan[s], a);
+        keep_as_pytorch(p->graph, (fsim_strategy)s, &out->plan[s], a);
         fsim_progress_best(p, &known[count]);
         count++;
         always_s += s <= FSIM_STRATEGY_UNFUSED ? fsim_clock_s() - then_s : 0;

@@ -82,11 +82,21 @@ static fsim_value add(fsim_derivation *d, fsim_value x, fsim_value y)
     return v;
 }
 
+/* What the rule has made for the gradient at hand, not what it found: y of x * y, where the gradient is 1. */
+static void mark_adjoint(fsim_derivation *d, fsim_value v)
+{
+    if (v.is != FSIM_TENSOR)
+        return;
+    fsim_tensor *t = tensor_of(d, tensor_of(d, v.tensor)->storage);
+    t->adjoint = t->producer >= 0 && d->build->graph->node[t->producer].phase == FSIM_BACKWARD;
+}
+
 static void contribute(fsim_derivation *d, int t, fsim_value v, int reader)
 {
     fsim_value *have = &d->adjoint[t];
     if (v.is == FSIM_NOTHING)
         return;
+    mark_adjoint(d, v);
     if (d->reader[t] < 0)
         d->reader[t] = reader;
     *have = have->is == FSIM_NOTHING ? v : add(d, *have, v);

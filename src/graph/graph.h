@@ -47,6 +47,7 @@ typedef struct {
     bool forward_output;      /* an output of the workload itself, not only of its derivatives */
     bool used;
     bool traced;   /* a gradient flows through it */
+    bool adjoint;  /* it is what one reader contributes to the gradient of a tensor, or the sum of such */
     bool detached; /* no gradient is wanted of it, and none passes through it: a statistic, what only keeps numbers in
                       range */
     bool after_outputs; /* an input that exists only after somebody has used the outputs: the gradient of one of them */

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "graph/graph.h"
+#include "plan/rivals/min_cut.h"
 #include "plan/rivals/saved.h"
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -19,7 +20,7 @@
 static const char *folder; /* the shared data's workloads */
 
 typedef struct {
-    int graphs, refused, gradients, flops, saved;
+    int graphs, refused, gradients, flops, saved, cut;
 } counts;
 
 static double number(const cJSON *row, const char *name)
@@ -28,13 +29,13 @@ static double number(const cJSON *row, const char *name)
     return cJSON_IsNumber(x) ? x->valuedouble : NAN;
 }
 
-static const fsim_graph *load(fsim_arena *a, const char *id, fsim_derive_want want)
+static const fsim_graph *load(fsim_arena *a, const char *id, fsim_derive_want want, bool ones)
 {
     size_t bytes;
     const char *why = "", *path = fsim_printf(a, "%s/kernelbench/%s.yaml", folder, id);
     const char *text = fsim_read_file(a, path, &bytes, &why);
     fsim_derive *how = fsim_new(a, fsim_derive, 1);
-    *how = (fsim_derive){.mode = FSIM_REVERSE, .want = want, .ones = true};
+    *how = (fsim_derive){.mode = FSIM_REVERSE, .want = want, .ones = ones};
     if (!text)
         fail_msg("%s: %s", path, why);
     return fsim_graph_parse(a, fsim_diag_new(a), path, text, bytes, &(fsim_bindings){NULL, 0, how});
@@ -65,11 +66,22 @@ static bool same_gradients(const fsim_graph *g, const cJSON *wanted)
     return same;
 }
 
+/* Is what torch.compile keeps within 5 % of what it kept? */
+static bool near_cut(fsim_arena *a, const char *id, double wanted)
+{
+    const fsim_kept cut = fsim_min_cut(load(a, id, FSIM_WANT_ALL, false), a);
+    const bool near = fabs(cut.made_bytes - wanted) <= 0.05 * wanted;
+    if (!near && getenv("FUSESIM_VERBOSE"))
+        print_message("%s: torch.compile keeps %.0f B and %.0f of inputs; it kept %.0f\n", id, cut.made_bytes,
+                      cut.given_bytes, wanted);
+    return near;
+}
+
 static void compare(const cJSON *row, counts *c)
 {
     fsim_arena *a = fsim_arena_new();
     const char *id = cJSON_GetObjectItemCaseSensitive(row, "id")->valuestring;
-    const fsim_graph *g = load(a, id, FSIM_WANT_ALL);
+    const fsim_graph *g = load(a, id, FSIM_WANT_ALL, true);
     c->graphs++;
     if (!g) {
         c->refused++;
@@ -79,7 +91,7 @@ static void compare(const cJSON *row, counts *c)
     }
     const bool gradients = same_gradients(g, cJSON_GetObjectItemCaseSensitive(row, "grads"));
     const double weights = number(row, "backward_flops_weights");
-    const fsim_graph *only = isnan(weights) ? NULL : load(a, id, FSIM_WANT_WEIGHTS);
+    const fsim_graph *only = isnan(weights) ? NULL : load(a, id, FSIM_WANT_WEIGHTS, true);
     const bool flops = flops_of(g, FSIM_FORWARD) == number(row, "forward_flops") &&
                        flops_of(g, FSIM_BACKWARD) == number(row, "backward_flops") &&
                        (!only || flops_of(only, FSIM_BACKWARD) == weights);
@@ -93,6 +105,7 @@ static void compare(const cJSON *row, counts *c)
                       number(row, "forward_flops"), number(row, "backward_flops"), weights);
     if (made != number(row, "saved_bytes_eager"))
         print_message("%s: eager keeps %.0f B; PyTorch kept %.0f\n", id, made, number(row, "saved_bytes_eager"));
+    c->cut += near_cut(a, id, number(row, "saved_bytes_min_cut"));
     c->gradients += gradients;
     c->flops += flops;
     c->saved += made == number(row, "saved_bytes_eager");
@@ -119,12 +132,14 @@ static void real_graphs(void **unused)
         cJSON_Delete(row);
         line = end ? end + 1 : line + strlen(line);
     }
-    print_message("%d graphs, %d refused; equal: gradients of %d, FLOPs of %d, bytes kept by eager of %d\n", c.graphs,
-                  c.refused, c.gradients, c.flops, c.saved);
+    print_message("%d graphs, %d refused; equal: gradients of %d, FLOPs of %d, bytes kept by eager of %d, by "
+                  "torch.compile within 5 %% of %d\n",
+                  c.graphs, c.refused, c.gradients, c.flops, c.saved, c.cut);
     assert_true(c.graphs > 0);
     assert_int_equal(c.gradients, c.graphs - c.refused);
     assert_int_equal(c.flops, c.graphs - c.refused);
     assert_true(c.saved >= 0.98 * (c.graphs - c.refused));
+    assert_true(c.cut >= 0.8 * (c.graphs - c.refused));
     fsim_arena_free(a);
 }
 

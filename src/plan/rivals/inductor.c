@@ -17,9 +17,11 @@
  * save; layout changes of weights. Why
  * kernels take what they take: vendor/triton.c; a convolution's layout changes: vendor/cudnn.c. */
 #include "plan/rivals/constants.h"
+#include "plan/rivals/min_cut.h"
 #include "plan/rivals/rivals.h"
 
 #include "plan/price/deadline.h"
+#include "plan/price/phases.h"
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"
 #include "vendor/triton.h"
@@ -301,6 +303,7 @@ typedef struct {
     const fsim_kernel **kernel;  /* per part, priced alone */
     int *buffers, *first, *last; /* per part: number of buffers, and the range of their positions after lowering */
     bool *library, *is_buffer;
+    fsim_phase *phase;
     bool channels_last;
 } scheduler;
 
@@ -433,6 +436,8 @@ static int distance(const scheduler *s, int x, int y)
 static bool can_fuse(scheduler *s, int x, int y, double bytes)
 {
     const int id[2] = {x, y};
+    if (s->phase[x] != s->phase[y])
+        return false; /* both passes are compiled apart */
     if (s->library[x] || s->library[y] || s->buffers[x] + s->buffers[y] > MOST_BUFFERS || bytes == 0)
         return false;
     if (!reads_from(s, x, y) && !reads_from(s, y, x)) {
@@ -558,6 +563,16 @@ static bool fuse_once(scheduler *s)
     return any;
 }
 
+/* What the partitioner keeps for the backward pass is stored. */
+static void keep_cut(lowering *w)
+{
+    const fsim_graph *g = w->p->graph;
+    const fsim_kept kept = fsim_min_cut(g, w->a);
+    for (int n = 0; n < g->nodes; n++)
+        for (int r = 0; r < g->node[n].results; r++)
+            w->forced[n] = w->forced[n] || (kept.kept[g->node[n].result[r]] && g->node[n].phase == FSIM_FORWARD);
+}
+
 fsim_partition fsim_inductor_partition(fsim_problem *p, fsim_arena *a, const char ***rule)
 {
     const fsim_graph *g = p->graph;
@@ -565,6 +580,7 @@ fsim_partition fsim_inductor_partition(fsim_problem *p, fsim_arena *a, const cha
     w.unit = fsim_new(a, int, g->nodes + 1);
     w.addmm = fsim_new(a, int, g->nodes + 1);
     w.value = fsim_new(a, expression, g->nodes + 1);
+    keep_cut(&w);
     choose_libraries(&w);
     const fsim_partition start = lower(&w);
     fsim_clusters *c = fsim_clusters_of(p, &start, a);
@@ -576,6 +592,7 @@ fsim_partition fsim_inductor_partition(fsim_problem *p, fsim_arena *a, const cha
     s.first = fsim_new(a, int, c->parts + 1);
     s.last = fsim_new(a, int, c->parts + 1);
     s.library = fsim_new(a, bool, c->parts + 1);
+    s.phase = fsim_new(a, fsim_phase, c->parts + 1);
     for (int n = 0; n < g->nodes; n++)
         if (w.addmm[n] >= 0)
             fsim_join(c, (const int[2]){fsim_home(c, w.addmm[n]), fsim_home(c, n)}, 2);
@@ -584,6 +601,7 @@ fsim_partition fsim_inductor_partition(fsim_problem *p, fsim_arena *a, const cha
         s.first[x] = s.last[x] = x;
         s.kernel[x] = c->part[x].count ? fsim_joined_kernel(c, &x, 1, -1) : NULL;
         s.library[x] = !s.kernel[x];
+        s.phase[x] = fsim_phase_of(g, &c->part[x]);
         for (int i = 0; i < c->part[x].count; i++) {
             const fsim_node *n = &g->node[c->part[x].node[i]];
             const fsim_class class = fsim_ops[n->op].class;
