@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* A scatter copies its first argument; after that it stores each element of the last one where the data say.
- * Assumed: L2 executes these as atomics, one read and one write for each sector, and no two meet at the same
- * element. */
+ * Assumed: L2 executes these as atomics, one read and one write for each sector. Where there are more elements than
+ * places, that many meet at each place, one after the other: indices are as good as evenly spread. */
 static void add_scatter(const fsim_costing *c, fsim_kernel *k)
 {
     const fsim_node *n = c->group->anchor >= 0 ? &c->g->node[c->group->anchor] : NULL;
@@ -18,6 +18,9 @@ static void add_scatter(const fsim_costing *c, fsim_kernel *k)
     if (n->op == FSIM_OP_INDEX_COPY) /* plain stores, which are counted as the kernel's writes */
         return;
     k->l2_bytes += 2.0 * (double)values->distinct * fsim_dtype_bytes(c->g->tensor[values->tensor].dtype);
+    const double meeting = (double)values->distinct / (double)c->g->tensor[n->result[0]].elems;
+    if (!c->hw->host && n->op != FSIM_OP_SCATTER)
+        k->unit[FSIM_LATENCY] += fmax(0, meeting - 1) * atomic_clocks / c->clock;
 }
 
 /* Pointwise kernels, copies, pooling, and opaque operators: a thread computes `vector` points. */

@@ -87,6 +87,14 @@ says bias a100-sxm4-80gb 1 1342177280 1073807360 column_reduction 1
 "$FUSESIM" norm.yaml --hw h100-sxm5-80gb --numerics strict --json plan.json --quiet >out 2>err
 [ "$(of_plan | cut -d' ' -f1)" -gt 1 ] || complain "strict sums rows in the order of blocks"
 
+# of 65,536 rows that are added to a table, many meet at each place where the table is small
+for rows in 2 4096; do
+    printf '%s\n' 'name: scatter' "tensors: {t: {shape: [$rows, 8], dtype: f32}, i: {shape: [65536], dtype: i64}, s: {shape: [65536, 8], dtype: f32}}" 'operators:' '  - {op: index_add, in: [t, i, s], out: y, dim: 0, inplace: false}' >scatter.yaml
+    "$FUSESIM" scatter.yaml --hw h100-sxm5-80gb --json plan.json --quiet >out 2>err || complain "scatter: $(cat err)"
+    "$python" -c 'import json; print(int(1e9 * json.load(open("plan.json"))["plans"][0]["plan"]["makespan_s"]))'
+done >times
+[ "$(head -n 1 times)" -gt $((2 * $(tail -n 1 times))) ] || complain "contention costs nothing: $(paste -s times)"
+
 trial() {
     exits 0 "$1.yaml" --device cpu --hw "$2" --strategies optimal,maximal --no-measure "${@:3}"
     has out '^All [0-9]+ kernels of 2 plans agree with the reference'
