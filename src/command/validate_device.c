@@ -286,7 +286,7 @@ static void try_workload(fsim_context *c, fsim_device *d, const subject *s, fsim
                                 .kernels = true,
                                 .warm = s->in->how.warm};
     const fsim_tree tree = document(c, s->in->graph);
-    const fsim_trial_source source = {tree.yaml, tree.set.at, tree.set.count, interpret_s};
+    const fsim_trial_source source = {tree.yaml, tree.set, interpret_s};
     *t = fsim_trial_of(s->in->graph, s->hw, &s->in->how, s->o->strategy, s->o->strategies, c->arena);
     t->set = fsim_set_text(c);
     if (!c->set.no_check && !fsim_trial_check(t, d, &source, fault)) {

@@ -61,8 +61,7 @@ static const fsim_graph *shortened(const shortening *s, int64_t length, bool onl
         fsim_diag *quiet = fsim_diag_new(s->a);
         const struct fsim_yaml *shorter = length ? fsim_scale_around(s->a, s->source->yaml, factor, length, only)
                                                  : fsim_scale_shapes(s->a, s->source->yaml, factor);
-        const fsim_graph *g =
-            fsim_graph_of(s->a, quiet, s->path, shorter, &(fsim_bindings){s->source->set, s->source->sets, NULL});
+        const fsim_graph *g = fsim_graph_of(s->a, quiet, s->path, shorter, &s->source->set);
         if (!g || (best && work_of(g) >= work_of(best)))
             continue;
         best = g;
@@ -136,7 +135,7 @@ static bool compile_plans(const fsim_trial *t, const fsim_graph *g, fsim_device 
     *c = (compiled){.trial = fsim_new(d->a, fsim_trial, t->plans + 1)};
     for (int i = 0; i < t->plans; i++) {
         const fsim_options options = {.strategy = t->plan[i].strategy, .regime = FSIM_REGIME_STREAM};
-        c->trial[i] = g == t->graph ? (fsim_trial){.plan = &t->plan[i], .plans = 1}
+        c->trial[i] = g == t->graph ? (fsim_trial){.graph = g, .plan = &t->plan[i], .plans = 1}
                                     : fsim_trial_of(g, t->hw, &options, &t->plan[i].strategy, 1, d->a);
         c->programs += c->trial[i].plans ? c->trial[i].plan->plan.kernels : 0;
     }
@@ -206,7 +205,7 @@ bool fsim_trial_check(fsim_trial *t, fsim_device *d, const fsim_trial_source *so
         if (c.trial[i].plans == 0)
             continue;
         const fsim_plan *plan = &c.trial[i].plan->plan;
-        fsim_reference *ref = fsim_reference_finite(g, 1, loads, plan);
+        fsim_reference *ref = fsim_reference_finite(c.trial[i].graph, 1, loads, plan);
         good = check_plan(&t->plan[i], ref, d, &c, (plan_programs){first, plan->kernels}, fault);
         fsim_reference_free(ref);
         first += plan->kernels;

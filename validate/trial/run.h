@@ -10,8 +10,7 @@
 /* The workload's document and bindings, to read it again with shorter shapes. */
 typedef struct {
     const struct fsim_yaml *yaml; /* NULL: shapes can't be shortened */
-    const fsim_binding *set;
-    int sets;
+    fsim_bindings set;
     double most_s; /* approximate time of interpreting each plan */
 } fsim_trial_source;
 

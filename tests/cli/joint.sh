@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Kernels of forward and backward together, and of values and tangents, generated as C, run and compared with the
+# reference; on shapes that are shortened by themselves too.
+# depends: once cost: 6
+. "${SOURCE_DIR:?}/tests/trial.sh"
+
+agrees() {
+    exits 0 "$@" --device cpu --hw a100-sxm4-80gb --no-measure --search-steps 100000
+    has out '^All [0-9]+ kernels of [0-9]+ plans? agree with the reference'
+}
+agrees mlp --train --strategies eager,optimal
+agrees bert_layer --train --strategies optimal --scale-shapes 256
+agrees resnet50_block --train --strategies optimal --scale-shapes 256
+agrees seeds/softmax_ce --train --strategies eager,optimal
+agrees llama_block --jvp --strategies optimal --scale-shapes 256
+agrees seeds/jvp_mul --jvp --strategies eager,optimal
