@@ -35,7 +35,8 @@ static bool want_named(fsim_derivation *d)
                        fsim_did_you_mean(d->build->arena, how->name[i], names, count));
         else if (!may_want(tensor_of(d, t)))
             fsim_error(d->build->diag, (fsim_loc){0}, "--grad: '%s' is %s, which has no gradient", how->name[i],
-                       tensor_of(d, t)->detached ? "a statistic" : fsim_dtype_names[tensor_of(d, t)->dtype]);
+                       tensor_of(d, t)->detached ? "a statistic, or has 'grad: false'"
+                                                 : fsim_dtype_names[tensor_of(d, t)->dtype]);
         else
             d->wanted[tensor_of(d, t)->storage] = true;
         good = good && t >= 0 && may_want(tensor_of(d, t));

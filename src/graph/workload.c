@@ -83,7 +83,7 @@ static bool read_mapped(fsim_reader *r, const fsim_yaml *y, const char *name, fs
 /* The tensor's number, or -1 after an error. */
 static int read_tensor(fsim_reader *r, const fsim_yaml *key, const fsim_yaml *y, const char *name)
 {
-    static const char *const keys[] = {"shape", "dtype", "role", "batch"};
+    static const char *const keys[] = {"shape", "dtype", "role", "batch", "grad"};
     if (!fsim_want_mapping(r, y, "a tensor"))
         return -1;
     fsim_yaml_check_keys(r->arena, r->diag, y, "a tensor", keys, sizeof keys / sizeof *keys);
@@ -100,6 +100,9 @@ static int read_tensor(fsim_reader *r, const fsim_yaml *key, const fsim_yaml *y,
     ok = fsim_read_dtype(r, dtype, &t) && ok;
     ok = read_role(r, fsim_yaml_get(y, "role"), key->text, &role) && ok;
     ok = ok && read_mapped(r, fsim_yaml_get(y, "batch"), key->text, role, &mapped);
+    const fsim_yaml *grad = fsim_yaml_get(y, "grad");
+    bool wanted = true;
+    ok = (!grad || fsim_read_flag(r, grad, "'grad'", &wanted)) && ok;
     if (!ok || !fsim_claim_name(r, name, key->at, "the tensor"))
         return -1;
     if (mapped && s.rank == FSIM_MAX_RANK) {
@@ -112,8 +115,10 @@ static int read_tensor(fsim_reader *r, const fsim_yaml *key, const fsim_yaml *y,
         s.dim[0] = r->graph->batch;
     }
     const int id = fsim_add_tensor(&r->build, key->at, name, &s, t, role);
-    if (id >= 0)
+    if (id >= 0) {
         r->graph->tensor[id].mapped = mapped;
+        r->graph->tensor[id].detached = !wanted;
+    }
     return id;
 }
 

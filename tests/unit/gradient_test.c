@@ -450,6 +450,24 @@ static bool is_tried(fsim_op op)
     return false;
 }
 
+/* A tensor that says so has no gradient, and asking for it is an error. */
+static void constants_have_none(void **unused)
+{
+    (void)unused;
+    static const char text[] = "tensors:\n  x: {shape: [3], dtype: f32}\n  w: {shape: [3], dtype: f32, grad: false}\n"
+                               "operators:\n  - {op: mul, in: [x, w], out: y}\n";
+    fsim_arena *a = fsim_arena_new();
+    const char *name = "w";
+    const fsim_derive how = {.mode = FSIM_REVERSE},
+                      named = {.mode = FSIM_REVERSE, .want = FSIM_WANT_NAMED, .name = &name, .names = 1};
+    const fsim_graph *g = parse(a, text, &how);
+    assert_int_equal(g->gradients, 1);
+    assert_string_equal(g->tensor[g->gradient[0].of].name, "x");
+    assert_null(
+        fsim_graph_parse(a, fsim_diag_new(a), "test.yaml", text, strlen(text), &(fsim_bindings){NULL, 0, &named}));
+    fsim_arena_free(a);
+}
+
 /* Each primitive has a rule, each elementwise one that has a gradient a row, and each that a workload may name stands
  * above. */
 static void no_operator_is_left_out(void **unused)
@@ -477,6 +495,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_are_slopes),
         cmocka_unit_test(tangents_are_gradients),
+        cmocka_unit_test(constants_have_none),
         cmocka_unit_test(no_operator_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
