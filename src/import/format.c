@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/format.h"
 
+#include <stdint.h>
 #include <string.h>
 
 typedef struct {
@@ -18,9 +19,46 @@ static bool is_any(const char *text, size_t bytes)
 
 static bool is_zip(const char *text, size_t bytes) { return bytes >= 4 && memcmp(text, "PK\3\4", 4) == 0; }
 
-/* A protocol buffer whose first field is the version, a small number (field 1, a varint), and whose next is a field of
- * ModelProto; no YAML begins with such a control character. */
-static bool is_onnx(const char *text, size_t bytes) { return bytes >= 2 && text[0] == 0x08 && (text[1] & 0x80) == 0; }
+/* A varint of at most 9 bytes at text[*at]; *at becomes the place behind it. */
+static bool take_varint(const char *text, size_t bytes, size_t *at, uint64_t *value)
+{
+    *value = 0;
+    for (int shift = 0; *at < bytes && shift < 63; shift += 7) {
+        const unsigned char byte = (unsigned char)text[(*at)++];
+        *value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return true;
+    }
+    return false;
+}
+
+/* Is text nothing but fields of ModelProto, from its first to its last byte, with a graph among them? Lengths are
+ * jumped over. */
+static bool is_model(const char *text, size_t bytes)
+{
+    enum { VARINT = 0, LENGTH = 2, VERSION = 1, MODEL_VERSION = 5, GRAPH = 7, OPSETS = 8, METADATA = 14, LAST = 25 };
+    bool graph = false;
+    uint64_t tag, value;
+    for (size_t at = 0; at < bytes;) {
+        if (!take_varint(text, bytes, &at, &tag) || !take_varint(text, bytes, &at, &value))
+            return false;
+        const uint64_t field = tag >> 3;
+        const bool number = field == VERSION || field == MODEL_VERSION;
+        if (field < VERSION || field > LAST || (field > OPSETS && field < METADATA) ||
+            (tag & 7) != (number ? VARINT : LENGTH) || (!number && value > bytes - at))
+            return false;
+        at += number ? 0 : (size_t)value;
+        graph = graph || field == GRAPH;
+    }
+    return graph;
+}
+
+/* A protocol buffer whose first field is the version, a small number (field 1, a varint), as all exporters write it; no
+ * YAML begins with such a control character. Or one with its fields in another order, if it is whole. */
+static bool is_onnx(const char *text, size_t bytes)
+{
+    return (bytes >= 2 && text[0] == 0x08 && (text[1] & 0x80) == 0) || is_model(text, bytes);
+}
 
 static bool read_yaml(fsim_arena *a, fsim_diag *d, const fsim_import_source *from, const fsim_workload_wanted *how,
                       fsim_imported *out)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* depends: compiler memory cost: 1
  * The translation of ONNX models, on small ones: constants, dimensions, control flow, functions, layers, refusals. */
+#include "import/format.h"
+#include "import/load.h"
 #include "import/onnx/import.h"
 
 #include <setjmp.h>
@@ -266,6 +268,27 @@ static void what_exporters_write_out_is_found_again(void **unused)
     fsim_arena_free(a);
 }
 
+/* Content decides: a model whose version stands behind its graph is a model, part of one is not. */
+static void fields_in_any_order(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    const pb file = onnx_model(a, "input x f32 2,8\noutput y\nnode Relu x -> y\n");
+    char *turned = fsim_new(a, char, file.bytes);
+    assert_int_equal(file.at[0], 0x08);
+    memcpy(turned, file.at + 2, file.bytes - 2);
+    memcpy(turned + file.bytes - 2, file.at, 2);
+    assert_int_equal(fsim_format_of(turned, file.bytes), FSIM_FORMAT_ONNX);
+    assert_int_equal(fsim_format_of(turned, file.bytes - 1), FSIM_FORMAT_YAML);
+    assert_int_equal(fsim_format_of(turned, file.bytes / 2), FSIM_FORMAT_YAML);
+    const fsim_workload_wanted how = {0};
+    assert_non_null(fsim_graph_load_text(a, fsim_diag_new(a), "m", turned, file.bytes, &how));
+    static const char *const texts[] = {"", ":", "repeat: 2\n", "\"name\": x\n", "(\1:\177", "B\1"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_int_equal(fsim_format_of(texts[i], strlen(texts[i])), FSIM_FORMAT_YAML);
+    fsim_arena_free(a);
+}
+
 static void unknown_operators_cost_a_copy(void **unused)
 {
     (void)unused;
@@ -321,6 +344,7 @@ int main(void)
         cmocka_unit_test(functions_are_inlined),
         cmocka_unit_test(nodes_say_their_layer),
         cmocka_unit_test(what_exporters_write_out_is_found_again),
+        cmocka_unit_test(fields_in_any_order),
         cmocka_unit_test(unknown_operators_cost_a_copy),
         cmocka_unit_test(wrong_models_are_refused),
     };
