@@ -108,6 +108,10 @@ static const struct {
                   "sqrt, in: e, out: r; "
                   "op: div, in: [s, r], out: n; op: mul, in: [n, one], out: u; op: add, in: [u, two], out: o"},
     {"SimplifiedLayerNorm", "op: rms_norm, in: [x, one], out: o"},
+    {"RotaryEmbedding",
+     "op: slice, in: x, out: l, dim: [1], start: [0], end: [512]; op: slice, in: x, out: h, dim: [1], start: [512], "
+     "end: [1024]; op: neg, in: h, out: n; op: concat, in: [n, l], out: t, dim: 1; op: mul, in: [x, y], out: c; "
+     "op: mul, in: [t, y], out: s; op: add, in: [c, s], out: o"},
     {"BatchNorm", "op: batch_norm, in: [image, c1, c2, c3, c4], out: o"},
     {"GroupNorm", "op: group_norm, in: [image, c1, c2], out: o, groups: 32"},
     {"InstanceNorm", "op: instance_norm, in: [image, c1, c2], out: o"},

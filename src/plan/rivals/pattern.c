@@ -56,6 +56,7 @@ static const struct {
     {"ONNX Runtime", "LayerNorm", NULL,
      "mean sub:same mul:square|pow:scalar mean add:scalar? sqrt div:same mul:vector? add:vector?"},
     {"ONNX Runtime", "SimplifiedLayerNorm", NULL, "mul:square|pow:scalar mean add:scalar? rsqrt mul:same mul:vector?"},
+    {"ONNX Runtime", "RotaryEmbedding", NULL, "neg concat <slice <slice mul add mul"},
     {"ONNX Runtime", "Gelu", NULL, "erf mul:scalar|div:scalar add:scalar mul:same mul:same"},
     {"ONNX Runtime", "FastGelu", NULL, "tanh mul:scalar add mul:scalar pow:scalar add:scalar mul:same mul:same"},
     {"ONNX Runtime", "QuickGelu", NULL, "sigmoid <mul:scalar mul:same"},
