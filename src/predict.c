@@ -11,12 +11,15 @@
 #include "plan/rivals/min_cut.h"
 #include "plan/rivals/rivals.h"
 #include "plan/rivals/saved.h"
+#include "plan/search/again.h"
 #include "plan/search/budget.h"
 #include "plan/search/lists.h"
 #include "plan/search/ways.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MOST_AGAIN = 64 }; /* plans that compute values again, of one graph and of all */
 
 const char *const fsim_l2_words[2] = {"cold", "warm"};
 const char *const fsim_numerics_words[2] = {"fast", "strict"};
@@ -59,10 +62,12 @@ fsim_problem fsim_problem_with(const fsim_graph *g, const fsim_hw *hw, const fsi
 }
 
 /* The lowest peak memory of any plan found, where the optimum exceeds the limit. */
-static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, fsim_arena *a)
+static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, fsim_sum known, fsim_arena *a)
 {
     if (p->memory_limit == 0 || (best->kernels > 0 && best->peak_memory_bytes <= p->memory_limit))
         return 0;
+    if (known > 0)
+        return known;
     fsim_problem least = *p;
     fsim_plan plan;
     fsim_proof proof;
@@ -71,6 +76,20 @@ static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, fsim_arena 
     fsim_best(&least, NULL, 0, a, &plan, &proof);
     return best->kernels > 0 && best->peak_memory_bytes < plan.peak_memory_bytes ? best->peak_memory_bytes
                                                                                  : plan.peak_memory_bytes;
+}
+
+static bool is_over(const fsim_problem *p, const fsim_plan *plan)
+{
+    return plan->kernels == 0 || plan->peak_memory_bytes > p->memory_limit;
+}
+
+/* What follows is about this graph. */
+static void take_graph(fsim_problem *p, const fsim_graph *g, fsim_arena *a)
+{
+    if (!g || g == p->graph)
+        return;
+    p->graph = p->limits.graph = g;
+    p->store = fsim_store_new(a);
 }
 
 /* With what eager takes in the dtype for which the GPU has a faster unit. */
@@ -170,6 +189,54 @@ static fsim_problem next_search(const fsim_problem *p, int *searches)
     return fsim_with_share(p, 1. / (double)(*searches)--);
 }
 
+/* Plans that give values up and compute them again, of each graph that was tried, in *list; returns their number. */
+static int plans_again(fsim_problem *p, const fsim_prediction *x, fsim_arena *a, fsim_plan *list, int most)
+{
+    int count = 0;
+    fsim_problem fastest = *p;
+    fastest.objective = FSIM_MINIMISE_TIME;
+    fastest.memory_limit = 0;
+    for (int i = 0; i < x->ways.count; i++) {
+        fsim_plan base = x->ways.tried[i].plan, more[MOST_AGAIN + 1];
+        fsim_proof proof;
+        if (i == 0 && p->memory_limit + (p->objective == FSIM_MINIMISE_MEMORY) > 0) {
+            fsim_problem first = fsim_with_share(&fastest, 0.5);
+            first.graph = first.limits.graph = x->ways.tried[0].graph;
+            first.store = fsim_store_new(a);
+            fsim_optimal(&first, NULL, 0, a, &base, &proof);
+        }
+        const int found = fsim_plans_again(&fastest, &base, MOST_AGAIN, a, more);
+        count = fsim_front_of(list, fsim_add_plans(list, count, more, found));
+        count = count < most ? count : most;
+    }
+    return count;
+}
+
+/* Where memory is short: the best plan, the front, and the least memory, with values that are computed again. */
+static fsim_sum trade_time(fsim_problem *p, fsim_prediction *out, fsim_plan *best, fsim_arena *a)
+{
+    const fsim_options *o = &out->options;
+    const bool is_short = p->objective == FSIM_MINIMISE_MEMORY || (p->memory_limit > 0 && is_over(p, best));
+    fsim_plan list[2 * MOST_AGAIN + 2];
+    if (out->chosen != FSIM_STRATEGY_OPTIMAL || out->graph->derived != FSIM_REVERSE || (!is_short && !o->pareto))
+        return 0;
+    const int count = plans_again(p, out, a, list, MOST_AGAIN);
+    if (o->pareto) {
+        fsim_plan *front = fsim_new(a, fsim_plan, out->fronts + count + 1);
+        out->fronts =
+            fsim_front_of(front, fsim_add_plans(front, fsim_add_plans(front, 0, out->front, out->fronts), list, count));
+        out->front = front;
+    }
+    for (int i = 0; i < count && is_short; i++)
+        if (fsim_compare_plans(p, &list[i], best) < 0) {
+            *best = list[i];
+            best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
+            out->proof.proven = false;
+            out->proof.lower_bound = 0;
+        }
+    return count > 0 ? list[count - 1].peak_memory_bytes : 0;
+}
+
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
 {
     enum { MOST_OF_FRONT = 64 };
@@ -214,8 +281,11 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     }
     fsim_adopt_best(&p, out.top, out.tops, best);
     fsim_adopt_best(&p, out.front, out.fronts, best);
+    const fsim_sum least = trade_time(&p, &out, best, a);
+    take_graph(&p, best->graph, a);
+    out.graph = p.graph;
     part = next_search(&p, &searches);
-    out.least_memory_bytes = least_memory(&part, best, a);
+    out.least_memory_bytes = least_memory(&part, best, least, a);
     const fsim_refusals refused = fsim_refusals_of(&p, &out.plan[out.chosen], a);
     out.refusal = refused.at;
     out.refusals = refused.count;

@@ -29,6 +29,14 @@ typedef enum {
 typedef enum { FSIM_NO_UPDATE, FSIM_SGD, FSIM_MOMENTUM, FSIM_ADAM, FSIM_ADAMW, FSIM_UPDATES } fsim_update;
 extern const char *const fsim_update_words[FSIM_UPDATES];
 
+/* What happens to a tensor of the forward pass that gradients need. */
+typedef enum {
+    FSIM_HELD,   /* it stays in memory */
+    FSIM_PASSED, /* it stays nowhere: whoever needs it computes it from what it is made of */
+    FSIM_DROPPED /* it is given up after its last reader in the forward pass, and the backward pass computes it again,
+                    with what it passes on the way, in kernels of its own */
+} fsim_fate;
+
 /* The options that differentiate a workload. All of it zero: none. */
 typedef struct fsim_derive {
     fsim_derive_mode mode;
@@ -44,6 +52,8 @@ typedef struct fsim_derive {
     const signed char *form; /* where a derivative has several forms: which one is taken, by the order in which they
                                 come up; beyond `forms` of them the first. FSIM_FORM_FREE: none of them */
     int forms;
+    const signed char *fate; /* by tensor of the workload: an fsim_fate; beyond `fates` of them FSIM_HELD */
+    int fates;
 } fsim_derive;
 
 /* Are losses scaled? With f16 and an update, which takes the scale out again. */

@@ -107,25 +107,32 @@ static void contribute(fsim_derivation *d, int t, fsim_value v, int reader)
 static bool go_through(fsim_derivation *d, int t)
 {
     const int node = tensor_of(d, t)->producer;
-    const fsim_record *r = &d->build->record[node];
+    const fsim_record own = d->build->record[node];
+    fsim_record seen;
     fsim_value g = d->adjoint[t];
     d->memos = 0;
-    d->source = r->source;
+    d->source = own.source;
     d->towards = t;
+    if (!fsim_record_again(d, &own, &seen))
+        return false;
+    d->build->record[node] = seen; /* rules find the primitive by the place of its record */
+    const fsim_record *r = &d->build->record[node];
     if (memcmp(&r->shape, &tensor_of(d, t)->shape, sizeof r->shape) != 0 && g.is == FSIM_TENSOR) {
         const fsim_shape shape = tensor_of(d, t)->shape;
         g = fsim_derive_view(d, fsim_derive_whole(d, g, &shape, tensor_of(d, t)->dtype), &r->shape);
     }
     for (int i = 0; i < r->args && g.is != FSIM_REFUSED; i++) {
-        const int x = r->arg[i];
+        const int x = own.arg[i];
         if (!d->useful[x])
             continue;
         d->towards = x;
         const fsim_value v = fsim_derive_cast(d, fsim_gradient_rules[r->op](d, r, i, g), tensor_of(d, x)->dtype);
         if (v.is == FSIM_REFUSED)
-            return false;
-        contribute(d, x, v, node);
+            g = FSIM_REFUSAL;
+        else
+            contribute(d, x, v, node);
     }
+    d->build->record[node] = own;
     return g.is != FSIM_REFUSED;
 }
 
@@ -305,6 +312,7 @@ bool fsim_differentiate(fsim_build *b, const fsim_names *names, const fsim_deriv
     d.adjoint = fsim_new(b->arena, fsim_value, n + 1);
     d.steps = fsim_new(b->arena, int, n + 1);
     d.reader = fsim_new(b->arena, int, n + 1);
+    fsim_start_again(&d);
     d.viewed = fsim_new(b->arena, bool, n + 1);
     d.delivered = fsim_new(b->arena, bool, n + 1);
     for (int t = 0; t < n; t++) {

@@ -79,6 +79,7 @@ typedef struct fsim_derivation {
     bool *delivered;     /* by tensor: its gradient is complete */
     int towards;         /* the tensor that steps are named after */
     int source;          /* the workload's operator in whose stead steps are run; -1: of no one */
+    int *again;          /* by tensor: the one with its values that the backward pass computes; -1: none yet */
     bool packing;        /* conditions of fsim_derive_where pass through bits: forms.h */
     bool adding;         /* the steps add what several readers contributed */
     fsim_memo *memo;
@@ -145,6 +146,12 @@ const char *fsim_derivative(fsim_op op, int i, int form);
 
 /* Tangents beside the values, from what is wanted to the outputs: --jvp. False after an error. */
 bool fsim_derive_tangents(fsim_derivation *d);
+/* again.c: values that fsim_derive.fate drops are computed again by the backward pass. Before the walk: */
+void fsim_start_again(fsim_derivation *d);
+/* A primitive as the backward pass sees it, with such values in place of those of the forward pass. False after an
+ * error. */
+bool fsim_record_again(fsim_derivation *d, const fsim_record *r, fsim_record *out);
+
 /* Appends the update of the weights by the gradients of g->gradient: optimizer.c. False after an error. */
 bool fsim_update_weights(fsim_build *b, const fsim_names *names, const fsim_derive *how);
 

@@ -166,6 +166,7 @@ typedef struct {
     double flops, instructions, specials; /* for each of points x reduced */
     bool effect;                          /* has an effect outside: must run even if nobody reads its result */
     fsim_phase phase;
+    bool again; /* it does in the backward pass what another has done in the forward pass */
     fsim_side side;
     fsim_loc at;
 } fsim_node;
@@ -273,6 +274,8 @@ fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const s
                           const fsim_bindings *set);
 /* The same workload with these forms of its derivatives (fsim_derive): NULL where it has none. In a. */
 fsim_graph *fsim_graph_with_forms(const fsim_graph *g, const signed char *form, int forms, fsim_arena *a);
+/* The same with the forms that g has, and with what `fate` (fsim_derive) gives up computed again. */
+fsim_graph *fsim_graph_with_fates(const fsim_graph *g, const signed char *fate, int fates, fsim_arena *a);
 /* Are two graphs the same in all but the places in their files: names, shapes, operators and what they read, in the
  * same order? */
 bool fsim_same_graph(const fsim_graph *x, const fsim_graph *y);

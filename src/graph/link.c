@@ -215,6 +215,6 @@ void fsim_count_totals(fsim_graph *g)
         const fsim_gemm *m = &g->node[n].gemm;
         const double flops = 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k;
         g->contraction_flops += flops;
-        g->phase_flops[g->node[n].phase] += flops;
+        g->phase_flops[g->node[n].phase] += g->node[n].again ? 0 : flops;
     }
 }

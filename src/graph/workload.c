@@ -254,6 +254,12 @@ fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const f
     return fsim_errors(d) > errors ? NULL : g;
 }
 
+static fsim_graph *derived_otherwise(const fsim_graph *g, fsim_derive how, fsim_arena *a)
+{
+    const fsim_bindings set = {g->origin->set.at, g->origin->set.count, &how};
+    return fsim_graph_of(a, fsim_diag_new(a), g->origin->path, g->origin->yaml, &set);
+}
+
 fsim_graph *fsim_graph_with_forms(const fsim_graph *g, const signed char *form, int forms, fsim_arena *a)
 {
     if (!g->origin)
@@ -261,8 +267,22 @@ fsim_graph *fsim_graph_with_forms(const fsim_graph *g, const signed char *form, 
     fsim_derive how = g->origin->derive;
     how.form = form;
     how.forms = forms;
-    const fsim_bindings set = {g->origin->set.at, g->origin->set.count, &how};
-    return fsim_graph_of(a, fsim_diag_new(a), g->origin->path, g->origin->yaml, &set);
+    return derived_otherwise(g, how, a);
+}
+
+fsim_graph *fsim_graph_with_fates(const fsim_graph *g, const signed char *fate, int fates, fsim_arena *a)
+{
+    if (!g->origin)
+        return NULL;
+    fsim_derive how = g->origin->derive;
+    signed char *form = fsim_new(a, signed char, g->choices + 1);
+    for (int i = 0; i < g->choices; i++)
+        form[i] = (signed char)g->choice[i].form;
+    how.form = form;
+    how.forms = g->choices;
+    how.fate = fate;
+    how.fates = fates;
+    return derived_otherwise(g, how, a);
 }
 
 int fsim_find_node(const fsim_graph *g, const char *name)

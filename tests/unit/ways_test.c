@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "hw/hw.h"
+#include "plan/search/again.h"
 #include "plan/search/search.h"
 #include "predict.h"
 #include "validate/reference/reference.h"
@@ -182,6 +183,68 @@ static void has_one_gradient(void **unused)
     assert_true(compared >= 20);
 }
 
+/* Three dense layers: values that are computed again. */
+static const char stack[] =
+    "tensors:\n  h: {shape: [32, 16], dtype: f64}\noperators:\n  - repeat: 4\n"
+    "    carry: {h: h_next}\n    tensors:\n      w: {shape: [16, 16], dtype: f64, role: weight}\n"
+    "      c: {shape: [16], dtype: f64, role: weight}\n    operators:\n"
+    "      - {op: linear, in: [h, w, c], out: a}\n      - {op: relu, in: a, out: h_next}\n"
+    "  - {op: mean, in: h_next, out: loss}\noutputs: [loss]\n";
+
+/* Whatever is given up, the gradients are the same to the bit, and FLOPs of the forward pass count once. */
+static void computes_again(void **unused)
+{
+    fsim_arena *a = fsim_arena_new();
+    const fsim_graph *g = derived(a, stack, (fsim_derive){.want = FSIM_WANT_WEIGHTS});
+    (void)unused;
+    for (unsigned bits = 1; bits < 8; bits++) {
+        signed char *fate = fsim_new(a, signed char, g->own_tensors + 1);
+        int products = 0;
+        for (int t = 0; t < g->own_tensors; t++) {
+            const char *name = g->tensor[t].name;
+            const bool kept = strncmp(name, "h_next.", 7) == 0;
+            fate[t] = (signed char)(g->tensor[t].producer < 0 || (kept && !(bits >> (name[7] - '0') & 1)) ? FSIM_HELD
+                                    : kept                                                                ? FSIM_DROPPED
+                                           : FSIM_PASSED);
+        }
+        const fsim_graph *other = fsim_graph_with_fates(g, fate, g->own_tensors, a);
+        assert_non_null(other);
+        for (int n = 0; n < other->nodes; n++)
+            products += other->node[n].again && other->node[n].gemm.k > 0;
+        assert_int_equal(products, (bits & 1) + (bits >> 1 & 1) + (bits >> 2 & 1));
+        assert_true(other->phase_flops[FSIM_BACKWARD] == g->phase_flops[FSIM_BACKWARD]);
+        assert_true(equal_gradients(g, other));
+    }
+    fsim_arena_free(a);
+}
+
+/* Four dense layers on a GPU: plans that need less memory and more time, in which products run again. */
+static void meets_a_limit(void **unused)
+{
+    static const char large[] =
+        "tensors:\n  h: {shape: [4096, 2048], dtype: f32}\noperators:\n  - repeat: 4\n"
+        "    carry: {h: h_next}\n    tensors:\n      w: {shape: [2048, 2048], dtype: f32, role: weight}\n"
+        "      c: {shape: [2048], dtype: f32, role: weight}\n    operators:\n"
+        "      - {op: linear, in: [h, w, c], out: a}\n      - {op: relu, in: a, out: h_next}\n"
+        "  - {op: mean, in: h_next, out: loss}\noutputs: [loss]\n";
+    fsim_arena *a = fsim_arena_new();
+    const fsim_graph *g = derived(a, large, (fsim_derive){.want = FSIM_WANT_WEIGHTS});
+    const fsim_prediction free = predicted(a, g, false);
+    fsim_plan some[8];
+    fsim_problem p = fsim_problem_of(g, a100(a), &free.options, a);
+    (void)unused;
+    const int count = fsim_plans_again(&p, &free.plan[FSIM_STRATEGY_OPTIMAL], 7, a, some);
+    int again = 0;
+    assert_true(count >= 2);
+    for (int i = 1; i < count; i++)
+        assert_true(some[i].time_s > some[i - 1].time_s && some[i].peak_memory_bytes < some[i - 1].peak_memory_bytes);
+    for (int n = 0; n < some[count - 1].graph->nodes; n++)
+        again += some[count - 1].graph->node[n].again && some[count - 1].graph->node[n].gemm.k > 0;
+    assert_true(again > 0);
+    assert_true(some[count - 1].peak_memory_bytes < free.plan[FSIM_STRATEGY_OPTIMAL].peak_memory_bytes);
+    fsim_arena_free(a);
+}
+
 /* Brute force. */
 
 static uint32_t state;
@@ -286,7 +349,9 @@ static void is_the_least_of_all(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(derives_from_the_result), cmocka_unit_test(keeps_bits),
-                                       cmocka_unit_test(has_one_gradient), cmocka_unit_test(is_the_least_of_all)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(derives_from_the_result), cmocka_unit_test(keeps_bits),
+        cmocka_unit_test(has_one_gradient),        cmocka_unit_test(computes_again),
+        cmocka_unit_test(meets_a_limit),           cmocka_unit_test(is_the_least_of_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

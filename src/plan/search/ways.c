@@ -46,17 +46,27 @@ static void note(chooser *c, const fsim_graph *g, const signed char *form, const
 {
     signed char *kept = fsim_new(c->a, signed char, g->choices + 1);
     memcpy(kept, form, (size_t)g->choices);
-    *FSIM_PUSH(c->a, c->out.tried, c->out.count, c->room) =
-        (fsim_tried){g, kept, plan->time_s, plan->peak_memory_bytes, plan->dram_read_bytes + plan->dram_write_bytes};
+    *FSIM_PUSH(c->a, c->out.tried, c->out.count, c->room) = (fsim_tried){g, kept, *plan};
 }
 
-/* The problem of another graph, with its part of the steps and of the time. */
+static bool is_short_of_memory(const fsim_problem *p)
+{
+    return p->objective == FSIM_MINIMISE_MEMORY || p->memory_limit > 0;
+}
+
+/* The problem of another graph, with its part of the steps and of the time. Where memory is short its fastest plan is
+ * looked for, launched in the order that needs the least. */
 static fsim_problem problem_of(chooser *c, const fsim_graph *g)
 {
     fsim_problem q = fsim_with_share(c->p, 1. / fmax(1, c->left--));
     q.search_steps = q.search_steps < INT64_MAX ? q.search_steps / c->shares : q.search_steps;
     q.graph = q.limits.graph = g;
     q.store = fsim_store_new(c->a);
+    if (is_short_of_memory(&q)) {
+        q.objective = FSIM_MINIMISE_TIME;
+        q.memory_limit = 0;
+        q.lean = true;
+    }
     return q;
 }
 
@@ -71,7 +81,7 @@ static bool try(chooser *c, const signed char *form)
     fsim_problem q = problem_of(c, g);
     fsim_best(&q, NULL, 0, c->a, &plan, &proof);
     note(c, g, form, &plan);
-    c->bound = fmin(c->bound, proof.lower_bound);
+    c->bound = c->p->objective == FSIM_MINIMISE_MEMORY ? 0 : fmin(c->bound, proof.lower_bound);
     if (plan.kernels == 0 || fsim_compare_plans(c->p, &plan, c->best) >= 0)
         return false;
     c->out.best = c->out.count - 1;

@@ -9,8 +9,7 @@
 typedef struct {
     const fsim_graph *graph;
     const signed char *form; /* of each choice */
-    double time_s;           /* of its best plan */
-    fsim_sum peak_memory_bytes, dram_bytes;
+    fsim_plan plan;          /* its best; where memory is short, the fastest of all graphs but the first */
 } fsim_tried;
 
 typedef struct {

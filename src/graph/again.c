@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* again.c: values of the forward pass that are not kept: the backward pass computes them again, from what is kept, by
+ * primitives of its own right before the first gradient that reads them. */
+#include "graph/gradient.h"
+
+#include <string.h>
+
+/* NOT_YET: it is not known whether a tensor is there; GONE: it is not, and nothing has computed it again so far. */
+enum { MOST_ARGS = 3, NOT_YET = -1, THERE = -2, GONE = -3 };
+
+static fsim_tensor *tensor_of(const fsim_derivation *d, int t) { return &d->build->graph->tensor[t]; }
+
+static fsim_fate fate_of(const fsim_derivation *d, int t)
+{
+    return t < d->how->fates ? (fsim_fate)d->how->fate[t] : FSIM_HELD;
+}
+
+/* Random numbers would be others, and what was written over is gone. */
+static bool may_repeat(const fsim_derivation *d, int t)
+{
+    const fsim_tensor *x = tensor_of(d, t);
+    if (x->producer < 0 || x->over >= 0 || x->overwritten || t >= d->tensors)
+        return false;
+    const fsim_node *n = &d->build->graph->node[x->producer];
+    const fsim_class class = fsim_ops[n->op].class;
+    return n->results == 1 && !n->effect && n->args <= MOST_ARGS &&
+           (class == FSIM_ELEMENTWISE || class == FSIM_CONTRACTION || class == FSIM_REDUCE);
+}
+
+static bool find_out(fsim_derivation *d, int s);
+
+/* Does it, or what it is computed from without being kept, have to be computed again? */
+static bool is_gone(fsim_derivation *d, int t)
+{
+    const int s = tensor_of(d, t)->storage;
+    if (s >= d->tensors)
+        return false;
+    if (d->again[s] == NOT_YET)
+        d->again[s] = find_out(d, s) ? GONE : THERE;
+    return d->again[s] != THERE;
+}
+
+static bool find_out(fsim_derivation *d, int s)
+{
+    if (!may_repeat(d, s) || fate_of(d, s) != FSIM_PASSED)
+        return may_repeat(d, s) && fate_of(d, s) == FSIM_DROPPED;
+    const fsim_record *r = &d->build->record[tensor_of(d, s)->producer];
+    for (int i = 0; i < r->args; i++)
+        if (is_gone(d, r->arg[i]))
+            return true;
+    return false;
+}
+
+static int repeated(fsim_derivation *d, int t);
+
+static int run_again(fsim_derivation *d, int t)
+{
+    const fsim_tensor x = *tensor_of(d, t);
+    const fsim_record r = d->build->record[x.producer];
+    int arg[MOST_ARGS];
+    fsim_step step;
+    for (int i = 0; i < r.args; i++)
+        if ((arg[i] = repeated(d, r.arg[i])) < 0)
+            return -1;
+    const int towards = d->towards, steps = d->steps[towards], source = d->source, first = d->build->graph->nodes;
+    d->source = r.source;
+    fsim_derive_start(d, &step, r.op);
+    d->steps[towards] = steps;
+    step.name = fsim_printf(d->build->arena, "again/%s", x.name);
+    step.call.attrs = r.attrs;
+    step.call.equation = r.equation;
+    step.call.typed = true;
+    step.call.type = x.dtype;
+    for (int i = 0; i < r.lists; i++)
+        step.call.list[r.list[i].attr] = r.list[i].list;
+    fsim_value v = fsim_derive_end(d, &step, r.args, arg);
+    for (int n = first; n < d->build->graph->nodes; n++)
+        d->build->graph->node[n].again = true;
+    v = fsim_derive_view(d, v, &x.shape);
+    d->steps[towards] = steps;
+    d->source = source;
+    return v.is == FSIM_TENSOR ? v.tensor : -1;
+}
+
+/* The tensor with the same values that is there in the backward pass; -1 after an error. */
+static int repeated(fsim_derivation *d, int t)
+{
+    const fsim_tensor x = *tensor_of(d, t);
+    if (t >= d->tensors || !is_gone(d, t))
+        return t;
+    if (d->again[t] >= 0)
+        return d->again[t];
+    int made;
+    if (x.storage == t) {
+        made = run_again(d, t);
+    } else {
+        const int whole = repeated(d, x.storage);
+        made = whole < 0 ? -1
+                         : fsim_add_view(d->build, x.at, fsim_printf(d->build->arena, "again/%s", x.name), &x.shape,
+                                         whole, x.offset);
+    }
+    d->again[t] = made;
+    return made;
+}
+
+void fsim_start_again(fsim_derivation *d)
+{
+    d->again = fsim_new(d->build->arena, int, d->tensors + 1);
+    for (int t = 0; t < d->tensors; t++)
+        d->again[t] = NOT_YET;
+}
+
+bool fsim_record_again(fsim_derivation *d, const fsim_record *r, fsim_record *out)
+{
+    *out = *r;
+    if (d->how->fates == 0)
+        return true;
+    out->arg = fsim_new(d->build->arena, int, r->args + 1);
+    for (int i = 0; i < r->args; i++)
+        if ((out->arg[i] = repeated(d, r->arg[i])) < 0)
+            return false;
+    out->result = repeated(d, r->result);
+    return out->result >= 0;
+}
