@@ -73,6 +73,24 @@ static void mark_useful(fsim_derivation *d)
         tensor_of(d, t)->traced = d->useful[t];
 }
 
+/* Does no other device hold a part of what is differentiated, which would want the gradient of what is received here,
+ * or has that of what is sent? */
+static bool is_alone(fsim_derivation *d)
+{
+    const fsim_build *b = d->build;
+    for (int n = 0; n < b->records; n++) {
+        const fsim_record *r = &b->record[n];
+        const bool received = r->op == FSIM_OP_RECV && may_want(tensor_of(d, r->result)),
+                   sent = r->op == FSIM_OP_SEND && d->useful[r->arg[0]];
+        if (received || sent) {
+            fsim_error(b->diag, r->at, "%s '%s': stages of a pipeline are not differentiated", fsim_ops[r->op].name,
+                       tensor_of(d, r->result)->name);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Contributions. */
 
 static fsim_value add(fsim_derivation *d, fsim_value x, fsim_value y)
@@ -325,6 +343,8 @@ bool fsim_differentiate(fsim_build *b, const fsim_names *names, const fsim_deriv
     if (!mark_wanted(&d))
         return false;
     mark_useful(&d);
+    if (!is_alone(&d))
+        return false;
     if (how->mode == FSIM_TANGENTS)
         return fsim_derive_tangents(&d);
     b->phase = FSIM_BACKWARD;

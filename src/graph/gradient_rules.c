@@ -36,7 +36,7 @@ fsim_value fsim_gradient_bags(fsim_derivation *d, const fsim_record *r, int i, f
 fsim_value fsim_gradient_elsewhere(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
 {
     (void)g;
-    return refuse(d, r, i, "its gradient is known to another device: stages are not differentiated");
+    return refuse(d, r, i, "it is sent: stages of a pipeline are not differentiated");
 }
 
 fsim_value fsim_gradient_custom(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)

@@ -468,6 +468,30 @@ static void constants_have_none(void **unused)
     fsim_arena_free(a);
 }
 
+/* What can't be differentiated is an error that names it. */
+static void refusals_name_the_operator(void **unused)
+{
+    (void)unused;
+    static const char *const operators[][2] = {
+        {"  - {op: custom, in: x, out: h}\n  - {op: exp, in: h, out: y}\n", "custom 'h'"},
+        {"  - {op: recv, out: h, shape: [3]}\n  - {op: mul, in: [x, h], out: y}\n", "recv 'h'"},
+        {"  - {op: exp, in: x, out: h}\n  - {op: send, in: h, out: y}\n", "send 'y'"}};
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const fsim_derive how = {.mode = FSIM_REVERSE};
+        const char *text = fsim_printf(a, "tensors: {x: {shape: [3], dtype: f32}}\noperators:\n%s", operators[i][0]);
+        char said[1000] = "";
+        assert_null(fsim_graph_parse(a, d, "test.yaml", text, strlen(text), &(fsim_bindings){NULL, 0, &how}));
+        FILE *f = fmemopen(said, sizeof said - 1, "w");
+        fsim_diag_print(d, f, false);
+        fclose(f);
+        if (!strstr(said, operators[i][1]))
+            fail_msg("'%s' is not in: %s", operators[i][1], said);
+        fsim_arena_free(a);
+    }
+}
+
 /* Each primitive has a rule, each elementwise one that has a gradient a row, and each that a workload may name stands
  * above. */
 static void no_operator_is_left_out(void **unused)
@@ -493,9 +517,8 @@ static void no_operator_is_left_out(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_slopes),
-        cmocka_unit_test(tangents_are_gradients),
-        cmocka_unit_test(constants_have_none),
+        cmocka_unit_test(gradients_are_slopes),    cmocka_unit_test(tangents_are_gradients),
+        cmocka_unit_test(constants_have_none),     cmocka_unit_test(refusals_name_the_operator),
         cmocka_unit_test(no_operator_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
