@@ -112,6 +112,8 @@ FUSESIM_NVRTC_LIB=/nowhere FOLDERS=few "$bench/registers.sh" >out 2>err
 known="$known registers.sh onnx_operators.sh"
 mkdir exported && cp "$SOURCE_DIR/workloads/models/tiny_cnn.onnx" exported
 runs models.sh '^\| tiny_cnn.onnx \| toy \| [0-9]+ \|.*\| (proven|gap [0-9.]+ %) \|' '^1 runs' -- env DIMS='--dim batch=2' "$bench/models.sh" "$toy" exported
+echo '{"dims": {"batch": 2}, "ort": {"ops": {"extended": {"Conv": 2, "Reshape": 1, "Shape": 1, "Gemm": 1}}}}' >exported/tiny_cnn.expect.json
+runs onnx_runtime.sh '^\| tiny_cnn.onnx \| [0-9]+ \| [0-9]+ \| 5 \| 1 \| 1 \| 3 \| [+-][0-9]+ \|' -- "$bench/onnx_runtime.sh" "$toy" exported
 corpus=$(dirname "$FUSESIM")/tests/onnx_corpus_test
 if [ -d /usr/share/libonnx-testdata ] && [ -x "$corpus" ]; then
     runs onnx_operators.sh '^of [0-9]+ ' -- env TEST="$corpus" REPORT="$PWD/operators.md" LIST="$PWD/imported.txt" "$bench/onnx_operators.sh"
