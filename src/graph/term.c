@@ -39,7 +39,7 @@ static double field_of(const fsim_record *r, const char *name, size_t length)
     for (int f = 0; f < FSIM_FIELD_COUNT; f++)
         if (strlen(fsim_attr_fields[f].name) == length && strncmp(fsim_attr_fields[f].name, name, length) == 0)
             return fsim_attr_value(&r->attrs, f);
-    assert(!"a field of fsim_attrs");
+    assert(false && "a field of fsim_attrs");
     return 0;
 }
 
