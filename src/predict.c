@@ -61,21 +61,22 @@ fsim_problem fsim_problem_with(const fsim_graph *g, const fsim_hw *hw, const fsi
                           .interrupted = options->interrupted};
 }
 
-/* The lowest peak memory of any plan found, where the optimum exceeds the limit. */
+/* The lowest peak memory of any plan found, where the optimum exceeds the limit. known: that of plans which compute
+ * values again in kernels of their own; 0: none were made. */
 static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, fsim_sum known, fsim_arena *a)
 {
     if (p->memory_limit == 0 || (best->kernels > 0 && best->peak_memory_bytes <= p->memory_limit))
         return 0;
-    if (known > 0)
-        return known;
     fsim_problem least = *p;
     fsim_plan plan;
     fsim_proof proof;
     least.objective = FSIM_MINIMISE_MEMORY;
     least.memory_limit = 0;
     fsim_best(&least, NULL, 0, a, &plan, &proof);
-    return best->kernels > 0 && best->peak_memory_bytes < plan.peak_memory_bytes ? best->peak_memory_bytes
-                                                                                 : plan.peak_memory_bytes;
+    fsim_sum found = plan.peak_memory_bytes;
+    if (best->kernels > 0 && best->peak_memory_bytes < found)
+        found = best->peak_memory_bytes;
+    return known > 0 && known < found ? known : found;
 }
 
 static bool is_over(const fsim_problem *p, const fsim_plan *plan)

@@ -45,7 +45,8 @@ bool fsim_may_sum_across(const fsim_graph *g, int n)
     return sums_columns(x, &m) || (x->points == 1 && m.modes == 1 && m.split == 0 && is_mode(&m, 0, x->reduced, 1));
 }
 
-bool fsim_sums_across(const grouping *w, int i, int rows)
+/* Is reduction i a sum over all rows of reduction `rows`? */
+static bool sums_across(const grouping *w, int i, int rows)
 {
     const fsim_node *n = fsim_grouping_node(w, i), *row = fsim_grouping_node(w, rows);
     return fsim_may_sum_across(w->g, w->node[i]) && n->reduced == row->points &&
@@ -70,7 +71,7 @@ int fsim_row_reduction_of(const grouping *w, int first)
         bool all = true;
         for (int i = first; i < w->count && all; i++)
             all = fsim_grouping_class(w, i) != FSIM_REDUCE ||
-                  same_rows(fsim_grouping_node(w, rows), fsim_grouping_node(w, i)) || fsim_sums_across(w, i, rows);
+                  same_rows(fsim_grouping_node(w, rows), fsim_grouping_node(w, i)) || sums_across(w, i, rows);
         if (all)
             return rows;
     }
@@ -99,7 +100,7 @@ bool fsim_mark_across(grouping *w, int rows)
     for (int i = 0; i < w->count; i++) {
         const fsim_node *n = fsim_grouping_node(w, i);
         if (fsim_grouping_class(w, i) == FSIM_REDUCE && !same_rows(row, n) && has_plain_rows(row) &&
-            !w->facts.contracts && !w->limits->strict && fsim_sums_across(w, i, rows)) {
+            !w->facts.contracts && !w->limits->strict && sums_across(w, i, rows)) {
             w->demand[i].across = true;
             o->across++;
             o->columns += n->points > 1;

@@ -84,8 +84,6 @@ bool fsim_reduction_space(grouping *w, int first);
 /* across.c: the reduction whose rows the kernel has, where the set has sums over all rows beside it. `first` where all
  * reduce the same rows, or where no kernel has them all. */
 int fsim_row_reduction_of(const grouping *w, int first);
-/* Is reduction i a sum over all rows of reduction `rows`? */
-bool fsim_sums_across(const grouping *w, int i, int rows);
 /* Marks sums over all rows of reduction `rows`, and what is computed from them. */
 bool fsim_mark_across(grouping *w, int rows);
 /* Where the argument of a sum over all rows is needed: at each element of the rows, or once for each row. */

@@ -102,9 +102,7 @@ extern fsim_tangent_rule *const fsim_tangent_rules[FSIM_OP_COUNT];
 
 /* What rules emit. Each takes the values that another returned; a failure passes through. */
 const fsim_tensor *fsim_value_tensor(const fsim_derivation *d, fsim_value v);
-/* An operator on tensors with its default attributes. */
-fsim_value fsim_derive_emit(fsim_derivation *d, fsim_op op, int args, const int *arg);
-/* The same where attributes are to be set: between the two, on step->call. */
+/* An operator on tensors: attributes other than its defaults are set between the two, on step->call. */
 void fsim_derive_start(fsim_derivation *d, fsim_step *step, fsim_op op);
 /* Runs its rule. */
 fsim_value fsim_derive_end(fsim_derivation *d, fsim_step *step, int args, const int *arg);
@@ -128,8 +126,6 @@ fsim_value fsim_derive_sum(fsim_derivation *d, fsim_value v, const fsim_list *di
 fsim_value fsim_derive_cast(fsim_derivation *d, fsim_value v, fsim_dtype dtype);
 /* where(condition, a, b): a and b may be constants. */
 fsim_value fsim_derive_where(fsim_derivation *d, fsim_value condition, fsim_value a, fsim_value b);
-/* Zeros of shape x, to which g is added at an index for each of its elements along a dimension. */
-fsim_value fsim_derive_scatter(fsim_derivation *d, const fsim_shape *x, int64_t dim, fsim_value index, fsim_value g);
 /* Of x's shape: is an element the one that an index, of x's shape without dim, names along dim? A comparison, which is
  * never stored. */
 fsim_value fsim_derive_hot(fsim_derivation *d, fsim_value index, const fsim_shape *x, int dim);

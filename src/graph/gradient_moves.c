@@ -215,7 +215,8 @@ static fsim_value grown(fsim_derivation *d, fsim_value x, const fsim_shape *to)
     return fsim_derive_end(d, &step, 1, &x.tensor);
 }
 
-fsim_value fsim_derive_scatter(fsim_derivation *d, const fsim_shape *x, int64_t dim, fsim_value index, fsim_value g)
+/* Zeros of shape x, to which g is added at an index for each of its elements along a dimension. */
+static fsim_value scatter(fsim_derivation *d, const fsim_shape *x, int64_t dim, fsim_value index, fsim_value g)
 {
     fsim_step step;
     const fsim_dtype dtype = d->build->graph->tensor[d->towards].dtype;
@@ -250,7 +251,7 @@ fsim_value fsim_gradient_gather(fsim_derivation *d, const fsim_record *r, int i,
         fsim_derive_cast(d, fsim_value_of(r->arg[index]), fsim_dtype_floating(whole) ? FSIM_I64 : whole);
     g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
     if (r->op == FSIM_OP_GATHER && dims.present)
-        return fsim_derive_scatter(d, &x, dims.at[0], at, g);
+        return scatter(d, &x, dims.at[0], at, g);
     if (r->op == FSIM_OP_INDEX_SELECT)
         return rows_added(d, &x, dims.at[0], at, g);
     const fsim_shape line = {.rank = 1, .dim = {arg_of(d, r, index)->elems}};
@@ -318,7 +319,7 @@ fsim_value fsim_gradient_sort(fsim_derivation *d, const fsim_record *r, int i, f
     const fsim_shape x = arg_of(d, r, i)->shape;
     const int64_t dim = d->build->graph->node[r - d->build->record].attrs.dim;
     g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
-    return fsim_derive_scatter(d, &x, dim, fsim_derive_indices(d, r), g);
+    return scatter(d, &x, dim, fsim_derive_indices(d, r), g);
 }
 
 /* Elements or rows that were written or added at an index: x, index, source. */

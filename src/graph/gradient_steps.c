@@ -65,13 +65,6 @@ fsim_value fsim_derive_end(fsim_derivation *d, fsim_step *step, int args, const 
     return fsim_value_of(result);
 }
 
-fsim_value fsim_derive_emit(fsim_derivation *d, fsim_op op, int args, const int *arg)
-{
-    fsim_step step;
-    fsim_derive_start(d, &step, op);
-    return fsim_derive_end(d, &step, args, arg);
-}
-
 /* An elementwise operator, which may have been made for this primitive before. */
 static fsim_value remembered(fsim_derivation *d, fsim_memo m)
 {

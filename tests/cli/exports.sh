@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # depends: once
 # What a header declares, somebody else uses: an external function or table that no other file of the program refers to, and no test, is static or gone. libfusesim's own calls are
-# for its users; fsim_batch_* are rows of op.def. Needs nm and the objects of a build by hand.
+# for its users; fsim_batch_* and fsim_tangent_* are rows of op.def and gradient.def. Needs nm and the objects of a build by hand.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 library=$(dirname "$FUSESIM")/libfusesim_core.a
@@ -17,6 +17,6 @@ awk -v users=users '
     END {
         if (count < 500) { print "few symbols: " count; bad = 1 }
         for (name in made)
-            if (!(name in used) && !(name in named) && name !~ /^fsim_batch_/ && made[name] !~ /^(inputs|plans|session)/) { print name " (" made[name] "): no other file uses it"; bad = 1 }
+            if (!(name in used) && !(name in named) && name !~ /^fsim_(batch|tangent)_/ && made[name] !~ /^(inputs|plans|session)/) { print name " (" made[name] "): no other file uses it"; bad = 1 }
         exit bad
     }' symbols

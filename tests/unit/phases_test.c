@@ -110,7 +110,8 @@ static fsim_phase phase_of(const fsim_graph *g, const fsim_plan *plan, int k)
     return forward && !waits ? FSIM_FORWARD : forward || backward ? FSIM_BACKWARD : FSIM_OPTIMIZER;
 }
 
-static void check_phases(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a)
+/* as_pytorch: what the plan saves is what PyTorch's own rules keep (unit.saved), whatever its kernels read. */
+static void check_phases(const fsim_graph *g, const fsim_plan *plan, bool as_pytorch, fsim_arena *a)
 {
     double seconds[FSIM_PHASES] = {0};
     fsim_sum made = 0, given = 0, listed = 0;
@@ -130,8 +131,10 @@ static void check_phases(const fsim_graph *g, const fsim_plan *plan, fsim_arena 
     }
     for (int i = 0; i < FSIM_PHASES; i++)
         assert_true(fabs(plan->phase_s[i] - seconds[i]) <= 1e-9 * plan->time_s);
-    assert_int_equal(plan->saved_bytes, made);
-    assert_int_equal(plan->saved_input_bytes, given);
+    if (!as_pytorch) {
+        assert_int_equal(plan->saved_bytes, made);
+        assert_int_equal(plan->saved_input_bytes, given);
+    }
     fsim_saved *saved;
     const int count = fsim_saved_of(g, plan, a, &saved);
     for (int i = 0; i < count; i++) {
@@ -159,8 +162,9 @@ static void every_plan_agrees_with_the_definitions(void **unused)
         assert_int_equal(f.g->phase_flops[FSIM_BACKWARD], (i / 2 == 1 ? 7 : 8) * 2.0 * 2048 * 512 * 512);
         for (int s = 0; s < FSIM_STRATEGY_COUNT; s++)
             if (f.p.plan[s].kernels > 0) {
-                check_memory(f.g, &f.p.plan[s], a);
-                check_phases(f.g, &f.p.plan[s], a);
+                const fsim_graph *g = f.p.plan[s].graph; /* derivatives may have another form there */
+                check_memory(g, &f.p.plan[s], a);
+                check_phases(g, &f.p.plan[s], s == FSIM_STRATEGY_EAGER || s == FSIM_STRATEGY_INDUCTOR, a);
             }
         fsim_arena_free(a);
     }
@@ -241,8 +245,8 @@ static void the_least_memory_of_all_partitions(void **unused)
         assert_false(truncated);
         const fsim_plan *best = &f.p.plan[FSIM_STRATEGY_OPTIMAL];
         assert_int_equal(best->peak_memory_bytes, m.least);
-        check_memory(f.g, best, a);
-        check_order(f.g, best);
+        check_memory(best->graph, best, a);
+        check_order(best->graph, best);
         assert_true(f.p.proof.lower_bound <= (double)m.least);
         assert_true(!o.no_recompute || f.p.proof.proven);
         o.objective = FSIM_MINIMISE_TIME;
