@@ -316,7 +316,8 @@ static bool walk(fsim_derivation *d)
         if (x.storage == t && x.producer >= 0 && !deliver_sums(d, x.producer))
             return false;
     }
-    qsort(d->build->graph->gradient, (size_t)d->build->graph->gradients, sizeof(fsim_gradient), by_tensor);
+    if (d->build->graph->gradients > 0)
+        qsort(d->build->graph->gradient, (size_t)d->build->graph->gradients, sizeof(fsim_gradient), by_tensor);
     return true;
 }
 

@@ -111,12 +111,63 @@ static void find_excesses(fsim_frontier *f, fsim_sum most, const fsim_budget *bu
     fsim_progress_open(f->p, NULL);
 }
 
+static bool has(const fsim_part *part, int node)
+{
+    for (int i = 0; i < part->count; i++)
+        if (part->node[i] == node)
+            return true;
+    return false;
+}
+
+/* Does a kernel other than part k need what primitive n of part k stores? */
+static bool is_read_elsewhere(const fsim_graph *g, const fsim_partition *of, int k, int n)
+{
+    bool read = g->node[n].effect;
+    for (int r = 0; r < g->node[n].results; r++) {
+        const fsim_tensor *t = &g->tensor[g->node[n].result[r]];
+        read = read || t->output || t->materialize;
+        for (int i = 0; i < t->readers; i++)
+            for (int j = 0; j < of->parts && !read; j++)
+                read = j != k && has(&of->part[j], t->reader[i]) && !has(&of->part[j], n);
+    }
+    return read;
+}
+
+/* The copy of primitive n in another part than k; NULL: there is none. */
+static bool *copy_elsewhere(const fsim_partition *of, int k, int n)
+{
+    for (int j = 0; j < of->parts; j++)
+        for (int i = 0; i < of->part[j].count && j != k; i++)
+            if (of->part[j].node[i] == n)
+                return &of->part[j].clone[i];
+    return NULL;
+}
+
+/* A kernel all of whose results are computed again wherever they are needed costs nothing where bytes count and L2
+ * has what it touches. It is no kernel: one of the copies is in its place. */
+static void leave_out_unread(const fsim_graph *g, fsim_partition *of)
+{
+    for (int k = of->parts; k-- > 0;) {
+        const fsim_part *part = &of->part[k];
+        bool unread = true;
+        for (int i = 0; i < part->count && unread; i++)
+            unread =
+                !part->clone[i] && !is_read_elsewhere(g, of, k, part->node[i]) && copy_elsewhere(of, k, part->node[i]);
+        for (int i = 0; i < part->count && unread; i++)
+            *copy_elsewhere(of, k, part->node[i]) = false;
+        if (unread)
+            of->part[k] = of->part[--of->parts];
+    }
+}
+
 static void keep_plan(const l2_search *w, fsim_partition *out, fsim_arena *a)
 {
     out->parts = 0;
     for (int at = w->best; w->label[at].by; at = w->label[at].parent)
         out->part[out->parts++] =
             fsim_part_at(w->f, w->label[at].by->root, w->label[at].by->set->own, w->label[at].copies, a);
+    if (w->f->p->objective == FSIM_MINIMISE_BYTES)
+        leave_out_unread(w->f->p->graph, out);
 }
 
 /* Searches from the start. *limit becomes the cost of the best plan below it, which is stored in *out. A lower bound
