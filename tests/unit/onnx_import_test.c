@@ -98,6 +98,9 @@ static void what_computes_nothing_vanishes(void **unused)
         /* what is made of weights alone is a weight */
         {"input x f32 2,3\noutput y\nweight w f32 4,3\nnode Transpose w -> t\nnode MatMul x,t -> y\n", "",
          "matmul x,t -> y\n"},
+        /* as PyTorch's addmm: one product with its bias, whose weight stays as it lies */
+        {"input x f32 2,3\noutput y\nweight w f32 3,4\nweight b f32 4\nnode Gemm x,w,b -> y\n", "",
+         "permute w -> y.weight dim=1,0\nlinear x,y.weight,b -> y\n"},
         /* arithmetic on shapes */
         {"input x f32 2,3,4\noutput y\nconst i i64 1 = 0\nconst r i64 1 = -1\nnode Shape x -> s\n"
          "node Gather s,i -> n\nnode Concat n,r -> to axis=0\nnode Reshape x,to -> y\n",

@@ -36,14 +36,28 @@ typedef struct {
 /* Is it a bias that PyTorch's linear adds? */
 static bool is_bias(const gemm *g)
 {
-    const fsim_shape *b = &g->b->shape;
-    return g->sum && g->turn_b && g->alpha == 1 && g->beta == 1 && g->sum->shape.rank == 1 &&
-           g->sum->shape.dim[0] == b->dim[0] && g->sum->dtype == g->a->dtype;
+    const int64_t width = g->b->shape.dim[g->turn_b ? 0 : 1];
+    return g->sum && g->alpha == 1 && g->beta == 1 && g->sum->shape.rank == 1 && g->sum->shape.dim[0] == width &&
+           g->sum->dtype == g->a->dtype;
+}
+
+/* PyTorch adds a bias in the product also where the weight lies as [K, N] (addmm): a linear layer whose weight is a
+ * transpose. */
+static bool as_addmm(fsim_onnx_call *c, gemm *g)
+{
+    if (g->turn_b || !g->b->constant || !is_bias(g))
+        return true;
+    const bool kept = c->keep;
+    c->keep = true;
+    g->b = transposed(c, "weight", g->b);
+    c->keep = kept;
+    g->turn_b = true;
+    return g->b != NULL;
 }
 
 static fsim_operand *write_gemm(fsim_onnx_call *c, fsim_onnx_at to, const gemm *g)
 {
-    const bool scaled = g->alpha != 1, bias = is_bias(g), added = g->sum && !bias && g->beta != 0;
+    const bool scaled = g->alpha != 1, bias = g->turn_b && is_bias(g), added = g->sum && !bias && g->beta != 0;
     const fsim_onnx_at last = added ? FSIM_STEP("scaled") : to, at = scaled || added ? FSIM_STEP("product") : to;
     fsim_operand *y =
         g->turn_b ? fsim_onnx_linear(c, at, g->a, g->b, bias ? g->sum : NULL) : fsim_onnx_product(c, at, g->a, g->b);
@@ -59,7 +73,7 @@ static fsim_operand *write_gemm(fsim_onnx_call *c, fsim_onnx_at to, const gemm *
 static fsim_operand *gemm_of_codes(fsim_onnx_call *c, fsim_onnx_at to, const gemm *g)
 {
     const struct fsim_onnx_codes *a = g->a->codes, *b = g->b->codes;
-    fsim_operand *codes = is_bias(g) ? fsim_onnx_bias_codes(g->sum) : NULL, *bias = codes ? NULL : g->sum;
+    fsim_operand *codes = g->turn_b && is_bias(g) ? fsim_onnx_bias_codes(g->sum) : NULL, *bias = codes ? NULL : g->sum;
     fsim_operand *in[3] = {a->code, b->code, codes};
     fsim_operand *y = g->turn_b ? fsim_onnx_linear_of(c, FSIM_STEP("sums"), in, FSIM_I32)
                                 : fsim_onnx_code_product(c, FSIM_STEP("sums"), a->code, b->code);
@@ -87,7 +101,7 @@ static fsim_operand *read_gemm(fsim_onnx_call *c, fsim_onnx_at to)
         return gemm_of_codes(c, to, &g);
     if (fsim_onnx_int(c, "transA", 0))
         g.a = transposed(c, "a", g.a);
-    return g.a ? write_gemm(c, to, &g) : NULL;
+    return g.a && as_addmm(c, &g) ? write_gemm(c, to, &g) : NULL;
 }
 
 bool fsim_onnx_op_gemm(fsim_onnx_call *c) { return read_gemm(c, FSIM_OUT(0)) != NULL; }
