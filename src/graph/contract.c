@@ -26,15 +26,6 @@ static int64_t label_stride(const fsim_shape *s, const labels *l, const int64_t 
     return sum;
 }
 
-/* Is it the transpose of a weight, which a library reads as it lies there? */
-static bool is_turned_weight(const fsim_call *call, const fsim_tensor *t)
-{
-    const fsim_graph *g = call->build->graph;
-    const fsim_node *n = t->producer >= 0 && t->shape.rank == 2 ? &g->node[t->producer] : NULL;
-    return n && (n->op == FSIM_OP_TRANSPOSE || n->op == FSIM_OP_PERMUTE) && n->args == 1 &&
-           g->tensor[n->arg[0].tensor].role == FSIM_WEIGHT && n->arg[0].map.modes == 2;
-}
-
 static bool contract(fsim_call *call, labels a, labels b, labels out)
 {
     const fsim_tensor *x[2] = {fsim_arg(call, 0), fsim_arg(call, 1)};
@@ -85,8 +76,7 @@ static bool contract(fsim_call *call, labels a, labels b, labels out)
     if (!n)
         return false;
     gemm.arithmetic = fsim_product_arithmetic(call);
-    const int64_t along_k = is_turned_weight(call, x[1]) ? x[1]->shape.dim[1] : 1;
-    gemm.transposed_b = m[1].modes > m[1].split && m[1].mode[m[1].modes - 1].stride == along_k;
+    gemm.transposed_b = m[1].modes > m[1].split && m[1].mode[m[1].modes - 1].stride == 1;
     n->gemm = gemm;
     for (int i = 0; i < 2; i++)
         n->arg[i].map = fsim_map_simplify(m[i]);
