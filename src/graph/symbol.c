@@ -40,8 +40,8 @@ bool fsim_read_int(fsim_reader *r, const fsim_yaml *y, const char *what, int64_t
     return fsim_want_scalar(r, y, what) && fsim_eval(r->arena, r->diag, y->at, y->text, &scope, value);
 }
 
-/* The dtype that the symbol was to have: the file's, where --set replaces a dtype by something else, or what other
- * programs call so. FSIM_DTYPE_NONE: it is a number. */
+/* The dtype that the symbol was to have: the file's, where --set or --dim replaces a dtype by something else, or what
+ * other programs call so. FSIM_DTYPE_NONE: it is a number. */
 static fsim_dtype dtype_meant(const fsim_reader *r, const char *in_file, const char *text)
 {
     fsim_dtype t;
@@ -50,20 +50,23 @@ static fsim_dtype dtype_meant(const fsim_reader *r, const char *in_file, const c
     return fsim_names_get(&r->symbol, text) < 0 ? fsim_dtype_elsewhere(text) : FSIM_DTYPE_NONE;
 }
 
-/* in_file: its text there; text: that, or what --set says. */
+/* in_file: its text there; text: that, or what --set or --dim says. */
 static void read_symbol(fsim_reader *r, const fsim_yaml *key, const char *in_file, const char *text, fsim_loc at)
 {
     fsim_graph *g = r->graph;
     fsim_symbol s = {.name = key->text, .dtype = FSIM_DTYPE_NONE};
     const bool is_dtype = fsim_dtype_parse(text, &s.dtype);
     if (!is_dtype && (s.dtype = dtype_meant(r, in_file, text)) != FSIM_DTYPE_NONE) {
-        fsim_error(r->diag, at, "%s%s", in_file == text ? "" : fsim_printf(r->arena, "--set %s=%s: ", s.name, text),
+        fsim_error(r->diag, at, "%s%s", in_file == text ? "" : fsim_printf(r->arena, "%s=%s: ", s.name, text),
                    fsim_unknown_dtype(r->arena, text));
     } else if (!is_dtype) {
         const fsim_scope scope = {symbol_value, r, r->symbol_names, g->symbols};
         s.dtype = FSIM_DTYPE_NONE;
-        if (!fsim_eval(r->arena, r->diag, at, text, &scope, &s.value))
+        if (!fsim_eval(r->arena, r->diag, at, text, &scope, &s.value)) {
             s.value = 1;
+            if (in_file != text)
+                fsim_note(r->diag, "in %s=%s", s.name, text);
+        }
     }
     r->symbol_names[g->symbols] = s.name;
     fsim_names_set(r->arena, &r->symbol, s.name, g->symbols);
@@ -106,7 +109,7 @@ void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *
     }
     for (int s = 0; s < sets; s++)
         if (fsim_names_get(&r->symbol, set->at[s].name) < 0)
-            fsim_failure(r->diag, FSIM_BAD_INPUT, (fsim_loc){0}, "--set %s=%s: the workload has no symbol '%s'%s",
+            fsim_failure(r->diag, FSIM_BAD_INPUT, (fsim_loc){0}, "%s=%s: the workload has no symbol '%s'%s",
                          set->at[s].name, set->at[s].value, set->at[s].name, known_symbols(r, set->at[s].name));
 }
 

@@ -49,6 +49,8 @@ struct fsim_draft {
     missing_dim *missing;
     expected *expect;
     counted *unknown;
+    const char **input; /* of the model; axes: of each */
+    int *axes, inputs, input_room, axes_room;
     int missings, missing_room, expects, expect_room, unknowns, unknown_room;
 };
 
@@ -305,6 +307,13 @@ static bool read_dim(fsim_draft *x, int which, int64_t least, int64_t most, int6
     return true; /* the error is reported */
 }
 
+void fsim_draft_input(fsim_draft *x, const char *name, int axes)
+{
+    int count = x->inputs;
+    *FSIM_PUSH(x->a, x->input, count, x->input_room) = name;
+    *FSIM_PUSH(x->a, x->axes, x->inputs, x->axes_room) = axes;
+}
+
 bool fsim_draft_dim(fsim_draft *x, const char *name, const char *place, int64_t least, int64_t most, int64_t *value)
 {
     int last = -1; /* of several values the last one counts */
@@ -370,6 +379,26 @@ static void say_missing(fsim_draft *x)
                   place_text(x, x->missing[i].place), places ? "  " : "", range_text(x, &x->missing[i]));
 }
 
+/* Why no dimension is at `place`, "x:0"; NULL where it is none. */
+static const char *no_place(const fsim_draft *x, const char *place)
+{
+    const char *colon = strrchr(place, ':'), *known = "";
+    if (!colon || !colon[1] || colon[1 + strspn(colon + 1, "0123456789")] || x->inputs == 0)
+        return NULL;
+    const char *name = fsim_strndup(x->a, place, (size_t)(colon - place));
+    const unsigned long axis = strtoul(colon + 1, NULL, 10);
+    for (int i = 0; i < x->inputs; i++) {
+        if (strcmp(x->input[i], name) == 0 && axis < (unsigned long)x->axes[i])
+            return fsim_printf(x->a, "the model fixes axis %lu of '%s'", axis, name);
+        if (strcmp(x->input[i], name) == 0)
+            return fsim_printf(x->a, "'%s' has %d axes, from 0 on", name, x->axes[i]);
+        if (i < MOST_OFFERED)
+            known = fsim_printf(x->a, "%s%s%s", known, i ? ", " : "; it has ", x->input[i]);
+    }
+    const char *nearest = fsim_did_you_mean(x->a, name, x->input, x->inputs);
+    return fsim_printf(x->a, "the model has no input '%s'%s", name, *nearest ? nearest : known);
+}
+
 static void say_unused_dims(fsim_draft *x)
 {
     const fsim_yaml *s = x->symbols.yaml;
@@ -384,7 +413,12 @@ static void say_unused_dims(fsim_draft *x)
     for (int i = 0; i < x->dims->count; i++) {
         const fsim_binding *b = &x->dims->at[i];
         const char *nearest = fsim_did_you_mean(x->a, b->name, names, count);
-        if (!x->dims->used[i])
+        if (x->dims->used[i])
+            continue;
+        const char *why = no_place(x, b->name);
+        if (why)
+            fsim_failure(x->d, FSIM_BAD_INPUT, (fsim_loc){0}, "--dim %s=%s: %s", b->name, b->value, why);
+        else
             fsim_failure(x->d, FSIM_BAD_INPUT, (fsim_loc){0}, "--dim %s=%s: the model has no dimension '%s'%s", b->name,
                          b->value, b->name,
                          *nearest    ? nearest

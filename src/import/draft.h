@@ -75,6 +75,8 @@ typedef struct {
 void fsim_draft_unknown(fsim_draft *x, const char *what, int ins, const char *const *in, int outs,
                         fsim_draft_result *out);
 
+/* An input of the model, for messages about --dim: its name in the file, which must outlive the draft, and its axes. */
+void fsim_draft_input(fsim_draft *x, const char *name, int axes);
 /* The value that --dim gives the dimension of this name, or the one at this place ("x:0"; NULL: it has none). False
  * where it gives none: then the dimension is noted as missing, with the range that the model allows (least 1 and most
  * INT64_MAX: any), and *value is 1, so that the importer can go on and find the others. */

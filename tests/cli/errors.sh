@@ -120,8 +120,8 @@ tensors: {x: {shape: [4], dtype: complex64}}
 operators: [{op: exp, in: x, out: y}]
 END
 expect 2 "dtype=tf32: no tensor has dtype 'tf32': a product of f32 takes 'compute: tf32'" mlp --hw "$toy" --set dtype=tf32
-expect 2 "^fusesim: error: --set dtype=fp16: unknown dtype 'fp16'; did you mean 'f16'" mlp --hw "$toy" --set dtype=fp16
-expect 2 "^fusesim: error: --set dtype=H: unknown dtype 'H'; there are f64" mlp --hw "$toy" --set dtype=H
+expect 2 "^fusesim: error: dtype=fp16: unknown dtype 'fp16'; did you mean 'f16'" mlp --hw "$toy" --set dtype=fp16
+expect 2 "^fusesim: error: dtype=H: unknown dtype 'H'; there are f64" mlp --hw "$toy" --set dtype=H
 workload 65 "unknown dtype 'f33'; did you mean 'f32'" <<'END'
 tensors: {x: {shape: [4], dtype: f33}}
 operators: [{op: relu, in: x, out: y}]

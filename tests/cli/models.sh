@@ -73,6 +73,20 @@ has err '2 dimensions are without a value: add --dim batch=8 --dim seq=128'
 has err "seq    axis 1 of 'ids'"
 fusesim 65 models/tiny_cnn.onnx --hw t4 --dim bach=8
 has err "no dimension 'bach'; did you mean 'batch'"
+fusesim 65 models/tiny_cnn.onnx --hw t4 --dim imge:0=8
+has err "dim imge:0=8: the model has no input 'imge'; did you mean '"
+fusesim 65 models/tiny_cnn.pt2 --hw t4 --dim image:1=8
+has err "dim image:1=8: the model fixes axis 1 of 'image'"
+fusesim 65 models/tiny_cnn.pt2 --hw t4 --dim image:4=8
+has err "'image' has 4 axes, from 0 on"
+fusesim 65 models/tiny_cnn.pt2 --hw t4 --dim s40=0
+has err 'dim s40=0: the model takes 2 and more'
+[ "$(wc -l <err)" = 1 ] || complain 'a length of 0 is refused twice'
+# Of a workload in YAML the message names the symbol, not an option that was not typed.
+fusesim 65 mlp --hw t4 --dim HH=8
+has err "^fusesim: error: HH=8: the workload has no symbol 'HH'; did you mean 'H'"
+fusesim 2 mlp --hw t4 --dim M=width
+has err '^ +in M=width$'
 fusesim 0 workloads models
 has out '^models/tiny_cnn.onnx \(14 operators, f32; batch=8\)$'
 fusesim 0 import models/tiny_cnn.onnx --dim batch=8 --check

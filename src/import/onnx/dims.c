@@ -215,6 +215,8 @@ static bool bind_dim(fsim_onnx_import *m, const fsim_onnx_value *in, int axis, b
 /* Names come first, so that expressions find them. */
 bool fsim_onnx_bind(fsim_onnx_import *m, const fsim_onnx_value *const *in, int ins, fsim_shape *shape)
 {
+    for (int i = 0; i < ins; i++)
+        fsim_draft_input(m->x, in[i]->name, in[i]->type->dims);
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < ins; i++) {
             shape[i].rank = in[i]->type->dims;

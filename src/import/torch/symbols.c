@@ -214,13 +214,15 @@ bool fsim_torch_bind(fsim_torch_bound *b)
     const int errors = fsim_errors(b->d);
     for (int i = 0; i < b->p->inputs; i++) {
         const fsim_torch_tensor *t = input_tensor(b->p, i);
+        if (t)
+            fsim_draft_input(b->x, t->name, t->rank);
         for (int k = 0; t && k < t->rank; k++) {
             const char *at = t->dim[k].expression, *symbol;
             while ((symbol = next_symbol(b, &at)))
                 bind_symbol(b, symbol);
         }
     }
-    return (b->missing || check_places(b)) && fsim_errors(b->d) == errors;
+    return (b->missing || fsim_errors(b->d) > errors || check_places(b)) && fsim_errors(b->d) == errors;
 }
 
 /* Types. */
