@@ -36,7 +36,7 @@ typedef struct {
         scale;       /* 0: not used */
     fsim_words grad; /* tensors whose gradients are wanted; none: all */
     int seed;        /* FSIM_SEED_ONES: the gradient of an output is 1 */
-    bool train, jvp;
+    bool train, jvp, checkpoint;
     int autocast;          /* as in fsim_derive */
     int update;            /* an fsim_update */
     int64_t micro_batches; /* 0: not used */

@@ -87,6 +87,8 @@ static void check_derivatives(fsim_context *c)
         fsim_error(c->diag, fsim_command_line, "--optimizer belongs to --train");
     if (!s->train && s->micro_batches > 0)
         fsim_error(c->diag, fsim_command_line, "--micro-batches belongs to --train");
+    if (!s->train && s->checkpoint)
+        fsim_error(c->diag, fsim_command_line, "--checkpoint belongs to --train");
     if (s->update == FSIM_NO_UPDATE && s->clip > 0)
         fsim_error(c->diag, fsim_command_line, "--clip belongs to --optimizer");
 }
@@ -131,6 +133,7 @@ static const fsim_derive *wanted_derivatives(const fsim_context *c)
     d->update = (fsim_update)s->update;
     d->clip = s->clip;
     d->micro_batches = s->micro_batches;
+    d->checkpoint = s->checkpoint;
     return d;
 }
 
@@ -208,6 +211,8 @@ static const char *typed_derivatives(const fsim_context *c)
         text = fsim_printf(c->arena, "%s --optimizer %s", text, fsim_update_words[s->update]);
     if (s->autocast)
         text = fsim_printf(c->arena, "%s --autocast %s", text, s->autocast == FSIM_AUTOCAST_F16 ? "f16" : "bf16");
+    if (s->checkpoint)
+        text = fsim_printf(c->arena, "%s --checkpoint", text);
     if (s->micro_batches > 0)
         text = fsim_printf(c->arena, "%s --micro-batches %lld", text, (long long)s->micro_batches);
     return s->clip > 0 ? fsim_printf(c->arena, "%s --clip %.15g", text, s->clip) : text;

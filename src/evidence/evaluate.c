@@ -2,6 +2,7 @@
 #include "evidence/evaluate.h"
 
 #include "evidence/harness.h"
+#include "evidence/step.h"
 #include "evidence/training.h"
 
 #include "base/file.h"
@@ -61,7 +62,8 @@ static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *
                                const char **absent)
 {
     workload *w = fsim_new(a, workload, 1);
-    w->path = path_of(a, where, row->workload);
+    const char *set;
+    w->path = path_of(a, where, fsim_sized_model(row->workload, &set));
     if (access(w->path, F_OK) != 0) {
         *absent = fsim_printf(a, "no such file%s", where->roots ? "" : "; --workload-root DIR names their folder");
         return w;
@@ -156,6 +158,11 @@ typedef struct {
     int *gpu_of; /* per row */
 } row_names;
 
+static bool is_beyond(const fsim_measured *row, fsim_arena *a)
+{
+    return row->mode == FSIM_MODE_STEP && fsim_step_of(row, a).beyond;
+}
+
 static row_names read_names(fsim_bench *b, fsim_arena *a, fsim_diag *d, const fsim_folders *where)
 {
     const int count = b->rows->count;
@@ -183,6 +190,7 @@ static row_names read_names(fsim_bench *b, fsim_arena *a, fsim_diag *d, const fs
         b->of[i] = of[w];
         b->missing[i] = n.gpu[h].absent        ? fsim_exclusions[FSIM_EXCLUDED_GPU]
                         : n.workload[w].absent ? fsim_exclusions[FSIM_EXCLUDED_WORKLOAD]
+                        : is_beyond(row, a)    ? fsim_exclusions[FSIM_EXCLUDED_TRAINING]
                                                : NULL;
     }
     return n;
@@ -238,12 +246,20 @@ const fsim_measured *fsim_bench_row(const fsim_bench *b, int i) { return &b->row
 static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsim_arena *a)
 {
     const workload *w = b->of[i];
-    fsim_binding *set = NULL;
-    const int sets = bindings(a, b->rows->at[i].set, &set);
-    const fsim_derive *derive = fsim_row_derive(&b->rows->at[i]);
-    const fsim_workload_wanted how = {.set = set, .sets = sets, .derive = derive};
-    const fsim_graph *g = w->model ? fsim_graph_load(a, d, w->path, &how)
-                                   : fsim_graph_of(a, d, w->path, w->document, &(fsim_bindings){set, sets, derive});
+    const fsim_measured *row = &b->rows->at[i];
+    fsim_binding *own = NULL;
+    fsim_bindings how = {own, 0, fsim_row_derive(row)};
+    fsim_step_run run;
+    if (row->mode == FSIM_MODE_STEP) {
+        run = fsim_step_of(row, a);
+        how = (fsim_bindings){run.set, run.sets, &run.derive};
+    } else {
+        how.count = bindings(a, row->set, &own);
+        how.at = own;
+    }
+    const fsim_workload_wanted wanted = {.set = how.at, .sets = how.count, .derive = how.derive};
+    const fsim_graph *g =
+        w->model ? fsim_graph_load(a, d, w->path, &wanted) : fsim_graph_of(a, d, w->path, w->document, &how);
     return g && g->nodes > 0 ? g : NULL;
 }
 
@@ -367,6 +383,28 @@ static void predict_memory(const fsim_graph *g, const fsim_plan *plan, const fsi
     out->kernels = plan->kernels;
 }
 
+static bool is_update(const fsim_graph *g, const fsim_kernel *k)
+{
+    return g->node[k->group->member[k->group->members - 1].node].phase == FSIM_OPTIMIZER;
+}
+
+/* Forward and backward of every micro-batch, and this GPU's share of the update. */
+static double step_seconds(const fsim_graph *g, const fsim_plan *plan, const fsim_measured *row, const fsim_hw *hw,
+                           fsim_arena *a)
+{
+    const fsim_step_run run = fsim_step_of(row, a);
+    fsim_kernel *part[2] = {fsim_new(a, fsim_kernel, plan->kernels + 1), fsim_new(a, fsim_kernel, plan->kernels + 1)};
+    int count[2] = {0};
+    for (int k = 0; k < plan->kernels; k++) {
+        const bool update = is_update(g, &plan->kernel[k]);
+        part[update][count[update]++] = plan->kernel[k];
+    }
+    double seconds[2];
+    for (int i = 0; i < 2; i++)
+        seconds[i] = fsim_call_seconds(part[i], count[i], fsim_row_maker(row), row->launch, hw);
+    return seconds[0] * (g->micro_batches > 1 ? (double)g->micro_batches : 1) + seconds[1] * run.update_share;
+}
+
 static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const workspace *mine, fsim_evaluated *out)
 {
     const fsim_measured *row = &b->rows->at[i];
@@ -393,7 +431,9 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const w
         plan = fsim_mode_kernels(g, &plan, row->mode, a);
         plan = part_of_plan(&plan, 0, plan.kernels);
     }
-    out->predicted_s = fsim_call_seconds(plan.kernel, plan.kernels, fsim_row_maker(row), row->launch, hw);
+    out->predicted_s = row->mode == FSIM_MODE_STEP
+                           ? step_seconds(g, &plan, row, hw, a)
+                           : fsim_call_seconds(plan.kernel, plan.kernels, fsim_row_maker(row), row->launch, hw);
     const fsim_software software = {g, hw, row->launch, fsim_row_maker(row)};
     out->errors = fsim_errors_of(&software, &plan, mine->kept);
     host_errors(&plan, &software, out);
@@ -440,7 +480,8 @@ const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bu
                                                       "its GPU is not known",
                                                       "its workload is not here",
                                                       "an operator of its has no gradient",
-                                                      "its part shares a kernel with another"};
+                                                      "its part shares a kernel with another",
+                                                      "it was trained in a way that is not priced"};
 
 /* A row with HOST_BOUND_KERNELS kernels or more measures the host where this share of its predicted time is waiting for
  * the host. With few kernels the host costs a constant, which the model has; with many, the framework's own code

@@ -77,6 +77,7 @@ enum {
     FSIM_EXCLUDED_WORKLOAD,
     FSIM_EXCLUDED_GRADIENT,
     FSIM_EXCLUDED_MIXED,
+    FSIM_EXCLUDED_TRAINING,
     FSIM_EXCLUSIONS
 };
 extern const char *const fsim_exclusions[FSIM_EXCLUSIONS];

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* again.c: values of the forward pass that are not kept: the backward pass computes them again, from what is kept, by
  * primitives of its own right before the first gradient that reads them. */
+#include "base/names.h"
 #include "graph/gradient.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* NOT_YET: it is not known whether a tensor is there; GONE: it is not, and nothing has computed it again so far. */
@@ -12,6 +14,8 @@ static fsim_tensor *tensor_of(const fsim_derivation *d, int t) { return &d->buil
 
 static fsim_fate fate_of(const fsim_derivation *d, int t)
 {
+    if (d->dropped && d->dropped[t])
+        return FSIM_DROPPED;
     return t < d->how->fates ? (fsim_fate)d->how->fate[t] : FSIM_HELD;
 }
 
@@ -24,7 +28,8 @@ static bool may_repeat(const fsim_derivation *d, int t)
     const fsim_node *n = &d->build->graph->node[x->producer];
     const fsim_class class = fsim_ops[n->op].class;
     return n->results == 1 && !n->effect && n->args <= MOST_ARGS &&
-           (class == FSIM_ELEMENTWISE || class == FSIM_CONTRACTION || class == FSIM_REDUCE);
+           (class == FSIM_ELEMENTWISE || class == FSIM_CONTRACTION || class == FSIM_REDUCE || class == FSIM_PERMUTE ||
+            class == FSIM_ASSEMBLE || class == FSIM_GATHER);
 }
 
 static bool find_out(fsim_derivation *d, int s);
@@ -103,8 +108,73 @@ static int repeated(fsim_derivation *d, int t)
     return made;
 }
 
+/* The path of modules up to its first number, "model.layers.0"; NULL: it has none. */
+static const char *numbered(fsim_arena *a, const char *path)
+{
+    for (const char *at = path; at && *at;) {
+        const size_t length = strcspn(at, ".");
+        if (strspn(at, "0123456789") == length && length > 0)
+            return fsim_strndup(a, path, (size_t)(at - path) + length);
+        at += length + (at[length] == '.');
+    }
+    return NULL;
+}
+
+/* The layer of each source, from 1; 0: none. */
+static int *layers_of(const fsim_derivation *d)
+{
+    const fsim_graph *g = d->build->graph;
+    fsim_arena *a = d->build->arena;
+    fsim_names names = {0};
+    int *layer = fsim_new(a, int, d->sources + 1), last = 0;
+    for (int s = 0; s < d->sources; s++) {
+        layer[s] = g->source[s].layer_number;
+        last = layer[s] > last ? layer[s] : last;
+    }
+    for (int s = 0; s < d->sources; s++) {
+        const char *path = layer[s] == 0 ? numbered(a, g->source[s].layer) : NULL;
+        if (!path)
+            continue;
+        const int known = fsim_names_get(&names, path);
+        layer[s] = known < 0 ? last + names.count + 1 : known;
+        if (known < 0)
+            fsim_names_set(a, &names, path, layer[s]);
+    }
+    return layer;
+}
+
+/* Of each layer everything goes that no other reads and that is no output. */
+static void drop_layers(fsim_derivation *d)
+{
+    fsim_graph *g = d->build->graph;
+    const int *layer = layers_of(d);
+    bool any = false;
+    for (int s = 0; s < d->sources; s++) {
+        g->source[s].layer_number = layer[s];
+        any = any || layer[s] > 0;
+    }
+    if (!any && d->sources > 0)
+        fsim_error(d->build->diag, g->source[0].at,
+                   "--checkpoint: no operator belongs to a layer, which is a repeat block or a numbered module");
+    g->checkpoint = true;
+    d->dropped = fsim_new(d->build->arena, bool, d->tensors + 1);
+    for (int t = 0; t < d->tensors; t++)
+        d->dropped[t] = g->tensor[t].producer >= 0 && g->tensor[t].storage == t && !g->tensor[t].output &&
+                        layer[g->node[g->tensor[t].producer].source] > 0;
+    for (int i = 0; i < d->build->records; i++) {
+        const fsim_record *r = &d->build->record[i];
+        for (int k = 0; k < r->args; k++) {
+            const int s = g->tensor[r->arg[k]].storage, from = g->tensor[s].producer;
+            if (from >= 0 && layer[g->node[from].source] != layer[r->source])
+                d->dropped[s] = false;
+        }
+    }
+}
+
 void fsim_start_again(fsim_derivation *d)
 {
+    if (d->how->checkpoint)
+        drop_layers(d);
     d->again = fsim_new(d->build->arena, int, d->tensors + 1);
     for (int t = 0; t < d->tensors; t++)
         d->again[t] = NOT_YET;
@@ -113,7 +183,7 @@ void fsim_start_again(fsim_derivation *d)
 bool fsim_record_again(fsim_derivation *d, const fsim_record *r, fsim_record *out)
 {
     *out = *r;
-    if (d->how->fates == 0)
+    if (d->how->fates == 0 && !d->dropped)
         return true;
     out->arg = fsim_new(d->build->arena, int, r->args + 1);
     for (int i = 0; i < r->args; i++)

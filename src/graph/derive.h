@@ -52,6 +52,8 @@ typedef struct fsim_derive {
     const signed char *form; /* where a derivative has several forms: which one is taken, by the order in which they
                                 come up; beyond `forms` of them the first. FSIM_FORM_FREE: none of them */
     int forms;
+    bool checkpoint; /* of each layer (a turn of an outermost repeat block, a numbered module of a model) forward keeps
+                        what other layers read, and backward computes the rest again */
     const signed char *fate; /* by tensor of the workload: an fsim_fate; beyond `fates` of them FSIM_HELD */
     int fates;
 } fsim_derive;

@@ -79,6 +79,7 @@ typedef struct fsim_derivation {
     bool *delivered;     /* by tensor: its gradient is complete */
     int towards;         /* the tensor that steps are named after */
     int source;          /* the workload's operator in whose stead steps are run; -1: of no one */
+    bool *dropped;       /* by tensor: it is given up with the rest of its layer (fsim_derive.checkpoint); NULL: none */
     int *again;          /* by tensor: the one with its values that the backward pass computes; -1: none yet */
     bool packing;        /* conditions of fsim_derive_where pass through bits: forms.h */
     bool adding;         /* the steps add what several readers contributed */

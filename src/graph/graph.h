@@ -181,6 +181,8 @@ typedef struct {
     const char *layer, *from; /* the path of the module that it belongs to, and what the file that it was imported from
                                  calls it; NULL: not said */
     int first, nodes;         /* its primitives are node[first, first + nodes) */
+    int layer_number; /* of all turns of outermost repeat blocks, by number from 1, the one that it belongs to; 0: none
+                       */
     fsim_loc at;
     fsim_phase phase;
     int gradient_of;  /* the source whose gradient or, beside values, tangent it computes; -1: of none */
@@ -247,6 +249,8 @@ typedef struct {
     fsim_choice *choice; /* derivatives that have several forms */
     int choices;
     const fsim_read_from *origin; /* NULL: not differentiated */
+    bool checkpoint; /* backward computes the values of each layer again: what fsim_source.layer_number says has layers
+                        of models too then */
     int64_t micro_batches; /* passes through the graph for one update, each of which adds its gradients; 0: one */
     bool barrier;          /* some primitive is after the barrier */
 } fsim_graph;

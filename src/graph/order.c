@@ -53,6 +53,13 @@ static bool wrong_inputs(const fsim_call *c)
     return false;
 }
 
+/* Is source s, made by --autocast, the cast of an input or a weight? */
+static bool casts_given(const fsim_graph *g, int s)
+{
+    const fsim_node *n = &g->node[g->source[s].first];
+    return g->tensor[g->tensor[n->arg[0].tensor].storage].producer < 0;
+}
+
 static bool build(fsim_reader *r, fsim_pending *p)
 {
     const fsim_yaml *op = fsim_yaml_get(p->yaml, "op");
@@ -82,8 +89,11 @@ static bool build(fsim_reader *r, fsim_pending *p)
         return false;
     for (int i = 0; i < p->ins; i++)
         r->graph->tensor[c.arg[i]].used = true;
+    const int casts = r->graph->sources;
     if (!fsim_autocast(r, &c, false))
         return false;
+    for (int s = casts; s < r->graph->sources; s++) /* the cast of a weight is there for all turns */
+        r->graph->source[s].layer_number = casts_given(r->graph, s) ? 0 : p->layer_number;
     const int first = r->graph->nodes;
     fsim_dtype dtype;
     if (!fsim_autocast(r, &c, true))
@@ -107,6 +117,7 @@ static bool build(fsim_reader *r, fsim_pending *p)
                       .from = p->from,
                       .first = first,
                       .nodes = r->graph->nodes - first,
+                      .layer_number = p->layer_number,
                       .at = p->at,
                       .gradient_of = -1};
     return true;

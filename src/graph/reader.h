@@ -20,6 +20,7 @@ typedef struct {
     int ins, outs;
     const char **alias;       /* other names of out[i], or NULL: what a repeat block hands to the operators behind it */
     const char *layer, *from; /* as in fsim_source */
+    int layer_number;         /* as in fsim_source */
     int state;                /* of the topological walk: 0 new, 1 under way, 2 done */
     fsim_loc at;
 } fsim_pending;
@@ -38,7 +39,7 @@ typedef struct {
     const char **symbol_names;
     bool *symbol_used;
     fsim_pending *op;
-    int ops, op_room;
+    int ops, op_room, layers; /* layers: turns of outermost repeat blocks, so far */
     const fsim_yaml *symbols;
     bool marked; /* some input says `batch: true`, so those that do not are shared */
 } fsim_reader;

@@ -17,7 +17,7 @@ typedef struct frame {
     const fsim_names *local; /* names that the block computes */
     fsim_iteration now;
     const fsim_yaml *carry;
-    int depth;
+    int depth, layer_number; /* layer_number: as in fsim_source */
 } frame;
 
 /* The turn of this number, of a block in `outer`; NULL: in none. */
@@ -197,7 +197,8 @@ static void read_repeat(fsim_reader *r, const fsim_yaml *y, const frame *outer)
     if (!check_carry(r, y, &local))
         return;
     for (int64_t iteration = 0; iteration < iterations; iteration++) {
-        const frame f = {outer, &local, turn_of(r, around, iteration, iterations), carry, depth};
+        const int layer_number = outer ? outer->layer_number : ++r->layers;
+        const frame f = {outer, &local, turn_of(r, around, iteration, iterations), carry, depth, layer_number};
         const int errors = fsim_errors(r->diag);
         fsim_read_tensors(r, fsim_yaml_get(y, "tensors"), &f.now);
         read_list(r, ops, &f);
@@ -223,7 +224,7 @@ static const char *remark(fsim_reader *r, const fsim_yaml *y, const char *key, c
 static void read_operator(fsim_reader *r, const fsim_yaml *y, const frame *f)
 {
     const fsim_yaml *in = fsim_yaml_get(y, "in"), *out = fsim_yaml_get(y, "out");
-    fsim_pending p = {.yaml = y, .at = y->at};
+    fsim_pending p = {.yaml = y, .at = y->at, .layer_number = f ? f->layer_number : 0};
     if (!fsim_yaml_get(y, "op") || !out) {
         fsim_error(r->diag, y->at, "an operator has no '%s'", out ? "op" : "out");
         return;

@@ -37,6 +37,8 @@ void fsim_put_training(fsim_writer *w, cJSON *to, const fsim_graph *g)
     cJSON *o = fsim_put_new(w, to, "training", cJSON_CreateObject());
     put_gradients(w, o, g);
     put_others(w, o, g);
+    if (g->checkpoint)
+        fsim_put_bool(w, o, "checkpoint", true);
     if (g->micro_batches > 1)
         fsim_put_count(w, o, "micro_batches", g->micro_batches);
     fsim_put_rounded(w, o, "forward_flops", g->phase_flops[FSIM_FORWARD]);

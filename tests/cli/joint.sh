@@ -12,6 +12,7 @@ agrees() {
 agrees mlp --train --strategies eager,optimal
 agrees bert_layer --train --strategies optimal --scale-shapes 256
 agrees resnet50_block --train --strategies optimal --scale-shapes 256
+agrees stacks/gpt2 --set layers=2 --set B=2 --train --checkpoint --strategies eager --scale-shapes 256
 agrees seeds/softmax_ce --train --strategies eager,optimal
 agrees llama_block --jvp --strategies optimal --scale-shapes 256
 agrees seeds/jvp_mul --jvp --strategies eager,optimal

@@ -52,6 +52,41 @@ for s in plan["strategies"]:
     assert abs(s["step_s"] - (4 * (s["forward_s"] + s["backward_s"]) + s["optimizer_s"])) < 1e-9 and s["optimizer_s"] > 0, s
 END
 
+# How a program trained: layers computed again, sums over micro-batches, sharded weights. What is not priced is left out with its reason.
+of=S=512\;microbatch=2
+cat >steps.csv <<END
+id,hw,workload,set,mode,strategy,time_s,source
+step/plain,h100-sxm5-80gb,models/mpt-125m,$of;dtype=amp_bf16;parameters=124,step,eager+flash,0.02,made up
+step/again,h100-sxm5-80gb,models/mpt-125m,$of;dtype=amp_bf16;checkpoint=True,step,eager+flash,0.02,made up
+step/four,h100-sxm5-80gb,models/mpt-125m,$of;dtype=amp_bf16;accumulate=4,step,eager+flash,0.02,made up
+step/sharded,h100-sxm5-80gb,models/mpt-125m,$of;dtype=amp_bf16;gpus=8;sharding=FULL_SHARD,step,eager+flash,0.02,made up
+step/tensor,h100-sxm5-80gb,models/mpt-125m,$of;tensor=8;recompute=full,step,eager,0.02,made up
+step/fp8,h100-sxm5-80gb,models/mpt-125m,$of;dtype=amp_fp8,step,eager,0.02,made up
+END
+"$FUSESIM" validate --measurements steps.csv --json steps.json >out 2>err || complain "steps: exit status $?: $(cat err)"
+[ "$(grep -c 'trained in a way that is not priced' out)" = 2 ] || complain "two rows are left out: $(cat out)"
+"$python" - <<'END' || complain "steps.json"
+import json
+s = {r["id"][5:]: r["predicted_s"] for r in json.load(open("steps.json"))["rows"]}
+assert s["sharded"] < s["plain"] < s["again"] < 1.5 * s["plain"], s
+assert 2.5 * s["plain"] < s["four"] < 4 * s["plain"], s
+END
+# The same from the command line: saved and peak are smaller, the time is longer.
+layers="stacks/gpt2 --hw h100-sxm5-80gb --set layers=3 --set B=4 --train --strategy eager --search-steps 1"
+# shellcheck disable=SC2086 # $layers is words
+for again in "" --checkpoint; do "$FUSESIM" $layers $again --json layers$again.json >out 2>err || complain "layers: exit status $?: $(cat err)"; done
+"$python" - <<'END' || complain "layers.json"
+import json
+kept, again = (next(s for s in json.load(open(f"layers{x}.json"))["plans"][0]["strategies"] if s["name"] == "eager") for x in ("", "--checkpoint"))
+assert again["saved_bytes"] < 0.5 * kept["saved_bytes"] and again["peak_memory_bytes"] < kept["peak_memory_bytes"], (kept, again)
+assert kept["backward_s"] < again["backward_s"] < kept["backward_s"] + kept["forward_s"], (kept, again)
+assert json.load(open("layers--checkpoint.json"))["plans"][0]["training"]["checkpoint"] is True
+END
+"$FUSESIM" seeds/fused_mlp --hw t4 --train --checkpoint >out 2>err
+[ $? = 65 ] && grep -q -- '--checkpoint: no operator belongs to a layer, which is a repeat block or a numbered module' err || complain "no layers: $(cat err)"
+"$FUSESIM" stacks/gpt2 --hw t4 --checkpoint >out 2>err
+[ $? = 2 ] && grep -q -- '--checkpoint belongs to --train' err || complain "without --train: $(cat err)"
+
 # says TEXT ROWS...
 says() {
     local text=$1

@@ -174,6 +174,18 @@ static void (*const keeps[FSIM_OP_COUNT])(ledger *l) = {
 #undef FSIM_SAVED
 };
 
+/* An operator of a layer that is computed again keeps nothing but what the layer is given. */
+static void keep_given_to_layer(ledger *l)
+{
+    const fsim_graph *g = l->g;
+    const int layer = g->source[l->by - g->operation].layer_number;
+    for (int i = 0; i < l->by->args; i++) {
+        const int from = g->tensor[g->tensor[l->by->arg[i]].storage].producer;
+        if (from < 0 || g->source[g->node[from].source].layer_number != layer)
+            keep(l, l->by->arg[i]);
+    }
+}
+
 fsim_autograd_saved fsim_saved_by_eager(const fsim_graph *g, fsim_arena *a)
 {
     const fsim_mark mark = fsim_save(a);
@@ -183,7 +195,9 @@ fsim_autograd_saved fsim_saved_by_eager(const fsim_graph *g, fsim_arena *a)
         bool flows = false;
         for (int k = 0; k < l.by->results; k++)
             flows = flows || g->tensor[l.by->result[k]].traced;
-        if (flows && keeps[l.by->op])
+        if (flows && g->checkpoint && g->source[i].layer_number > 0)
+            keep_given_to_layer(&l);
+        else if (flows && keeps[l.by->op])
             keeps[l.by->op](&l);
     }
     fsim_rewind(a, mark);
