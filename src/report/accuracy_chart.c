@@ -264,7 +264,7 @@ bool fsim_chart_accuracy(fsim_arena *a, const fsim_accuracy *x, const fsim_chart
 {
     double points = 1;
     bool any = false;
-    const char *terminal = fsim_gnuplot_terminal(to->path, &points);
+    const char *terminal = fsim_gnuplot_terminal(a, to->path, FSIM_CHART_HEIGHT, &points);
     for (int i = 0; i < x->count && !any; i++)
         any = is_drawn(&x->at[i]);
     *why = !terminal ? "a chart's name ends in .svg, .png or .pdf" : "every row is excluded: nothing to draw";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/chart_bars.h"
 #include "report/chart_front.h"
+#include "report/chart_layers.h"
 #include "report/chart_memory.h"
 #include "report/gnuplot.h"
 #include "report/repeats.h"
@@ -16,7 +17,9 @@ enum { WIDTH = FSIM_CHART_WIDTH, HEIGHT = FSIM_CHART_HEIGHT };
 typedef struct {
     double left, right, bottom, top;
 } box;
-static const box bars_panel = {75, 585, 80, 500}, roof_panel = {690, 1165, 80, 500};
+static const box bars_panel = {75, 585, 80, 500}, roof_panel = {690, 1165, 80, 500},
+                 layers_panel = {330, 1165, -290, -20}; /* below the canvas of the others, where there are layers */
+enum { LAYERS_HEIGHT = 350 };
 static const double char_px = 7.2, line_px = 15; /* size of a label's characters */
 
 /* Okabe and Ito's colours, which people with colour blindness can tell apart. */
@@ -38,7 +41,9 @@ enum { MAX_CEILINGS = 6 };
 
 typedef struct {
     fsim_arena *a;
-    FILE *out; /* the script */
+    FILE *out;                /* the script */
+    double below;             /* pixels below the canvas that all charts have */
+    fsim_layers_chart layers; /* drawn there */
     const fsim_prediction *p;
     int count;
     point *chosen, *eager;
@@ -51,6 +56,9 @@ typedef struct {
 } chart;
 
 typedef enum { LEFT, CENTER, RIGHT } justify;
+
+/* A height as a share of the whole canvas. */
+static double share_y(const chart *c, double y) { return (y + c->below) / (HEIGHT + c->below); }
 
 /* A label at a pixel; y is the middle of its line. */
 /* Where a label stands on the page, in pixels, and how it looks; more: gnuplot's words for the rest, "font ',7'". */
@@ -65,7 +73,7 @@ static void put_label(const chart *c, const label *l, const char *text)
     static const char *const word[] = {"left", "center", "right"};
     fputs("set label ", c->out);
     fsim_gnuplot_text(c->out, text);
-    fprintf(c->out, " at screen %.5f,%.5f %s tc rgb '%s' %s front\n", l->x / WIDTH, l->y / HEIGHT, word[l->side],
+    fprintf(c->out, " at screen %.5f,%.5f %s tc rgb '%s' %s front\n", l->x / WIDTH, share_y(c, l->y), word[l->side],
             l->color, l->more);
 }
 
@@ -74,7 +82,7 @@ static void put_panel(const chart *c, const box *b)
     fprintf(c->out,
             "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset bmargin at screen %.5f\nset tmargin at screen "
             "%.5f\n",
-            b->left / WIDTH, b->right / WIDTH, b->bottom / HEIGHT, b->top / HEIGHT);
+            b->left / WIDTH, b->right / WIDTH, share_y(c, b->bottom), share_y(c, b->top));
     fputs("unset label\nunset arrow\nunset logscale\nset format '%g'\nset key off\n", c->out);
 }
 
@@ -399,7 +407,7 @@ static bool put_id_at(chart *c, const point *p, const char *text, int ring, int 
     put_label(c, &(label){lx, ly, CENTER, c->count > 1 ? color_of(p->gpu) : "#000000", ""}, text);
     if (ring > 0)
         fprintf(c->out, "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 0.7 lc rgb '#999999'\n",
-                x / WIDTH, y / HEIGHT, end_x / WIDTH, end_y / HEIGHT);
+                x / WIDTH, share_y(c, y), end_x / WIDTH, share_y(c, end_y));
     return true;
 }
 
@@ -492,12 +500,24 @@ static void put_memory(const chart *c)
     fsim_chart_memory(c->out, &(fsim_memory_chart){c->p, c->count, c->points, color_of}, c->a);
 }
 
-static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count, const char *terminal, double points)
+static void put_layers(const chart *c)
+{
+    if (c->layers.layers == 0)
+        return;
+    put_panel(c, &layers_panel);
+    fsim_chart_layers(c->out, &c->layers);
+}
+
+/* NULL with *why set: nothing was written. */
+static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count, const char *path, const char **why)
 {
     char *text = NULL;
     size_t bytes = 0;
-    chart c = {.a = a, .p = p, .count = count, .points = points, .out = open_memstream(&text, &bytes)};
-    if (!c.out)
+    chart c = {.a = a, .p = p, .count = count, .layers = fsim_layers_chart_of(p, count, color_of, a)};
+    c.below = c.layers.layers > 0 ? LAYERS_HEIGHT : 0;
+    const char *terminal = fsim_gnuplot_terminal(a, path, HEIGHT + (int)c.below, &c.points);
+    *why = terminal ? "not enough memory" : "a chart's name ends in .svg, .png or .pdf";
+    if (!terminal || !(c.out = open_memstream(&text, &bytes)))
         return NULL;
     fprintf(c.out,
             "set encoding utf8\n%s\nset termoption noenhanced\nset multiplot\nset tics nomirror\nset border 3 lc rgb "
@@ -510,6 +530,7 @@ static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count,
         put_memory(&c);
     else
         put_roofline(&c);
+    put_layers(&c);
     fputs("unset multiplot\n", c.out);
     const bool ok = fclose(c.out) == 0;
     const char *script = ok ? fsim_strndup(a, text, bytes) : NULL;
@@ -519,20 +540,9 @@ static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count,
 
 bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const fsim_chart_file *to, const char **why)
 {
-    double points;
-    const char *terminal = fsim_gnuplot_terminal(to->path, &points);
-    if (!terminal) {
-        *why = "a chart's name ends in .svg, .png or .pdf";
+    *why = "nothing to draw";
+    const char *text = count < 1 ? NULL : script_of(a, p, count, to->path, why);
+    if (!text)
         return false;
-    }
-    if (count < 1) {
-        *why = "nothing to draw";
-        return false;
-    }
-    const char *text = script_of(a, p, count, terminal, points);
-    if (!text) {
-        *why = "not enough memory";
-        return false;
-    }
     return fsim_gnuplot_draw(a, text, to, why);
 }

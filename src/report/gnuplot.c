@@ -11,21 +11,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-const char *fsim_gnuplot_terminal(const char *path, double *points)
+const char *fsim_gnuplot_terminal(fsim_arena *a, const char *path, int height, double *points)
 {
     static const struct {
-        const char *ending, *terminal;
-        double points;
-    } kind[] = {{".svg",
-                 "set terminal svg size 1200,600 noenhanced background rgb 'white' font 'DejaVu Sans,10' fontscale 1.3",
-                 0.6},
-                {".png", "set terminal pngcairo size 1200,600 noenhanced font 'Sans,10'", 1},
-                {".pdf", "set terminal pdfcairo size 12.5in,6.25in noenhanced font 'Sans,10' fontscale 0.74", 1}};
+        const char *ending, *before, *after;
+        double pixels, points; /* pixels: in a unit of the size */
+    } kind[] = {
+        {".svg", "svg size 1200,", " noenhanced background rgb 'white' font 'DejaVu Sans,10' fontscale 1.3", 1, 0.6},
+        {".png", "pngcairo size 1200,", " noenhanced font 'Sans,10'", 1, 1},
+        {".pdf", "pdfcairo size 12.5in,", "in noenhanced font 'Sans,10' fontscale 0.74", 96, 1}};
     const char *ending = strrchr(path, '.');
     for (int k = 0; ending && k < (int)(sizeof kind / sizeof *kind); k++)
         if (strcasecmp(ending, kind[k].ending) == 0) {
             *points = kind[k].points;
-            return kind[k].terminal;
+            return fsim_printf(a, "set terminal %s%.6g%s", kind[k].before, height / kind[k].pixels, kind[k].after);
         }
     return NULL;
 }

@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { FSIM_CHART_WIDTH = 1200, FSIM_CHART_HEIGHT = 600 }; /* pixels, of every terminal below */
+enum { FSIM_CHART_WIDTH = 1200, FSIM_CHART_HEIGHT = 600 }; /* pixels, of every terminal below; the height of most */
 
-/* The `set terminal` for a file that ends in .svg, .png or .pdf; NULL for another. All are as large, with letters and
- * points as large where point sizes are multiplied by *points. */
-const char *fsim_gnuplot_terminal(const char *path, double *points);
+/* The `set terminal` for a file that ends in .svg, .png or .pdf; NULL for another. All are as wide and as high, with
+ * letters and points as large where point sizes are multiplied by *points. */
+const char *fsim_gnuplot_terminal(fsim_arena *a, const char *path, int height, double *points);
 /* text between single quotes, where gnuplot expands nothing; control characters, which would end the line, as blanks.
  */
 void fsim_gnuplot_text(FILE *out, const char *text);

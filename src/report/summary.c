@@ -138,6 +138,7 @@ fsim_summary fsim_summary_of(const fsim_graph *g, int levels, fsim_arena *a)
         out.total = total_of(&s);
         out.layer = s.layer;
         out.layers = merge(s.layer, s.layers);
+        out.levels = level;
         if (!is_dominated(&out))
             break;
     }

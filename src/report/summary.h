@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
     fsim_layer_sum total;
     fsim_layer_sum *layer; /* in order of their first operators; figures of one where there are several */
-    int layers;
+    int layers, levels;    /* levels: how many names of a path tell them apart */
 } fsim_summary;
 
 /* levels: how many names of a layer's path count; 0: as few as tell the parts apart, none of which has most of the

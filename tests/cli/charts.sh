@@ -56,6 +56,13 @@ for hw in t4 t4,a100-sxm4-40gb; do
     for word in 'Memory over time: optimal' 'memory in use (MiB)' 'peak .* in kernel'; do grep -q ">[^<]*$word" memory.svg || complain "memory.svg does not say $word"; done
 done
 
+# The time of each layer below, where the workload says its layers.
+for hw in t4 t4,a100-sxm4-40gb; do
+    for kind in svg png pdf; do "$FUSESIM" models/tiny_transformer.pt2 --dim s23=8 --dim s27=64 --hw $hw --chart layers.$kind >out 2>err || complain "a chart of layers.$kind: $(cat err)"; done
+    for word in 'Time by layer: ' 'layer\.0 x 2' 'time (.s)'; do grep -q ">[^<]*$word" layers.svg || complain "layers.svg does not say $word"; done
+    [ "$(dd if=layers.png bs=1 skip=16 count=8 2>/dev/null | od -An -tx1 | tr -d ' \n')" = 000004b0000003b6 ] || complain "layers.png is not 1200 x 950"
+done
+
 # Names that mean something to gnuplot or the shell are only names.
 cat >odd.yaml <<'EOF'
 name: "it's a `touch owned` @x {/Bold b}_c % \\ $HOME"

@@ -169,6 +169,8 @@ through() {
 if [ -d "$shared" ]; then
     through bert_base.onnx --dim batch=8 --dim seq=128
     through resnet50.pt2 --dim s77=8
+    through gpt2_decode.onnx --dim batch=3 --dim past=40
+    through mixtral_small_bf16.pt2 --dim s72=2 --dim s70=40
 else
     echo "no $shared: real exports are left out"
 fi
