@@ -151,6 +151,8 @@ int fsim_node_named(fsim_arena *a, fsim_diag *d, const fsim_graph *g, const char
             fsim_error(d, command_line, "'%s' is an input of '%s', no operator", name, g->name);
             return -1;
         }
-    fsim_error(d, command_line, "'%s' has no operator '%s'%s", g->name, name, fsim_did_you_mean(a, name, all, count));
+    const bool gradient = g->derived != FSIM_REVERSE && strncmp(name, "grad/", 5) == 0;
+    fsim_error(d, command_line, "'%s' has no operator '%s'%s", g->name, name,
+               gradient ? ": gradients are there with --train" : fsim_did_you_mean(a, name, all, count));
     return -1;
 }

@@ -15,54 +15,13 @@ fsim_gradient_rule *const fsim_gradient_rules[FSIM_OP_COUNT] = {
 
 static fsim_tensor *tensor_of(const fsim_derivation *d, int t) { return &d->build->graph->tensor[t]; }
 
-/* What is wanted. */
-
-static bool may_want(const fsim_tensor *t) { return fsim_dtype_floating(t->dtype) && !t->detached; }
-
-static bool want_named(fsim_derivation *d)
-{
-    const fsim_derive *how = d->how;
-    bool good = true;
-    for (int i = 0; i < how->names; i++) {
-        const int t = fsim_names_get(d->names, how->name[i]);
-        int count = 0;
-        const char **names = fsim_new(d->build->arena, const char *, d->names->slots + 1);
-        for (int s = 0; s < d->names->slots; s++)
-            if (d->names->name[s])
-                names[count++] = d->names->name[s];
-        if (t < 0)
-            fsim_error(d->build->diag, (fsim_loc){0}, "--grad: no tensor '%s'%s", how->name[i],
-                       fsim_did_you_mean(d->build->arena, how->name[i], names, count));
-        else if (!may_want(tensor_of(d, t)))
-            fsim_error(d->build->diag, (fsim_loc){0}, "--grad: '%s' is %s, which has no gradient", how->name[i],
-                       tensor_of(d, t)->detached ? "a statistic, or has 'grad: false'"
-                                                 : fsim_dtype_names[tensor_of(d, t)->dtype]);
-        else
-            d->wanted[tensor_of(d, t)->storage] = true;
-        good = good && t >= 0 && may_want(tensor_of(d, t));
-    }
-    return good;
-}
-
-static bool mark_wanted(fsim_derivation *d)
-{
-    if (d->how->want == FSIM_WANT_NAMED)
-        return want_named(d);
-    for (int t = 0; t < d->tensors; t++) {
-        const fsim_tensor *x = tensor_of(d, t);
-        d->wanted[t] = x->producer < 0 && x->storage == t && x->role != FSIM_MADE && may_want(x) && x->used &&
-                       (x->role == FSIM_WEIGHT || d->how->want == FSIM_WANT_ALL);
-    }
-    return true;
-}
-
 static void mark_useful(fsim_derivation *d)
 {
     const fsim_graph *g = d->build->graph;
     for (int t = 0; t < d->tensors; t++) {
         const fsim_tensor *x = &g->tensor[t];
         d->useful[t] = d->wanted[t] || (x->storage != t && d->useful[x->storage]);
-        if (x->producer < 0 || !may_want(x) || x->storage != t ||
+        if (x->producer < 0 || !fsim_may_want(x) || x->storage != t ||
             fsim_gradient_rules[g->node[x->producer].op] == fsim_gradient_none)
             continue;
         const fsim_record *r = &d->build->record[x->producer];
@@ -80,7 +39,7 @@ static bool is_alone(fsim_derivation *d)
     const fsim_build *b = d->build;
     for (int n = 0; n < b->records; n++) {
         const fsim_record *r = &b->record[n];
-        const bool received = r->op == FSIM_OP_RECV && may_want(tensor_of(d, r->result)),
+        const bool received = r->op == FSIM_OP_RECV && fsim_may_want(tensor_of(d, r->result)),
                    sent = r->op == FSIM_OP_SEND && d->useful[r->arg[0]];
         if (received || sent) {
             fsim_error(b->diag, r->at, "%s '%s': stages of a pipeline are not differentiated", fsim_ops[r->op].name,
@@ -341,10 +300,10 @@ bool fsim_differentiate(fsim_build *b, const fsim_names *names, const fsim_deriv
     }
     b->graph->micro_batches = how->micro_batches;
     b->graph->derived = how->mode;
-    if (!mark_wanted(&d))
+    if (!fsim_mark_wanted(&d))
         return false;
     mark_useful(&d);
-    if (!is_alone(&d))
+    if (!is_alone(&d) || !fsim_is_derivable(&d))
         return false;
     if (how->mode == FSIM_TANGENTS)
         return fsim_derive_tangents(&d);
@@ -354,5 +313,5 @@ bool fsim_differentiate(fsim_build *b, const fsim_names *names, const fsim_deriv
         if (x->output && x->storage == t && d.useful[t] && !seed(&d, t))
             return false;
     }
-    return walk(&d) && fsim_update_weights(b, names, how);
+    return walk(&d) && fsim_have_gradients(&d) && fsim_update_weights(b, names, how);
 }

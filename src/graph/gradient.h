@@ -149,6 +149,15 @@ void fsim_start_again(fsim_derivation *d);
  * error. */
 bool fsim_record_again(fsim_derivation *d, const fsim_record *r, fsim_record *out);
 
+/* May a derivative with respect to the tensor exist: is it a float, and no constant by the user's or PyTorch's word? */
+bool fsim_may_want(const fsim_tensor *t);
+/* Marks what --grad asks for. False after an error. */
+bool fsim_mark_wanted(fsim_derivation *d);
+/* Does an output depend on something that is wanted? An error that says why not, where none does. */
+bool fsim_is_derivable(fsim_derivation *d);
+/* Has any tensor that --grad names a gradient now? A warning for each that has none, an error where none has. */
+bool fsim_have_gradients(fsim_derivation *d);
+
 /* Appends the update of the weights by the gradients of g->gradient: optimizer.c. False after an error. */
 bool fsim_update_weights(fsim_build *b, const fsim_names *names, const fsim_derive *how);
 

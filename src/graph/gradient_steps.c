@@ -332,8 +332,9 @@ fsim_value fsim_derive_refuse(fsim_derivation *d, const fsim_record *r, const ch
                    fsim_ops[r->op].name, g->tensor[r->result].name, why);
         return FSIM_REFUSAL;
     }
-    fsim_error(d->build->diag, r->at, "%s '%s': %s; a gradient is to flow through it to '%s'%s", fsim_ops[r->op].name,
-               g->tensor[r->result].name, why, g->tensor[d->towards].name,
+    fsim_error(d->build->diag, r->at,
+               "%s '%s': %s; a gradient is to flow through it to '%s'%s. 'grad: false' at a tensor makes it a constant",
+               fsim_ops[r->op].name, g->tensor[r->result].name, why, g->tensor[d->towards].name,
                *path ? fsim_printf(d->build->arena, " from '%s'%s", g->tensor[r->result].name, path) : "");
     return FSIM_REFUSAL;
 }

@@ -392,9 +392,10 @@ bool fsim_update_weights(fsim_build *b, const fsim_names *names, const fsim_deri
         if (b->graph->tensor[b->graph->gradient[i].of].role == FSIM_WEIGHT)
             add_to_list(&u, &b->graph->gradient[i]);
     if (u.lists == 0) {
-        fsim_error(b->diag, (fsim_loc){0},
-                   "--optimizer %s: no weight has a gradient: a tensor with 'role: weight' is one",
-                   fsim_update_words[how->update]);
+        fsim_failure(b->diag, FSIM_BAD_INPUT, (fsim_loc){0}, "--optimizer %s: no weight has a gradient%s",
+                     fsim_update_words[how->update],
+                     how->want == FSIM_WANT_NAMED ? ": --grad names none"
+                                                  : ": a weight is a tensor with 'role: weight'");
         return false;
     }
     if (fsim_scales_loss(how))

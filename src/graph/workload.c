@@ -169,16 +169,17 @@ static void read_batch(fsim_reader *r, const fsim_yaml *y)
     r->marked = has_marks(r, y);
 }
 
-/* Adds the derivatives that are asked for. */
-static void differentiate(fsim_reader *r, const fsim_bindings *set)
+/* Adds the derivatives that are asked for. False after an error. */
+static bool differentiate(fsim_reader *r, const fsim_bindings *set)
 {
     if (!r->build.recording)
-        return;
+        return true;
     fsim_note_outputs(r->graph);
-    if (fsim_differentiate(&r->build, &r->tensor, set->derive)) {
-        fsim_link_readers(r);
-        fsim_find_barrier(r->graph);
-    }
+    if (!fsim_differentiate(&r->build, &r->tensor, set->derive))
+        return false;
+    fsim_link_readers(r);
+    fsim_find_barrier(r->graph);
+    return true;
 }
 
 static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set)
@@ -214,7 +215,8 @@ static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_binding
     if (fsim_errors(r->diag) == 0) {
         if (!outputs) /* those that a workload names are differentiated, and else what nobody reads */
             fsim_mark_results(r, false);
-        differentiate(r, set);
+        if (!differentiate(r, set))
+            return;
         fsim_mark_results(r, outputs != NULL);
         fsim_check_overwritten(r);
         r->graph->fuse = fsim_read_sets(r, fsim_yaml_get(y, "fuse"), "fuse", &r->graph->fuses);

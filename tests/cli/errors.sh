@@ -86,6 +86,26 @@ operators_with '[4 * H]' | workload 65 "unknown symbol 'H'"
 operators_with '[2 +]' | workload 65 'bad.yaml:1:'
 operators_with '[1, 1, 1, 1, 1, 1, 1, 1, 1]' | workload 65 'at most 8 dimensions'
 
+# What has no derivative, and wrong names in --grad.
+mlp=$SOURCE_DIR/workloads/mlp.yaml
+grad() { local pattern=$1; shift; expect 65 "$pattern" "$mlp" --hw "$toy" --train --grad "$@"; }
+grad "^fusesim: error: --grad: no tensor 'w3'; did you mean 'w2'\?$" w3
+grad "did you mean 'weights'\?$" weight
+grad "name the tensor itself, 'w1', not its gradient" grad/w1
+grad "'weights' stands alone, not in a list with names" weights,x
+grad 'a name is empty: a comma too many\?' w1,
+grad "'y' is an output that nothing else is computed from: its gradient is given" y
+grad '^fusesim: error: --optimizer adamw: no weight has a gradient: --grad names none$' x --optimizer adamw
+expect 65 "no tensor that is read is a float with 'role: weight'" "$SOURCE_DIR/workloads/seeds/chain4.yaml" --hw "$toy" --train --grad weights
+printf 'tensors: {x: {shape: [8, 8], dtype: i64}}\noperators: [{op: add, in: [x, x], out: y}]\n' >whole.yaml
+expect 65 '^fusesim: error: --train: nothing has a derivative: no input or weight that is read is a float$' whole.yaml --hw "$toy" --train
+printf 'tensors: {x: {shape: [8, 8], dtype: f32}}\noperators: [{op: argmax, in: x, out: y, dim: 1}]\n' >place.yaml
+expect 65 'nothing has a derivative: no output is a float$' place.yaml --hw "$toy" --train
+expect 65 'nothing has a derivative: no output is a float$' place.yaml --hw "$toy" --jvp
+printf 'tensors: {x: {shape: [8, 8], dtype: f32}}\noperators: [{op: custom, in: x, out: h}, {op: relu, in: h, out: y}]\n' >unknown.yaml
+expect 65 "custom 'h': what it computes is not known.*'grad: false' at a tensor makes it a constant$" unknown.yaml --hw "$toy" --train
+expect 2 "no operator 'grad/w1': gradients are there with --train" explain "$mlp" --hw "$toy" y grad/w1
+
 # Names.
 operators "unknown op(erator)? 'gelo'; did you mean 'gelu'" '{op: gelo, in: first, out: y}'
 operators "unknown (key|attribute).*'dimm'; did you mean 'dim'" '{op: sum, in: first, out: y, dimm: 1}'
