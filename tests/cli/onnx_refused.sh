@@ -27,6 +27,8 @@ refused huge "error: dimension 0 of input 'x' is 1099511627776"
 refused negative "error: dimension 0 of input 'x' is -4"
 refused nested 'error: graph.node[0].attribute[0].g. ... .node[0].attribute[0].g.node[0], byte 2273: messages nest more than 200 deep'
 refused recursive "node 0 'Block': error: Block: calls of local functions nest deeper than 64"
+refused sequence "error: input 'x' is a sequence, whose length the file does not say; wanted a tensor"
+refused optional "error: input 'x' is optional, and may be absent; wanted a tensor"
 refused twice "error: two initializers are called 'w'"
 
 # Cut anywhere: read as far as it is whole, or refused.

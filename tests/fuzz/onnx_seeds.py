@@ -128,6 +128,17 @@ def negative():
     return model(graph([node('Relu', 'x', 'y')], [value('x', FLOAT, [-4, 4])], [Y]))
 
 
+def sequence():
+    of = blob(1, number(1, FLOAT) + blob(2, each(1, [number(1, 3)])))
+    return model(graph([node('SequenceAt', 'x i', 'y')], [blob(1, 'x') + blob(2, blob(4, blob(1, of)))], [Y],
+                       [integers('i', 0)]))
+
+
+def optional():
+    of = blob(1, number(1, FLOAT) + blob(2, each(1, [number(1, 3)])))
+    return model(graph([node('OptionalGetElement', 'x', 'y')], [blob(1, 'x') + blob(2, blob(9, blob(1, of)))], [Y]))
+
+
 def huge():
     nodes = [node('Relu', 'x', 'y'), node('Tile', 'x r', 'z'), node('Expand', 'x e', 'q'),
              node('ConstantOfShape', 'e', 'v')]
@@ -181,6 +192,6 @@ def nested():
 
 
 for make in (mlp, shapes, control, functions, recursive, cyclic, dangling, negative, huge, twice, conv, attention, lstm,
-             nested):
+             nested, sequence, optional):
     with open('%s/%s' % (sys.argv[1], make.__name__), 'wb') as file:
         file.write(make())

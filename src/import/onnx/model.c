@@ -84,7 +84,11 @@ static bool is_usable(fsim_onnx_import *m, const fsim_onnx_value *in)
     if (!*in->name)
         fsim_error(m->d, fsim_draft_place(m->x), "an input has no name");
     else if (!t || t->kind != FSIM_ONNX_TENSOR)
-        fsim_error(m->d, fsim_draft_place(m->x), "input '%s' is no tensor", in->name);
+        fsim_error(m->d, fsim_draft_place(m->x), "input '%s' is %s; wanted a tensor", in->name,
+                   !t                              ? "of a type that the file does not say"
+                   : t->kind == FSIM_ONNX_SEQUENCE ? "a sequence, whose length the file does not say"
+                   : t->kind == FSIM_ONNX_OPTIONAL ? "optional, and may be absent"
+                                                   : "a map or something else");
     else if (!t->known)
         fsim_error(m->d, fsim_draft_place(m->x), "the file has no shape for input '%s'", in->name);
     else if (t->dims > FSIM_MAX_RANK)

@@ -18,7 +18,7 @@
 
 /* Types of elements: FSIM_ONNX_FLOAT16, with ONNX's numbers. A file may have others, even 0. */
 enum {
-#define FSIM_ONNX_ELEMENT(id, number, name, dtype, bits, form, field) FSIM_ONNX_##id = (number),
+#define FSIM_ONNX_ELEMENT(id, number, dtype, bits, form, field) FSIM_ONNX_##id = (number),
 #include "import/onnx/element.def"
 #undef FSIM_ONNX_ELEMENT
 };

@@ -11,7 +11,6 @@ enum { FLOAT_DATA = 4, INT32_DATA = 5, INT64_DATA = 7, RAW_DATA = 9, DOUBLE_DATA
 typedef enum { NONE, INT, UINT, FLOAT, BFLOAT, OTHER } form;
 
 typedef struct {
-    const char *name;
     fsim_dtype dtype;
     int bits;
     form form;
@@ -19,14 +18,14 @@ typedef struct {
 } element;
 
 static const element elements[] = {
-#define FSIM_ONNX_ELEMENT(id, number, name, dtype, bits, form, field) [number] = {name, dtype, bits, form, field},
+#define FSIM_ONNX_ELEMENT(id, number, dtype, bits, form, field) [number] = {dtype, bits, form, field},
 #include "import/onnx/element.def"
 #undef FSIM_ONNX_ELEMENT
 };
 
 static const element *element_of(int type)
 {
-    static const element none = {"?", FSIM_DTYPE_NONE, 0, NONE, 0};
+    static const element none = {FSIM_DTYPE_NONE, 0, NONE, 0};
     const bool known = type >= 0 && type < (int)(sizeof elements / sizeof *elements) && elements[type].form;
     return known ? &elements[type] : &none;
 }
