@@ -13,7 +13,8 @@ static const fsim_gate_metric metrics[FSIM_REGISTERS_METRICS] = {
     [FSIM_REGISTERS_NEAR] = {"near", FSIM_GATE_SHARE, true, "kernels with one block more or less"},
     [FSIM_REGISTERS_ERROR] = {"registers", FSIM_GATE_SHARE, false, "mean error of the registers"},
     [FSIM_REGISTERS_SPILLS] = {"spills", FSIM_GATE_COUNT, false, "kernels that spill"},
-    [FSIM_REGISTERS_DISAGREE] = {"disagree", FSIM_GATE_COUNT, false, "kernels whose facts disagree"}};
+    [FSIM_REGISTERS_DISAGREE] = {"disagree", FSIM_GATE_COUNT, false, "kernels whose facts disagree"},
+    [FSIM_REGISTERS_WARNINGS] = {"warnings", FSIM_GATE_COUNT, false, "kernels that the compiler warns about"}};
 const fsim_gate_table fsim_register_gates = {"validate --registers", metrics, FSIM_REGISTERS_METRICS,
                                              "a template, or no_contraction"};
 
@@ -30,8 +31,10 @@ static double metric_of(const fsim_register_sum *s, fsim_register_metric m)
         return s->registers_error;
     case FSIM_REGISTERS_SPILLS:
         return counted(s, s->spilling);
-    default:
+    case FSIM_REGISTERS_DISAGREE:
         return counted(s, s->disagreeing);
+    default:
+        return counted(s, s->warned);
     }
 }
 
@@ -63,7 +66,8 @@ static const char *percent(fsim_arena *a, double share)
 
 static bool is_off(const fsim_register_row *r)
 {
-    return r->left_out || r->blocks != r->compiled_blocks || r->spill_bytes > 0 || r->disagrees || r->unread;
+    return r->left_out || r->blocks != r->compiled_blocks || r->spill_bytes > 0 || r->disagrees || r->unread ||
+           r->warnings > 0;
 }
 
 static bool is_shown(const fsim_register_report *x, const fsim_register_row *r)
@@ -300,6 +304,7 @@ static void put_row(FILE *out, const fsim_register_row *r)
     fsim_json_number(out, ", ", "spill_bytes", known(r, r->spill_bytes));
     fsim_json_number(out, ", ", "stack_bytes", known(r, r->stack_bytes));
     fsim_json_bool(out, ", ", "log_and_cubin_disagree", r->disagrees);
+    fsim_json_number(out, ", ", "warnings", known(r, r->warnings));
     fputs("}}", out);
 }
 
@@ -320,6 +325,7 @@ static void put_sum(FILE *out, const char *before, const fsim_register_rows *row
     fsim_json_number(out, ", ", "spilling", s.spilling);
     fsim_json_number(out, ", ", "with_stack", s.stacked);
     fsim_json_number(out, ", ", "disagreeing", s.disagreeing);
+    fsim_json_number(out, ", ", "warned", s.warned);
     putc('}', out);
 }
 

@@ -13,6 +13,7 @@ typedef enum {
     FSIM_REGISTERS_ERROR,
     FSIM_REGISTERS_SPILLS,
     FSIM_REGISTERS_DISAGREE,
+    FSIM_REGISTERS_WARNINGS,
     FSIM_REGISTERS_METRICS
 } fsim_register_metric;
 /* The gates of --gate. GROUP is a template, or no_contraction: all kernels but contractions, whether libraries' or

@@ -89,6 +89,14 @@ static void first_error_line_is_found(void **unused)
     fsim_arena_free(a);
 }
 
+static void warnings_are_counted(void **unused)
+{
+    (void)unused;
+    assert_int_equal(fsim_warnings(""), 0);
+    assert_int_equal(fsim_warnings("ptxas info    : 0 bytes gmem\nptxas info    : Used 8 registers\n"), 0);
+    assert_int_equal(fsim_warnings("k.cu(2): warning #177-D: variable\n      int z;\n\nptxas warning : x"), 2);
+}
+
 /* A cache folder of its own, for this program. */
 static char folder[] = "/tmp/fusesim_cache_XXXXXX";
 static int open_folder(void **unused)
@@ -272,6 +280,20 @@ static void broken_sources_say_their_error(void **unused)
     fsim_arena_free(b.a);
 }
 
+static void a_warning_is_in_the_log(void **unused)
+{
+    (void)unused;
+    bench b = open_nvrtc(80);
+    fsim_cubin c;
+    const fsim_nvrtc_source source = {"unused.cu",
+                                      "extern \"C\" __global__ void k(float *x) { int unread; x[0] = 1.0f; }", 80};
+    assert_true(fsim_nvrtc_compile(b.n, &source, NULL, b.a, &c));
+    assert_int_equal(fsim_warnings(c.log), 1);
+    assert_true(fsim_nvrtc_compile(b.n, &(fsim_nvrtc_source){"scale.cu", scale, 80}, header, b.a, &c));
+    assert_int_equal(fsim_warnings(c.log), 0);
+    fsim_arena_free(b.a);
+}
+
 static void unknown_architectures_are_named(void **unused)
 {
     (void)unused;
@@ -302,12 +324,20 @@ static void missing_libraries_are_named(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(log_lines_are_read_by_words),           cmocka_unit_test(odd_logs_are_no_trouble),
-        cmocka_unit_test(what_is_no_cubin_is_refused),           cmocka_unit_test(first_error_line_is_found),
-        cmocka_unit_test(cache_gives_back_what_it_got),          cmocka_unit_test(damaged_entries_are_as_good_as_none),
-        cmocka_unit_test(kernels_compile_for_each_architecture), cmocka_unit_test(cache_spares_a_compilation),
-        cmocka_unit_test(a_damaged_entry_is_compiled_again),     cmocka_unit_test(broken_sources_say_their_error),
-        cmocka_unit_test(unknown_architectures_are_named),       cmocka_unit_test(missing_libraries_are_named),
+        cmocka_unit_test(log_lines_are_read_by_words),
+        cmocka_unit_test(odd_logs_are_no_trouble),
+        cmocka_unit_test(what_is_no_cubin_is_refused),
+        cmocka_unit_test(first_error_line_is_found),
+        cmocka_unit_test(warnings_are_counted),
+        cmocka_unit_test(a_warning_is_in_the_log),
+        cmocka_unit_test(cache_gives_back_what_it_got),
+        cmocka_unit_test(damaged_entries_are_as_good_as_none),
+        cmocka_unit_test(kernels_compile_for_each_architecture),
+        cmocka_unit_test(cache_spares_a_compilation),
+        cmocka_unit_test(a_damaged_entry_is_compiled_again),
+        cmocka_unit_test(broken_sources_say_their_error),
+        cmocka_unit_test(unknown_architectures_are_named),
+        cmocka_unit_test(missing_libraries_are_named),
     };
     return cmocka_run_group_tests(tests, open_folder, clear_folder);
 }

@@ -79,6 +79,7 @@ static void sums_and_gates(void **unused)
          .compiled_registers = 100,
          .blocks = 1,
          .compiled_blocks = 2,
+         .warnings = 3,
          .disagrees = true},
         {.sm = 90, .template = FSIM_POOLING, .uses = 1, .registers = 200, .left_out = "nothing"}};
     const fsim_register_rows x = {.row = row, .rows = 4};
@@ -92,6 +93,7 @@ static void sums_and_gates(void **unused)
     assert_int_equal(s.spilling, 1);
     assert_int_equal(s.stacked, 1);
     assert_int_equal(s.disagreeing, 1);
+    assert_int_equal(s.warned, 1);
     s = fsim_register_rows_sum(&x, FSIM_NO_CONTRACTION, 0);
     assert_int_equal(s.kernels, 2);
     assert_float_equal(s.class_share, 0.5, 1e-12);
@@ -102,10 +104,10 @@ static void sums_and_gates(void **unused)
     const struct {
         const char *text;
         bool passes;
-    } gate[] = {
-        {"no_contraction:class=50%", true}, {"class=50%", false},      {"pointwise:registers=25%", true},
-        {"registers=25%", false},           {"spills=1", true},        {"spills=0", false},
-        {"pointwise:disagree=0", true},     {"pooling:class=0", false}}; /* no kernel: no verdict in its favour */
+    } gate[] = {{"no_contraction:class=50%", true}, {"class=50%", false},  {"pointwise:registers=25%", true},
+                {"registers=25%", false},           {"spills=1", true},    {"spills=0", false},
+                {"pointwise:disagree=0", true},     {"warnings=0", false}, {"pointwise:warnings=0", true},
+                {"pooling:class=0", false}}; /* no kernel: no verdict in its favour */
     for (size_t i = 0; i < sizeof gate / sizeof *gate; i++) {
         fsim_arena *a = fsim_arena_new();
         fsim_gate g;

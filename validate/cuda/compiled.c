@@ -186,6 +186,7 @@ bool fsim_register_rows_compile(fsim_register_rows *x, const fsim_kernel_compile
             continue;
         const fsim_cubin *c = &cubin[r->text];
         r->unread = !c->checked;
+        r->warnings = fsim_warnings(c->log);
         if (!fsim_register_row_compare(r, fsim_named_resources(r->program, c->entry, c->entries, x->a), c->entries))
             return fsim_fail(fault, x->a, FSIM_FAILED, "%s: NVRTC does not say what %s takes on sm_%d", r->graph->name,
                              r->name, r->sm);
@@ -223,6 +224,7 @@ fsim_register_sum fsim_register_rows_sum(const fsim_register_rows *x, int templa
         s.spilling += r->spill_bytes > 0;
         s.stacked += r->stack_bytes > 0;
         s.disagreeing += r->disagrees;
+        s.warned += r->warnings > 0;
     }
     s.class_share = s.kernels ? (double)s.same / s.kernels : NAN;
     s.near_share = s.kernels ? (double)s.near / s.kernels : NAN;

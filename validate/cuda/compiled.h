@@ -34,6 +34,7 @@ typedef struct {
     int compiled_block, compiled_blocks;
     double compiled_occupancy;
     int stack_bytes, spill_bytes; /* spill_bytes: stores and loads in the code */
+    int warnings;                 /* of the compiler, about the text */
     bool disagrees;               /* log and cubin */
     bool unread;                  /* the cubin could not be read */
 } fsim_register_row;
@@ -73,7 +74,7 @@ typedef struct {
     double class_share, near_share;
     double registers_error; /* mean of |predicted / compiled - 1| */
     double registers_bias;  /* mean of predicted / compiled - 1 */
-    int spilling, stacked, disagreeing;
+    int spilling, stacked, disagreeing, warned;
 } fsim_register_sum;
 /* Of the rows of one template (or FSIM_EVERY_TEMPLATE, FSIM_NO_CONTRACTION) and architecture (0: all), without those
  * left out. Shares and errors are NaN where there are none. */

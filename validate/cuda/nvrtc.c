@@ -35,13 +35,12 @@ fsim_nvrtc *fsim_nvrtc_open(fsim_arena *a, int major, fsim_fault *fault)
 }
 
 /* The compiler's options after the architecture, whose text is the first. */
-enum { OPTIONS = 4 };
+enum { OPTIONS = 3 };
 static void options_of(fsim_arena *a, int sm, const char *option[OPTIONS])
 {
     option[0] = fsim_printf(a, "--gpu-architecture=sm_%d", sm);
     option[1] = "--std=c++17";
     option[2] = "--ptxas-options=-v"; /* the log has the resources of each kernel */
-    option[3] = "-w";                 /* and nothing else */
 }
 
 /* Hash of everything that the cubin depends on; each text with its length. */
@@ -65,6 +64,16 @@ const char *fsim_first_error(fsim_arena *a, const char *log)
             return fsim_strndup(a, line, length);
     }
     return fsim_strndup(a, first, strcspn(first, "\n"));
+}
+
+int fsim_warnings(const char *log)
+{
+    int warnings = 0;
+    for (const char *line = log; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *word = strstr(line, "warning");
+        warnings += word && word < line + strcspn(line, "\n") && strncmp(line, "Remark", strlen("Remark")) != 0;
+    }
+    return warnings;
 }
 
 static bool supported(const fsim_nvrtc *n, int sm)

@@ -57,5 +57,7 @@ bool fsim_nvrtc_compile(const fsim_nvrtc *n, const fsim_nvrtc_source *source, co
 
 /* The first line of a compiler's log with an error, else its first line; in a. */
 const char *fsim_first_error(fsim_arena *a, const char *log);
+/* How many lines of a compiler's log are warnings. */
+int fsim_warnings(const char *log);
 
 #endif
