@@ -8,7 +8,7 @@
 # library.txt with who ran products, summary.tsv with exit status, seconds and command of each step, log.txt with what was said. --hw: the hardware file that predictions are made with;
 # without, the shipped one of the device, or, where there is none, the one just measured. --only: steps whose name holds TEXT. The program is $FUSESIM, or fusesim beside this script, or of a
 # build in this tree; hwmodels and workloads lie beside it. Each workload is measured with L2 flushed before each run of a plan, its kernels also as the run before left L2; the first ones' plans
-# once more without flushes. Ends with 0 when calibration and some workload succeeded, 1 when kernels compute what they should not, 75 when all was too noisy, else 69.
+# once more without flushes, and some with their gradients (--train). Ends with 0 when calibration and some workload succeeded, 1 when kernels compute what they should not, 75 when all was too noisy, else 69.
 set -u
 
 # How the program is asked, in one place.
@@ -116,14 +116,15 @@ collect() {
     tail -n +2 "$1" >>"$folder/measured.csv"
 }
 
-# workload L2 SECONDS PATH: PATH below workloads/, without .yaml.
+# workload L2 SECONDS PATH [MODE]: PATH below workloads/, without .yaml. MODE train: forward and backward together.
 workload() {
-    local l2=$1 seconds=$2 path=$3 name
-    name=${path//\//_}.$l2
+    local l2=$1 seconds=$2 path=$3 mode=${4:-} name derive=()
+    name=${path//\//_}.$l2${mode:+.$mode}
+    [ -z "$mode" ] || derive=("--$mode")
     [ -f "$data/workloads/$path.yaml" ] || return 0
-    case $l2/$path in *"$only"*) ;; *) return 0 ;; esac
+    case $l2/$path${mode:+/$mode} in *"$only"*) ;; *) return 0 ;; esac
     [ $dry = 1 ] || rm -f "$folder/rows/$name.csv" "$folder/rows/$name.json"
-    step "$l2/$path" $((seconds + limit_more)) "$fusesim" "${validate[@]}" "$data/workloads/$path.yaml" $opt_hw "$model" $opt_l2 "$l2" $opt_budget "$seconds" $opt_strategies "$strategies" \
+    step "$l2/$path${mode:+/$mode}" $((seconds + limit_more)) "$fusesim" "${validate[@]}" "$data/workloads/$path.yaml" "${derive[@]}" $opt_hw "$model" $opt_l2 "$l2" $opt_budget "$seconds" $opt_strategies "$strategies" \
         $opt_rows "$folder/rows/$name.csv" $opt_json "$folder/rows/$name.json" "${extra[@]}" || return 1
     [ $dry = 0 ] || return 0
     collect "$folder/rows/$name.csv"
@@ -141,6 +142,7 @@ rows='golden/softmax_rows seeds/softmax_primitive seeds/layer_norm golden/norm_q
 products='golden/gemm_gelu seeds/linear_gelu seeds/matmul_bias_relu seeds/fused_mlp seeds/linear_relu ops/linear ops/matmul'
 attention='seeds/attention_standard ops/attention seeds/attn_out_residual_ln'
 layers='mlp bert_layer gpt2_layer llama_block resnet50_block'
+training='seeds/softmax_ce liger/rms_norm seeds/layer_norm seeds/bias_relu ops/softmax liger/swiglu ops/linear mlp ops/attention' # forward and backward
 first="$chains $rows $products $attention $layers"
 seconds_first=8 seconds_layers=24 seconds_warm=4 seconds_others=5 # of each
 
@@ -157,6 +159,7 @@ others() {
 all_workloads() {
     local path
     for path in $chains $rows $products $attention; do workload cold $seconds_first "$path" || return; done
+    for path in $training; do workload cold $seconds_first "$path" train || return; done
     for path in $layers; do workload cold $seconds_layers "$path" || return; done
     for path in $chains $rows $attention; do workload warm $seconds_warm "$path" || return; done
     for path in $(others); do workload cold $seconds_others "$path" || return; done

@@ -92,6 +92,13 @@ static bool crosses(const fsim_costing *c, int tensor, unsigned stages)
     return false;
 }
 
+/* Words of an element that is kept. Kernels that add up columns go through rows in turn: there the compiler keeps what
+ * it converted, a float for each half. */
+static double kept_words(const fsim_costing *c, int tensor)
+{
+    return c->group->across > 0 ? fmax(1, words(c, tensor)) : words(c, tensor);
+}
+
 /* Words that stay in registers for each element of a row, from one loop to the next: what is loaded, or what is
  * computed from it, whichever is less. Special functions are not computed twice, so their results stay. */
 static double crossing_words(const fsim_costing *c)
@@ -103,8 +110,8 @@ static double crossing_words(const fsim_costing *c)
         const fsim_read *r = &o->read[i];
         if (!r->full || !several(r->stages))
             continue;
-        loaded += words(c, r->tensor);
-        made += crosses(c, r->tensor, r->stages) ? words(c, r->tensor) : 0;
+        loaded += kept_words(c, r->tensor);
+        made += crosses(c, r->tensor, r->stages) ? kept_words(c, r->tensor) : 0;
     }
     for (int i = 0; i < o->members; i++) {
         const fsim_member *m = &o->member[i];
@@ -127,7 +134,7 @@ static bool contiguous(const fsim_read *r)
 int fsim_keeping_registers(const fsim_costing *c, int vector, double elems)
 {
     const fsim_group *o = c->group;
-    double registers = 20 + crossing_words(c) * elems;
+    double registers = 20 + (o->across > 0 ? IN_TURN_REGISTERS : 0) + crossing_words(c) * elems;
     for (int i = 0; i < o->reads; i++) /* tensors that only the last loop reads are loaded while the row is still in
                                           registers; pairs of halves fit in free registers */
         if (o->read[i].full && !several(o->read[i].stages) && contiguous(&o->read[i]) &&

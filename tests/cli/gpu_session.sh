@@ -33,6 +33,7 @@ done <paths
 for workload in "$SOURCE_DIR"/workloads/seeds/*.yaml; do
     grep -q "^cold.*$workload.*--budget" plan || complain "$workload is not in the plan"
 done
+[ "$(grep -c '/train	.* --train ' plan)" -ge 8 ] || complain 'no workloads with their gradients in the plan'
 PATH=$PWD/bin:$PATH "$session" -o session --budget 200 --only calibrate >out 2>err || true
 for result in hardware.yaml probes.json facts.txt summary.tsv; do
     [ -s session/gpu/$result ] || complain "no $result of a session"
