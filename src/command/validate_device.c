@@ -194,6 +194,15 @@ static void add_kernel_rows(row_list *l, const fsim_trial *t, const fsim_trial_p
     }
 }
 
+/* What of a training the plans of g are. */
+static fsim_measured_part mode_of(const fsim_graph *g)
+{
+    bool updates = false;
+    for (int n = 0; n < g->nodes; n++)
+        updates = updates || g->node[n].phase == FSIM_OPTIMIZER;
+    return g->derived != FSIM_REVERSE ? FSIM_MODE_NONE : updates ? FSIM_MODE_STEP : FSIM_MODE_FULL;
+}
+
 /* Writes a row of measurements for each plan and regime, and for each kernel. */
 static void put_rows(FILE *out, fsim_context *c, const fsim_trials *x)
 {
@@ -212,6 +221,7 @@ static void put_rows(FILE *out, fsim_context *c, const fsim_trials *x)
                                           .source = l.source,
                                           .strategy = y->strategy,
                                           .l2 = t->warm ? FSIM_L2_WARM : FSIM_L2_COLD,
+                                          .mode = mode_of(t->graph),
                                           .dram_read_bytes = NAN,
                                           .dram_write_bytes = NAN};
             add_plan_rows(&l, t, y, &common);

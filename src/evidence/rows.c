@@ -261,7 +261,11 @@ static void put_bytes(FILE *out, double bytes)
 
 void fsim_rows_write(FILE *out, const fsim_measured *row, int count)
 {
-    for (int c = 0; c < MODE; c++)
+    bool trained = false;
+    for (int i = 0; i < count; i++)
+        trained = trained || row[i].mode != FSIM_MODE_NONE;
+    const int written = trained ? MODE + 1 : MODE;
+    for (int c = 0; c < written; c++)
         fprintf(out, "%s%s", c ? "," : "", columns[c].name);
     putc('\n', out);
     for (int i = 0; i < count; i++) {
@@ -274,8 +278,9 @@ void fsim_rows_write(FILE *out, const fsim_measured *row, int count)
                                            [L2] = fsim_l2_names[m->l2],
                                            [LAUNCH] = fsim_regime_names[m->launch],
                                            [SOURCE] = m->source,
-                                           [KERNEL] = m->kernel};
-        for (int c = 0; c < MODE; c++) {
+                                           [KERNEL] = m->kernel,
+                                           [MODE] = fsim_mode_names[m->mode]};
+        for (int c = 0; c < written; c++) {
             if (c)
                 putc(',', out);
             if (c == TIME)

@@ -51,7 +51,7 @@ typedef struct {
  * errors are left out. In a. */
 fsim_measurements fsim_rows_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes);
 
-/* Writes header and rows in the format that fsim_rows_parse reads. */
+/* Writes header and rows in the format that fsim_rows_parse reads; with a column `mode` where a row has one. */
 void fsim_rows_write(FILE *out, const fsim_measured *row, int count);
 
 #endif
