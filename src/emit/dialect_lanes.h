@@ -188,11 +188,11 @@ FS_FN void fs_copy_group(void *to, const void *from, int bytes)
         fs_copy_group(&name[fs_at * name##_next], &(pointer)[i], sizeof name[0]);                                      \
     }
 #define FS_KEEP_EACH(name, pointer, i)                                                                                 \
-    FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++)                                                             \
+    FS_UNROLL for (int fs_e = 0; fs_e < fs_vector; fs_e++)                                                             \
     {                                                                                                                  \
-        const fs_int r = fs_c + fs_j;                                                                                  \
+        const fs_int r = fs_c + fs_e;                                                                                  \
         (void)r;                                                                                                       \
-        name[fs_at * name##_next].at[fs_j] = (pointer)[i];                                                             \
+        name[fs_at * name##_next].at[fs_e] = (pointer)[i];                                                             \
     }
 #define FS_KEPT(name, pointer, i) name[fs_at * name##_next].at[fs_j]
 #define FS_ONCE                   if (fs_live && fs_lane == 0)
