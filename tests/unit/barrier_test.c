@@ -15,6 +15,7 @@
 #include "plan/price/price.h"
 #include "plan/search/frontier.h"
 #include "plan/search/search.h"
+#include "plan/search/sides.h"
 #include "predict.h"
 #include "random.h"
 #include <stdio.h>
@@ -248,7 +249,7 @@ static const fsim_options usual = {
 
 /* What each check counts. */
 typedef struct {
-    int compared, proven, exact, cold;
+    int compared, proven, exact, cold, apart, met, tight;
 } tally;
 
 /* The search that large graphs get, on a small one. Is its bound, with L2 followed, the least? */
@@ -272,6 +273,27 @@ static bool search_is_exact(const fsim_problem *p, fsim_sum least, fsim_arena *a
     return found && bound == least && fsim_price(&fresh, &part, a, &plan, &why) && plan.objective == least;
 }
 
+/* The sides of the barrier apart: no plan costs less than their bound, and their own plan is legal. */
+static void check_sides(const fsim_problem *p, fsim_sum least, tally *t, fsim_arena *a)
+{
+    fsim_spent spent;
+    fsim_sides apart;
+    fsim_plan plan;
+    fsim_refusal why;
+    fsim_problem fresh = *p;
+    fresh.store = fsim_store_new(a);
+    const fsim_budget budget = fsim_budget_of(&fresh, &spent);
+    if (!fsim_search_sides(&fresh, &budget, a, &apart))
+        return;
+    assert_true(apart.bound > 0 && apart.bound <= least);
+    t->apart++;
+    t->tight += (double)apart.bound > 0.8 * (double)least;
+    if (apart.part.parts == 0 || !fsim_price(&fresh, &apart.part, a, &plan, &why))
+        return;
+    assert_true(plan.objective >= least);
+    t->met += plan.objective == least;
+}
+
 static void check_against_all(const fsim_graph *g, const fsim_hw *hw, const fsim_options *o, minimum *m, tally *t,
                               fsim_arena *a)
 {
@@ -291,6 +313,7 @@ static void check_against_all(const fsim_graph *g, const fsim_hw *hw, const fsim
     t->proven += found.proof.proven;
     t->cold += !o->warm;
     t->exact += !o->warm && search_is_exact(&p, m->least, a);
+    check_sides(&p, m->least, t, a);
     if (!o->no_recompute)
         return;
     naive w = {.g = g, .limits = p.limits, .p = &p, .a = a};
@@ -329,7 +352,10 @@ static void no_plan_crosses_the_barrier(void **unused)
     printf("%d joint graphs, %d with a barrier; %d primitives on either side of one; %d copies; %d proven; %d of %d "
            "cold ones met\n",
            t.compared, walls, either, copies, t.proven, t.exact, t.cold);
+    printf("sides apart: %d graphs, the bound above 80 %% of the least on %d, the plan the least on %d\n", t.apart,
+           t.tight, t.met);
     assert_true(t.proven == t.compared && t.exact == t.cold);
+    assert_true(t.apart > GRAPHS / 6 && t.tight > t.apart / 2 && t.met > t.apart / 4);
     assert_true(walls > GRAPHS / 3 && either > GRAPHS / 10 && copies > GRAPHS);
 }
 

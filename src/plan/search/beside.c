@@ -147,3 +147,30 @@ void fsim_find_beside(fsim_places *l, const fsim_touching *touching)
     for (int i = 0; i < l->count; i++)
         l->class[i] = fsim_mix(l->class[i], (l->joinable[i] ? 2u : 0u) | (l->shares[i] ? 1u : 0u));
 }
+
+/* Is place q independent of all members, and may a kernel hold it beside each? */
+static bool may_stand_beside(fsim_places *l, int root, const fsim_own_set *s, int q)
+{
+    const int base = root - FSIM_BACK;
+    const int bit = q - base;
+    if (bit >= 0 && bit < FSIM_BITS && fsim_bit(&s->own, bit))
+        return false;
+    FSIM_EACH_BIT(i, s->own)
+    if (linked(l, base + i, q) || fsim_never_together(l, base + i, q))
+        return false;
+    return true;
+}
+
+bool fsim_may_be_beside(fsim_places *l, int root, const fsim_own_set *s)
+{
+    if (l->count > FSIM_BITS)
+        return true;
+    FSIM_EACH_BIT(i, s->own)
+    {
+        const int at = root - FSIM_BACK + i;
+        for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++)
+            if (may_stand_beside(l, root, s, l->near[k]))
+                return true;
+    }
+    return false;
+}

@@ -198,6 +198,11 @@ static bool worth_a_copy(const expansion *x, int place)
            (f->with_l2 && !f->stale[place]) || may_read_less(x, place, false) || may_read_less(x, place, true);
 }
 
+static int most_choices(const fsim_frontier *f)
+{
+    return f->every_clone ? MOST_OF_ALL : f->side && f->side->clone_sets ? f->side->clone_sets : MOST_CLONE_SETS;
+}
+
 void fsim_choose_copies(expansion *x, fsim_bits copies, fsim_bits barred)
 {
     const fsim_places *l = &x->f->l;
@@ -208,7 +213,7 @@ void fsim_choose_copies(expansion *x, fsim_bits copies, fsim_bits barred)
         return;
     if (fsim_bits_meet(&copies, &barred))
         return;
-    if (x->choices == (x->f->every_clone ? MOST_OF_ALL : MOST_CLONE_SETS)) {
+    if (x->choices == most_choices(x->f)) {
         x->clipped = true;
         return;
     }

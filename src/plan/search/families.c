@@ -140,8 +140,7 @@ static bool try_set(builder *b, fsim_bits own, refused *out)
 
 static fsim_bits window(const fsim_bits *x, int from, int base) { return fsim_bits_shifted(*x, from - base); }
 
-/* Can no kernel contain both places, whatever else it contains? */
-static bool never_together(fsim_places *l, int x, int y)
+bool fsim_never_together(fsim_places *l, int x, int y)
 {
     if (fsim_fit_no_space(l, x, y) || fsim_across_barrier(l, x, y))
         return true;
@@ -158,7 +157,7 @@ static bool holds_apart(builder *b, fsim_bits set, fsim_bits fresh)
 {
     FSIM_EACH_BIT(i, fresh)
     FSIM_EACH_BIT(k, set)
-    if (k != i && never_together(b->l, b->base + i, b->base + k))
+    if (k != i && fsim_never_together(b->l, b->base + i, b->base + k))
         return true;
     return false;
 }

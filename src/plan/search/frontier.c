@@ -27,7 +27,7 @@ static bool *computed_whole(const fsim_frontier *f)
     const fsim_graph *g = f->p->graph;
     bool *whole = fsim_new(f->a, bool, f->l.count + 1);
     for (int i = f->l.count; i-- > 0;) {
-        whole[i] = whole[i] || f->l.must[i];
+        whole[i] = (whole[i] || f->l.must[i]) && !fsim_is_free(f, i);
         for (int k = 0; whole[i] && k < fsim_node_of(f, i)->args; k++) {
             const fsim_access *x = &fsim_node_of(f, i)->arg[k];
             const int from = g->tensor[x->tensor].producer < 0 ? -1 : f->l.place[g->tensor[x->tensor].producer];
@@ -58,15 +58,14 @@ static bool *masked_chains(const fsim_frontier *f)
     return masked;
 }
 
-/* Where a weight's arithmetic may be folded into a contraction, it need not be read as it is. */
-static bool reads_whole_input(const fsim_frontier *f, const fsim_floor *floor, int place, int k)
+bool fsim_reads_whole_input(const fsim_frontier *f, int place, int k)
 {
     const fsim_graph *g = f->p->graph;
     const fsim_node *n = fsim_node_of(f, place);
     const int t = n->arg[k].tensor;
     return g->tensor[t].producer < 0 && n->arg[k].how != FSIM_READ_INDIRECT &&
-           n->arg[k].distinct == g->tensor[t].elems && (!f->p->warm || !fsim_may_reside(f->p, t)) &&
-           !f->read_outside[t] && (n->gemm.k || floor->arithmetic || g->tensor[t].role != FSIM_WEIGHT);
+           n->arg[k].distinct == g->tensor[t].elems && (!f->p->warm || !fsim_may_reside(f->p, t)) && f->whole[place] &&
+           !f->read_outside[t] && (n->gemm.k || f->arithmetic || g->tensor[t].role != FSIM_WEIGHT);
 }
 
 /* The seconds of each unit that place takes in every plan: its own, in *own; per graph input that it is the first to
@@ -76,9 +75,28 @@ static void find_units(fsim_frontier *f, const fsim_floor *floor, int place, fsi
 {
     const fsim_node *n = fsim_node_of(f, place);
     for (int k = 0; k < n->args; k++)
-        if (reads_whole_input(f, floor, place, k) && input[n->arg[k].tensor].s[FSIM_FLOOR_DRAM] == 0)
+        if (fsim_reads_whole_input(f, place, k) && input[n->arg[k].tensor].s[FSIM_FLOOR_DRAM] == 0)
             input[n->arg[k].tensor] = fsim_floor_read(floor, &n->arg[k]);
     fsim_floor_add(own, fsim_floor_arithmetic(floor, n));
+}
+
+/* May this primitive have run in a kernel that the search knows nothing of? Nothing after the barrier has before it. */
+static bool may_have_read(const fsim_frontier *f, int node)
+{
+    const int place = f->l.place[node];
+    const bool later = f->side && !f->side->after && f->p->graph->node[node].side == FSIM_AFTER_BARRIER;
+    return place < 0 ? !later : fsim_is_free(f, place);
+}
+
+/* May something have read the tensor in each of its readers' places? Where primitives of either side are free, kernels
+ * may run in another order here than in a plan, so that any reader may be the first one. */
+static bool may_be_read_before(const fsim_frontier *f, int tensor)
+{
+    const fsim_tensor *t = &f->p->graph->tensor[tensor];
+    bool before = f->side && f->side->free && t->readers > 1 && fsim_may_reside(f->p, tensor);
+    for (int r = 0; r < t->readers && !before; r++)
+        before = may_have_read(f, t->reader[r]);
+    return before;
 }
 
 /* Computes the work that no plan can avoid: graph inputs read once and outputs written once at full bandwidth,
@@ -92,25 +110,28 @@ static void find_floor(fsim_frontier *f)
     const bool by_bytes = f->p->objective == FSIM_MINIMISE_BYTES;
     fsim_unit_seconds *own = fsim_new(f->a, fsim_unit_seconds, l->count + 1),
                       *input = fsim_new(f->a, fsim_unit_seconds, g->tensors + 1), all = {{0}};
+    f->units = own;
+    f->input = input;
     f->floor_own = fsim_new(f->a, double, l->count + 1);
     f->floor_start = fsim_new(f->a, double, l->count + 1);
     f->floor_input = fsim_new(f->a, double, g->tensors + 1);
     f->read_outside = fsim_new(f->a, bool, g->tensors + 1);
     for (int t = 0; t < g->tensors; t++)
-        for (int r = 0; r < g->tensor[t].readers && !f->read_outside[t]; r++)
-            f->read_outside[t] = l->place[g->tensor[t].reader[r]] < 0;
-    const bool *whole = computed_whole(f), *masked = masked_chains(f);
+        f->read_outside[t] = may_be_read_before(f, t);
+    const bool *masked = masked_chains(f);
+    f->whole = computed_whole(f);
+    f->arithmetic = floor.arithmetic;
     for (int i = 0; i < l->count; i++) {
         const fsim_node *n = fsim_node_of(f, i);
-        if (whole[i])
+        if (f->whole[i])
             find_units(f, &floor, i, &own[i], input);
-        if (whole[i] && n->gemm.k) {
+        if (f->whole[i] && n->gemm.k) {
             const fsim_floor_product least = fsim_floor_contraction(&floor, l->node[i], masked[i]);
             own[i].s[FSIM_FLOOR_WORK] = least.work_s;
             f->floor_start[i] = least.launches;
             f->starts = f->starts || least.launches > 0;
         }
-        if (g->tensor[n->result[0]].output)
+        if (g->tensor[n->result[0]].output && !fsim_is_free(f, i))
             fsim_floor_add(&own[i], fsim_floor_write(&floor, &g->tensor[n->result[0]]));
         fsim_floor_add(&all, own[i]);
     }
@@ -135,7 +156,10 @@ fsim_sum fsim_least_joined(const fsim_frontier *f, const fsim_own_set *part, int
 {
     const fsim_graph *g = f->p->graph;
     double least = 0;
-    if (f->products)
+    bool aloof = !f->products;
+    FSIM_EACH_BIT(i, part->own)
+    aloof = aloof || f->l.aloof[root - FSIM_BACK + i];
+    if (!aloof)
         return 0;
     FSIM_EACH_BIT(i, part->own)
     {
@@ -323,33 +347,33 @@ static void find_layers(fsim_frontier *f)
         f->has_sources = f->has_sources || f->l.pred_first[i + 1] == f->l.pred_first[i];
 }
 
-fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsim_thoroughness how,
-                                const fsim_budget *budget, fsim_arena *a)
+/* Where nothing has run or, on the side after the barrier, all that is before it. False where that is too wide for the
+ * bits. */
+static bool start_of(const fsim_frontier *f, state *start)
 {
-    const bool every_clone = how == FSIM_EVERY_CLONE, lean = how == FSIM_EVERY_ORDER;
-    fsim_frontier *f = fsim_new(a, fsim_frontier, 1);
-    state start = {0};
-    *f = (fsim_frontier){
-        .p = p, .a = a, .budget = *budget, .every_clone = every_clone, .lean = lean, .last = -1, .lost = FSIM_NEVER};
-    fsim_places_of(p, node, count, (fsim_set_limits){MOST_TRIED, how == FSIM_UNLESS_WIDE, how == FSIM_PARTED}, a,
-                   &f->l);
-    f->l.budget = &f->budget;
-    f->by_size = fsim_new(a, int, count + 1);
-    f->front_by_size = fsim_new(a, int, count + 1);
-    find_floor(f);
-    find_ways(f);
-    find_stale(f);
-    find_layers(f);
-    for (int i = 0; i < count; i++)
-        start.left += f->floor_own[i] + f->floor_start[i];
-    for (int t = 0; t < p->graph->tensors; t++)
-        start.left += f->floor_input[t];
-    fsim_state_of(f, &start);
-    f->state[0].spent = 0;
+    *start = (state){0};
+    for (int i = 0; f->side && f->side->after && i < f->l.count; i++)
+        if (fsim_node_of(f, i)->side == FSIM_BEFORE_BARRIER) {
+            if (i >= FSIM_BITS && i - FSIM_BITS >= start->base)
+                return false;
+            fsim_bit_set(&start->done, i - start->base);
+            start->ran++;
+            fsim_settle_state(start);
+        }
+    for (int i = 0; i < f->l.count; i++)
+        start->left += fsim_has_run(start, i) ? 0 : f->floor_own[i] + f->floor_start[i];
+    for (int t = 0; t < f->p->graph->tensors; t++)
+        start->left += start->ran > 0 && fsim_read_before(f, start, t) ? 0 : f->floor_input[t];
+    return true;
+}
+
+/* From a state to all that it leads to. */
+static void search_forward(fsim_frontier *f, int size)
+{
     f->forward = true;
-    for (int size = 0; size < count && !f->l.wide; size++) {
+    for (; size < f->l.count && !f->l.wide; size++) {
         f->haste = f->haste || !fsim_proceed(f, &f->budget, 0);
-        fsim_progress_done(p, node[size], p->graph->nodes);
+        fsim_progress_done(f->p, f->l.node[size], f->p->graph->nodes);
         if (fsim_is_over(f)) {
             break_off(f, size);
             break;
@@ -359,7 +383,7 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
         for (int i = f->by_size[size]; i; i = f->state[i - 1].sibling) {
             if (fsim_is_over(f))
                 break;
-            if (!every_clone && !lean && fsim_needless(f, i - 1))
+            if (!f->every_clone && !f->lean && fsim_needless(f, i - 1))
                 continue;
             fsim_expand(f, i - 1);
             if (f->l.wide)
@@ -368,11 +392,50 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
         }
     }
     f->forward = false;
+}
+
+fsim_frontier *fsim_frontier_of_side(fsim_problem *p, const int *node, int count, fsim_scope scope,
+                                     const fsim_budget *budget, fsim_arena *a)
+{
+    const fsim_thoroughness how = scope.how;
+    const fsim_one_side *side = scope.side;
+    const bool every_clone = how == FSIM_EVERY_CLONE, lean = how == FSIM_EVERY_ORDER;
+    fsim_frontier *f = fsim_new(a, fsim_frontier, 1);
+    state start;
+    *f = (fsim_frontier){.p = p,
+                         .a = a,
+                         .budget = *budget,
+                         .every_clone = every_clone,
+                         .lean = lean,
+                         .side = side,
+                         .last = -1,
+                         .lost = FSIM_NEVER};
+    const fsim_set_limits limits = {MOST_TRIED, how == FSIM_UNLESS_WIDE, how == FSIM_PARTED,
+                                    side ? side->wanted : NULL};
+    fsim_places_of(p, node, count, limits, a, &f->l);
+    f->l.budget = &f->budget;
+    f->by_size = fsim_new(a, int, count + 1);
+    f->front_by_size = fsim_new(a, int, count + 1);
+    find_floor(f);
+    find_ways(f);
+    find_stale(f);
+    find_layers(f);
+    if (!start_of(f, &start))
+        return NULL;
+    fsim_state_of(f, &start);
+    f->state[0].spent = 0;
+    search_forward(f, start.ran);
     for (int size = count; size-- > 0 && !f->l.wide && !fsim_is_over(f);)
         for (int i = f->by_size[size]; i; i = f->state[i - 1].sibling)
             if (f->state[i - 1].expanded)
                 cost_to_go(f, i - 1);
     return f;
+}
+
+fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsim_thoroughness how,
+                                const fsim_budget *budget, fsim_arena *a)
+{
+    return fsim_frontier_of_side(p, node, count, (fsim_scope){how, NULL}, budget, a);
 }
 
 fsim_sum fsim_frontier_bound(const fsim_frontier *f)

@@ -28,6 +28,16 @@ typedef enum {
 fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsim_thoroughness how,
                                 const fsim_budget *budget, fsim_arena *a);
 
+/* How much of a graph is searched, and what for. */
+typedef struct {
+    fsim_thoroughness how;
+    const fsim_one_side *side; /* NULL: both sides */
+} fsim_scope;
+/* The same for the kernels of one side of the barrier. node[0, count): for the side before it, what is not after it;
+ * for the side after it, all. NULL where the list is too wide for the bits. */
+fsim_frontier *fsim_frontier_of_side(fsim_problem *p, const int *node, int count, fsim_scope scope,
+                                     const fsim_budget *budget, fsim_arena *a);
+
 /* A lower bound of the objective of every plan of the list, in the objective's unit. */
 fsim_sum fsim_frontier_bound(const fsim_frontier *f);
 /* Was nothing cut off? The bound is then the least relaxed cost. */

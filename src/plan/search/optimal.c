@@ -25,6 +25,7 @@
 #include "plan/search/layers.h"
 #include "plan/search/merge.h"
 #include "plan/search/search.h"
+#include "plan/search/sides.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,6 +36,8 @@ enum {
     MOST_COMPARED = 64, /* readers of a tensor that are compared with each other */
     PIECE_SHARES = 2,   /* one of several pieces may take this part of what is left of the budget */
     WHOLE_SHARES = 8, /* this part of the budget is kept back for the whole graph when equal layers are searched once */
+    SIDE_SHARES = 2,  /* this part of the budget is kept back where the sides of the barrier are searched apart */
+    SMALL = 24,       /* graphs of so many primitives are searched as a whole at once */
     VISITED_MOST = 32 /* largest graph whose partitions are visited one by one */
 };
 
@@ -110,6 +113,7 @@ typedef struct {
     int64_t considered, states;
     fsim_frontier *only;   /* where the graph is one piece: that piece */
     fsim_frontier *last;   /* of the whole graph, as last searched; NULL: of none */
+    fsim_sum least;        /* a bound from the sides of the barrier */
     fsim_open_part layers; /* equal layers that keep the proof open; last 0: none */
 } solver;
 
@@ -395,6 +399,23 @@ static bool by_layers(solver *s, fsim_arena *keep, fsim_plan *best)
     return found;
 }
 
+/* Graphs with gradients: the sides of the barrier apart. */
+static void by_sides(solver *s, fsim_arena *keep, fsim_plan *best)
+{
+    fsim_sides y;
+    fsim_spent spent;
+    const fsim_budget own = fsim_budget_but_share(&s->budget, s->p, SIDE_SHARES, &spent);
+    if (s->p->graph->nodes <= SMALL || !fsim_search_sides(s->p, &own, s->a, &y))
+        return;
+    s->budget.spent->over = s->budget.spent->over || spent.over;
+    s->considered += y.groups;
+    s->states += y.states;
+    s->least = y.bound;
+    if (y.part.parts > 0)
+        improve(s->p, &y.part, keep, best);
+    fsim_progress_bound(s->p, s->least);
+}
+
 /* The groups of fuse:, and every other primitive alone: a first plan that is legal even where all others break
  * fuse:. */
 static fsim_partition as_asked(fsim_problem *p, fsim_arena *a)
@@ -441,6 +462,8 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     *out = (fsim_plan){0};
     fsim_progress_phase(p, "search");
     const bool whole = is_one_kernel(&s);
+    if (!whole)
+        by_sides(&s, a, out);
     if (whole || !by_layers(&s, a, out)) {
         if (!whole)
             solve_pieces(&s);
@@ -448,6 +471,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
         fsim_progress_phase(p, "merges");
         improve(p, &s.found, a, out);
     }
+    s.bound = s.least > s.bound ? s.least : s.bound;
     for (int i = 0; i < count; i++)
         if (known[i].kernels > 0 && (out->kernels == 0 || known[i].objective < out->objective))
             *out = known[i];

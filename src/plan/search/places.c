@@ -8,7 +8,7 @@
 
 enum { FAR = FSIM_BITS + 1 }; /* the distance of a producer that no kernel reaches: all of them look alike */
 
-static void link_producers(fsim_places *l)
+static void link_producers(fsim_places *l, const bool *wanted)
 {
     const fsim_graph *g = l->p->graph;
     place_list pred = {.a = l->a}, succ = {.a = l->a};
@@ -42,7 +42,8 @@ static void link_producers(fsim_places *l)
                 }
             }
         }
-        l->must[i] = l->must[i] || l->outside[i];
+        l->outside[i] = l->outside[i] && (!wanted || wanted[l->node[i]]);
+        l->must[i] = wanted ? n->effect || wanted[l->node[i]] : l->must[i] || l->outside[i];
     }
     l->succ_first[l->count] = succ.count;
     l->pred = pred.item;
@@ -299,7 +300,7 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     while (out->slots < count)
         out->slots *= 2;
     out->slot = fsim_new(a, fsim_family *, out->slots);
-    link_producers(out);
+    link_producers(out, limits.wanted);
     find_clonable(out);
     find_paths(out);
     const fsim_touching touching = find_near(out);

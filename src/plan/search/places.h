@@ -54,6 +54,8 @@ void fsim_find_beside(fsim_places *l, const fsim_touching *touching);
 /* The members of a set, whose bit 0 is place base, as primitives of the graph, ascending, in node[FSIM_BITS].
  * Returns how many. */
 int fsim_set_primitives(const fsim_places *l, int base, fsim_bits set, int *node);
+/* Can no kernel contain both places, whatever else it contains? */
+bool fsim_never_together(fsim_places *l, int x, int y);
 /* Is the set connected, by tensors that one computes and another reads or that two read? */
 bool fsim_set_connected(const fsim_places *l, int base, fsim_bits set);
 

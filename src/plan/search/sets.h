@@ -50,6 +50,8 @@ typedef struct {
     bool joinable;         /* may be a part of a larger kernel with which it has only inputs in common */
     bool waits;            /* for the barrier: for all places before it (fsim_side) */
     bool joinable_product; /* the same, with a product: costs no more alone, unless that is a poor call */
+    int asked;             /* 1 + the root for which it was last asked whether a larger kernel may have it, */
+    bool has_company;      /* and the answer */
     fsim_variant **slot;   /* its variants, hashed */
     int variants, slots;
 } fsim_own_set;
@@ -99,7 +101,17 @@ typedef struct {
 typedef struct {
     int64_t most;         /* tried for one root */
     bool watched, parted; /* as in fsim_places */
+    const bool *wanted;   /* per primitive of the graph: is it stored for readers outside of the list? NULL: it is where
+                             there are any, and so are outputs */
 } fsim_set_limits;
+
+/* One side of the barrier, where kernels that own only primitives of either side cost nothing if these are free. */
+typedef struct {
+    bool after;         /* all before the barrier has run, and was stored */
+    bool free;          /* for a bound */
+    int clone_sets;     /* choices of clones for a kernel; 0: as usual */
+    const bool *wanted; /* as in fsim_set_limits */
+} fsim_one_side;
 
 /* Prepares the list node[0, count) of p's graph, ascending, which stays referenced. Results live in a. */
 void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits limits, fsim_arena *a,
@@ -114,6 +126,9 @@ static inline bool fsim_across_barrier(const fsim_places *l, int x, int y)
 bool fsim_fit_no_space(const fsim_places *l, int x, int y);
 /* The sets with this root. */
 const fsim_family *fsim_family_of(fsim_places *l, int root);
+/* A parted list of at most FSIM_BITS places: may a larger kernel have this set of root's family as a part? Some other
+ * place that none of its members needs, nor is needed by, then has a tensor in common with it. */
+bool fsim_may_be_beside(fsim_places *l, int root, const fsim_own_set *s);
 /* The kernel of a set of root's family, with clones and stored results as bits of the family. NULL where illegal.
  * Computed once. */
 fsim_variant *fsim_variant_of(fsim_places *l, const fsim_family *f, fsim_own_set *s, const fsim_bits *clones,

@@ -5,6 +5,7 @@
 #define FUSESIM_PLAN_SEARCH_STATES_H
 
 #include "plan/search/budget.h"
+#include "plan/search/floor.h"
 #include "plan/search/runs.h"
 #include "plan/search/sets.h"
 
@@ -84,11 +85,12 @@ struct fsim_frontier {
     int *front_by_size;
     struct prospect *prospect; /* sets that may be launched from the state being expanded */
     int prospects, prospect_room;
-    bool forward;  /* the first pass is under way */
-    int *by_size;  /* per number of primitives that have run: 1 + first state, linked by sibling */
-    int last;      /* the state where everything has run; -1 */
-    int lost_at;   /* the lowest place that had still to run in the plan with that bound */
-    fsim_sum lost; /* a lower bound of all plans that were cut off; FSIM_NEVER: nothing was cut off */
+    bool forward;              /* the first pass is under way */
+    const fsim_one_side *side; /* which is searched; NULL: both */
+    int *by_size;              /* per number of primitives that have run: 1 + first state, linked by sibling */
+    int last;                  /* the state where everything has run; -1 */
+    int lost_at;               /* the lowest place that had still to run in the plan with that bound */
+    fsim_sum lost;             /* a lower bound of all plans that were cut off; FSIM_NEVER: nothing was cut off */
     int64_t ticks;
     /* Borders: numbers of primitives that have run, ascending. excess: behind the border, at least so much is spent
      * beyond the relaxed cost, whatever L2 holds there; known from border `known` on. */
@@ -101,10 +103,13 @@ struct fsim_frontier {
     int run_first, run_last; /* run_last < run_first: there are none */
     bool clipped;            /* some step costs less than its kernel, for choices of clones that were not tried */
     bool has_sources;        /* behind the first place there is one without a producer in the list */
-    int looked_ahead, looked_back; /* steps depended on roots at most so far above and below what had run */
-    double *floor_own;             /* per place: work that every plan has for it */
-    double *floor_start;           /* per place: its contraction's share of a launch */
-    bool starts;                   /* some place has one */
+    int looked_ahead, looked_back;    /* steps depended on roots at most so far above and below what had run */
+    bool *whole, arithmetic;          /* per place: is it computed at all of its points in every plan? fsim_floor */
+    fsim_unit_seconds *units, *input; /* per place: what every plan takes of each unit for it; per tensor: for reading a
+                                         graph input for the first time */
+    double *floor_own;                /* per place: work that every plan has for it */
+    double *floor_start;              /* per place: its contraction's share of a launch */
+    bool starts;                      /* some place has one */
     bool *in_place; /* per place: it, and the producers that would be cloned for it, read every argument at their own
                        points */
     bool *stale;    /* per place: once its result is stored, L2 never holds what it was computed from longer */
@@ -123,6 +128,12 @@ static inline const fsim_node *fsim_node_of(const fsim_frontier *f, int place)
     return &f->p->graph->node[f->l.node[place]];
 }
 
+/* Does a kernel that owns only such places cost nothing? */
+static inline bool fsim_is_free(const fsim_frontier *f, int place)
+{
+    return f->side && f->side->free && fsim_node_of(f, place)->side == FSIM_EITHER_SIDE;
+}
+
 static inline bool fsim_has_run(const state *s, int place)
 {
     return place < s->base || (place - s->base < FSIM_BITS && fsim_bit(&s->done, place - s->base));
@@ -135,7 +146,8 @@ static inline bool fsim_is_dropped(const state *s, int place)
 /* A lower bound of what the rest of a plan costs: work, and launches: those of contractions, else one at least. */
 static inline fsim_sum fsim_unavoidable(const fsim_frontier *f, const state *s)
 {
-    return s->ran < f->l.count ? (fsim_sum)((s->left + (f->starts ? 0 : f->floor_launch)) * (1 - 1e-9)) : 0;
+    const double launch = f->starts || (f->side && f->side->free) ? 0 : f->floor_launch;
+    return s->ran < f->l.count ? (fsim_sum)((s->left + launch) * (1 - 1e-9)) : 0;
 }
 
 /* A state that is being expanded: the current set and root, and the clones that the set may have. */
@@ -161,6 +173,9 @@ static inline int fsim_bit_of(const expansion *x, int place) { return place - x-
 
 /* Is there budget for so many more small steps? */
 bool fsim_proceed(fsim_frontier *f, const fsim_budget *b, int small);
+/* Does place read all of a graph input in every plan, from DRAM where nothing has read it before? Where a weight's
+ * arithmetic may be folded into a contraction, it need not be read as it is. */
+bool fsim_reads_whole_input(const fsim_frontier *f, int place, int k);
 /* A lower bound, in relaxed costs, of the rest of every plan from this state. For a state that was not expanded: the
  * bound of one that stores more. */
 fsim_sum fsim_least_to_go(fsim_frontier *f, int at);

@@ -156,24 +156,71 @@ void fsim_link_step(fsim_frontier *f, int from, const state *next, step by)
     *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = by;
 }
 
-/* A lower bound of what the set costs whatever clones its kernel has. */
+/* A lower bound of what the set costs whatever clones its kernel has: its launch, and the norm of what its members take
+ * of each unit, with the graph inputs that nothing has read before. */
 static fsim_sum least_of_set(const expansion *x)
 {
-    double least = x->f->floor_launch;
+    const fsim_frontier *f = x->f;
+    fsim_unit_seconds all = {{0}};
+    int seen[FSIM_BITS], count = 0;
     FSIM_EACH_BIT(i, x->set->own)
-    least += x->f->floor_own[x->root - FSIM_BACK + i];
-    return (fsim_sum)(least * (1 - 1e-9));
+    {
+        const fsim_node *n = fsim_node_of(f, x->root - FSIM_BACK + i);
+        fsim_floor_add(&all, f->units[x->root - FSIM_BACK + i]);
+        for (int k = 0; k < n->args; k++) {
+            const int t = n->arg[k].tensor;
+            bool again = !fsim_reads_whole_input(f, x->root - FSIM_BACK + i, k) || count == FSIM_BITS ||
+                         fsim_read_before(f, &x->at, t);
+            for (int q = 0; q < count && !again; q++)
+                again = seen[q] == t;
+            if (again)
+                continue;
+            seen[count++] = t;
+            fsim_floor_add(&all, f->input[t]);
+        }
+    }
+    const double unit = f->p->objective == FSIM_MINIMISE_BYTES ? 1 : 1 / FSIM_TICK_S;
+    return (fsim_sum)((f->floor_launch + fsim_floor_norm(&all) * unit) * (1 - 1e-9));
+}
+
+/* Does the set's kernel cost nothing? */
+static bool is_free(const expansion *x)
+{
+    bool all = x->f->side != NULL;
+    FSIM_EACH_BIT(i, x->set->own)
+    all = all && fsim_is_free(x->f, x->root - FSIM_BACK + i);
+    return all;
+}
+
+/* May the kernel be a part of a larger one? Where equal layers take their steps from each other, places that are alike
+ * are not told apart. */
+static bool may_be_joined(const expansion *x)
+{
+    fsim_own_set *s = x->set;
+    if (x->f->run || !(s->joinable || s->joinable_product))
+        return s->joinable || s->joinable_product;
+    if (s->asked != x->root + 1) {
+        s->has_company = fsim_may_be_beside(&x->f->l, x->root, s);
+        s->asked = x->root + 1;
+    }
+    return s->has_company;
+}
+
+/* A lower bound of what the kernel costs, alone or as a part of a larger one. */
+static fsim_sum least_as_part(const expansion *x, fsim_variant *v, fsim_sum alone)
+{
+    if (!may_be_joined(x))
+        return alone;
+    const fsim_sum least =
+        x->set->joinable ? fsim_least_joined(x->f, x->set, x->root) : fsim_least_without_call(&x->f->l, v, alone);
+    return least < alone ? least : alone;
 }
 
 static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
 {
     fsim_frontier *f = x->f;
-    const fsim_sum alone = relaxed_cost(x, v),
-                   joined = x->clipped                 ? least_of_set(x)
-                            : x->set->joinable         ? fsim_least_joined(f, x->set, x->root)
-                            : x->set->joinable_product ? fsim_least_without_call(&f->l, v, alone)
-                                                       : alone,
-                   cost = joined < alone ? joined : alone;
+    const fsim_sum alone = is_free(x) ? 0 : relaxed_cost(x, v), joined = least_as_part(x, v, alone),
+                   least = x->clipped ? least_of_set(x) : joined, cost = least < joined ? least : joined;
     if (alone < 0)
         return;
     fsim_proceed(f, &f->budget, 4);
@@ -308,8 +355,23 @@ static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_b
     choose_stores(x, c, bit - 1, stored, dropped);
 }
 
+/* A kernel that costs nothing owns one place, and stores it: none of several does better. */
+static void launch_free(expansion *x)
+{
+    fsim_bits copies = {{0}}, none = {{0}};
+    if (fsim_bits_count(&x->set->own) > 1 || !fsim_add_needed(x, x->root, &copies))
+        return;
+    fsim_variant *v = fsim_variant_of(&x->f->l, x->family, x->set, &copies, &x->set->own);
+    if (v)
+        add_step(x, v, none);
+}
+
 static void launch(expansion *x)
 {
+    if (is_free(x)) {
+        launch_free(x);
+        return;
+    }
     fsim_frontier *f = x->f;
     fsim_bits copies = {{0}}, none = {{0}};
     const int base = x->root - FSIM_BACK;

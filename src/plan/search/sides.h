@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sides.h: a graph with gradients, one side of the barrier after the other. */
+#ifndef FUSESIM_PLAN_SEARCH_SIDES_H
+#define FUSESIM_PLAN_SEARCH_SIDES_H
+
+#include "plan/search/budget.h"
+
+typedef struct {
+    fsim_sum bound;      /* no plan costs less */
+    fsim_partition part; /* 0 parts: none was found */
+    int64_t groups, states;
+} fsim_sides;
+
+/* For plans by their time. False where p's graph has no barrier, or very many primitives, or is too wide. In a. */
+bool fsim_search_sides(fsim_problem *p, const fsim_budget *budget, fsim_arena *a, fsim_sides *out);
+
+#endif
