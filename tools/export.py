@@ -6,7 +6,8 @@
     python3 tools/export.py mine:make_decoder 7?x21?:int64 --dtype bfloat16 -o decoder.pt2
 
 MODULE:FUNCTION makes the model (a class does, too); each input is its sizes, and its dtype where that is not the
-model's. A size with '?' stays free: fusesim asks for it (--dim). Give free sizes odd values, never 0 or 1: the exporter
+model's. A size with '?' stays free: fusesim asks for it (--dim x:0=8 for axis 0 of input x,
+or by the name that the file has, s77). Give free sizes odd values, never 0 or 1: the exporter
 takes 0, 1, and lengths that equal one of the model's for fixed. Works with torch 2.5 and newer.
 """
 import argparse, importlib, re, sys
