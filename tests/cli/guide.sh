@@ -62,6 +62,25 @@ sed -n '/^phases of optimal$/,/^```$/p' "$guide" | sed '$d' >told
 COLUMNS=100 "$FUSESIM" seeds/fused_mlp --hw a100-sxm4-40gb --train | sed -n '/^phases of optimal$/,/^$/p' | sed '$d' >printed
 [ -s told ] && diff told printed || complain 'the guide shows other phases than the program'
 
+# The fields of training that FORMATS.md names are in the schema, and in the JSON of a step.
+sed -n '/^<!-- fields of training/,/^<!-- end/s/^| \(`[^|]*`\) |.*/\1/p' "$SOURCE_DIR/docs/FORMATS.md" | tr -d '`' | sed 's/, /\n/g' >fields
+[ "$(wc -l <fields)" -ge 14 ] || complain 'FORMATS.md has few fields of training'
+"$FUSESIM" seeds/fused_mlp --hw a100-sxm4-40gb --train --optimizer sgd --micro-batches 2 --json step.json --quiet >/dev/null 2>&1
+"${PYTHON:-python3}" - "$SOURCE_DIR/reports/schema/plan.schema.json" <<'EOF' || complain 'FORMATS.md names fields of training that the JSON lacks'
+import json, sys
+schema, plan, bad = open(sys.argv[1]).read(), json.load(open("step.json"))["plans"][0], 0
+for field in open("fields").read().split():
+    at = plan
+    for word in field.split("."):
+        at = at[0] if isinstance(at, list) else at
+        at = at.get(word) if isinstance(at, dict) else None
+        bad += f'"{word}"' not in schema
+    if at is None:
+        print(field)
+        bad += 1
+sys.exit(bad > 0)
+EOF
+
 # The guide says of each way to launch kernels what the head of a report says.
 for launch in eager stream graph kernel; do
     "$FUSESIM" mlp --hw t4 --launch $launch >out || complain "--launch $launch"
