@@ -32,6 +32,8 @@ runs program.sh '^few/chain4.yaml$' -- bash -c '. "$(dirname "$0")/program.sh"; 
 runs graphs.sh '^2 workloads' -- "$bench/graphs.sh" "$toy" few
 runs kernels.sh '^few: 2 workloads, [1-9][0-9]* kernels compared \(0 more whose results overflow\), 0 workloads wrong, 0 not compared$' -- env HW="$toy" "$bench/kernels.sh" few
 runs host.sh '^chain_2 +1 +' '^median ratio error: run 1: ' -- env ROWS=64 CHAINS=2 OTHERS=seeds/softmax_primitive RUNS=1 BUDGET=1 "$bench/host.sh"
+runs training.sh '^wrote step.md$' -- env HW=t4 "$bench/training.sh" step.md seeds/chain4 seeds/boundaries
+grep -q '^| seeds/chain4 | ' step.md && grep -q 'seeds/boundaries. (custom' step.md || { echo "FAILED: training.sh: $(cat step.md)"; fail=1; }
 runs regret.sh . -- "$bench/regret.sh" "$toy" few
 runs bounds.sh '^--search-steps 100 +[0-9]+ +[0-9.]+%  0$' '^2 workloads on .*: 0 bounds above a plan$' -- env STEPS_LONG=30000 LIMITS='--time-limit 0.001,--search-steps 100' "$bench/bounds.sh" "$toy" few
 # A bound that is above a plan is found: with a longest search that pretends to have found a faster one.

@@ -38,6 +38,9 @@ for columns in 80 120; do
     sed -n '/^phases of/,/^$/p' narrow.txt | "$python" -c "import sys; sys.exit(max(len(l.rstrip('\n')) for l in sys.stdin) > $columns)" || complain "the phases are wider than $columns columns"
 done
 
+# Plans of two graphs, which have other forms of the same derivatives, are compared.
+"$FUSESIM" seeds/transpose_elementwise --hw t4 --train --json forms.json >out 2>err || complain "the JSON of plans with other forms: exit status $?"
+
 # A plan or a rule of the user's that puts both passes into one kernel is refused.
 known="grad/y is known only after y"
 echo '[[a], [m], [r, grad/r/1], [y, grad/r/2], [grad/m/1], [grad/m/2, grad/x]]' >crossing

@@ -171,7 +171,8 @@ static matches match(const fsim_plan_errors *base, const fsim_plan_errors *other
 {
     matches m = {fsim_new(a, int, other->kernels + 1), fsim_new(a, likeness, other->kernels + 1),
                  fsim_new(a, bool, base->kernels + 1)};
-    int *first = fsim_new(a, int, base->nodes + 1), *contraction = fsim_new(a, int, base->nodes + 1); /* 1 + kernel */
+    const int nodes = base->nodes > other->nodes ? base->nodes : other->nodes;            /* plans of two graphs */
+    int *first = fsim_new(a, int, nodes + 1), *contraction = fsim_new(a, int, nodes + 1); /* 1 + kernel */
     for (int k = 0; k < base->kernels; k++) {
         first[base->kernel[k].first] = k + 1;
         if (base->kernel[k].contraction >= 0)
