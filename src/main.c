@@ -248,6 +248,8 @@ static const fsim_arg options[] = {
     {"--clip", "NORM", FSIM_ARG_NUMBER, AT(clip), NULL, PLANS, "most that all gradients' norm may be: 1"},
     {"--micro-batches", "N", FSIM_ARG_COUNT, AT(micro_batches), NULL, PLANS, "whose gradients one update sums up"},
     {"--checkpoint", "", FSIM_ARG_FLAG, AT(checkpoint), NULL, PLANS, "backward computes each layer again"},
+    {"--data-parallel", "N", FSIM_ARG_COUNT, AT(data_parallel), NULL, PLAN, "GPUs of one node, a batch each"},
+    {"--zero", "STAGE", FSIM_ARG_COUNT, AT(zero), NULL, PLAN, "shared out: 1 state, 2 gradients, 3 weights"},
     {"--autocast", NULL, FSIM_ARG_CHOICE, AT(autocast), &autocasts, PLANS, "as torch.autocast: products in 16 bits"},
     {"--scale-shapes", "N", FSIM_ARG_COUNT, AT(scale), NULL, MODEL, "divide lengths by powers of 2 up to N"},
     {"--over", "NAME=FIRST:LAST[:STEP]", FSIM_ARG_TEXT, AT(over), NULL, REGIONS, "a symbol's values: S=1:4096"},

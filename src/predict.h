@@ -9,6 +9,7 @@
 #include "plan/price/cause.h"
 #include "plan/price/compare.h"
 #include "plan/price/interval.h"
+#include "plan/price/parallel.h"
 #include "plan/price/refusals.h"
 #include "plan/search/search.h"
 #include "plan/search/ways.h"
@@ -40,6 +41,7 @@ typedef struct {
     fsim_maker user_plan_maker; /* whose kernels it launches */
     int top;                    /* how many of the best plans to list */
     bool pareto;                /* list the Pareto front of time and peak memory */
+    fsim_replicas replicas;     /* gpus 0: one GPU is all */
     int compile_jobs; /* processes that compile at once, to report the cost of compilation; 0: do not report it */
     fsim_typed typed;
 } fsim_options;

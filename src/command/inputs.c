@@ -3,6 +3,7 @@
 #include "import/load.h"
 #include "plan/partition_file.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,22 @@ static void check_precision(fsim_context *c)
         fsim_error(c->diag, fsim_command_line, "--precision: rows of measurements do not say it; wanted --set dtype=");
 }
 
+/* --data-parallel and --zero. */
+static void check_replicas(fsim_context *c)
+{
+    const fsim_settings *s = &c->set;
+    const char *why =
+        s->zero > 0 && s->data_parallel == 0 ? "--zero belongs to --data-parallel"
+        : s->zero >= FSIM_ZERO_STAGES        ? "--zero: wanted 1, 2 or 3"
+        : s->data_parallel > 0 && !s->train  ? "--data-parallel belongs to --train"
+        : s->data_parallel > FSIM_MOST_GPUS
+            ? fsim_printf(c->arena, "--data-parallel: at most %d GPUs, which are those of one node", FSIM_MOST_GPUS)
+        : s->zero > 0 && s->update == FSIM_NO_UPDATE ? "--zero wants an --optimizer, whose state is shared out first"
+                                                     : NULL;
+    if (why)
+        fsim_failure(c->diag, FSIM_BAD_INPUT, fsim_command_line, "%s", why);
+}
+
 /* Options that only mean something together. */
 static void check_derivatives(fsim_context *c)
 {
@@ -89,6 +106,7 @@ static void check_derivatives(fsim_context *c)
         fsim_error(c->diag, fsim_command_line, "--micro-batches belongs to --train");
     if (!s->train && s->checkpoint)
         fsim_error(c->diag, fsim_command_line, "--checkpoint belongs to --train");
+    check_replicas(c);
     if (s->update == FSIM_NO_UPDATE && s->clip > 0)
         fsim_error(c->diag, fsim_command_line, "--clip belongs to --optimizer");
 }
@@ -215,6 +233,10 @@ static const char *typed_derivatives(const fsim_context *c)
         text = fsim_printf(c->arena, "%s --checkpoint", text);
     if (s->micro_batches > 0)
         text = fsim_printf(c->arena, "%s --micro-batches %lld", text, (long long)s->micro_batches);
+    if (s->data_parallel > 0)
+        text = fsim_printf(c->arena, "%s --data-parallel %lld", text, (long long)s->data_parallel);
+    if (s->zero > 0)
+        text = fsim_printf(c->arena, "%s --zero %lld", text, (long long)s->zero);
     return s->clip > 0 ? fsim_printf(c->arena, "%s --clip %.15g", text, s->clip) : text;
 }
 
@@ -253,6 +275,7 @@ static fsim_options model_options(const fsim_context *c)
                           .pareto = pareto,
                           .memory_limit = s->memory_limit,
                           .search_memory = s->search_memory,
+                          .replicas = {(int)s->data_parallel, (int)s->zero},
                           .top = (int)s->top,
                           .compile_jobs = !s->compile_cost      ? 0
                                           : s->compile_jobs > 0 ? (int)s->compile_jobs
@@ -276,6 +299,18 @@ static void check_hw_names(fsim_context *c, fsim_hw *const *hw)
                              c->set.hw.at[k], c->set.hw.at[i]);
 }
 
+/* Can the GPUs exchange gradients, and are there any? */
+static void check_links(fsim_context *c, const fsim_inputs *in)
+{
+    if (in->how.replicas.gpus > 0 && in->graph && !fsim_has_weight_gradients(in->graph))
+        fsim_error(c->diag, (fsim_loc){.file = in->graph->path},
+                   "--data-parallel: no weight has a gradient: a tensor with 'role: weight' is one");
+    for (int i = 0; i < c->set.hw.count && in->how.replicas.gpus > 1; i++)
+        if (in->hw[i] && isnan(fsim_hw_get(in->hw[i], FSIM_HW_LINK_BANDWIDTH)))
+            fsim_error(c->diag, (fsim_loc){.file = in->hw[i]->path},
+                       "--data-parallel: the file lacks link_bandwidth, to other GPUs in one direction");
+}
+
 int fsim_read_inputs(fsim_context *c, fsim_inputs *in)
 {
     *in = (fsim_inputs){read_workload(c), fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1), model_options(c)};
@@ -285,6 +320,7 @@ int fsim_read_inputs(fsim_context *c, fsim_inputs *in)
     for (int i = 0; in->graph && i < c->set.hw.count; i++)
         if (in->hw[i])
             fsim_plannable(in->graph, in->hw[i], &in->how, c->diag, c->arena);
+    check_links(c, in);
     if (c->set.plan && fsim_errors(c->diag) == 0)
         read_plan(c, in);
     return fsim_conclude(c, FSIM_EXIT_OK);

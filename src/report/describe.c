@@ -147,17 +147,26 @@ const char *fsim_times_text(fsim_arena *a, double factor)
     return isfinite(factor) ? fsim_printf(a, factor < 99.995 ? "%.2fx" : "%.0fx", factor) : "unknown";
 }
 
+/* Bytes that the plan needs on each GPU. */
+static fsim_sum needed_bytes(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
+{
+    const fsim_plan *plan = &p->plan[s];
+    const fsim_memory_use use = fsim_memory_of(plan->graph, plan, a);
+    if (p->options.replicas.gpus == 0)
+        return fsim_needed_bytes(&use);
+    return fsim_parallel_of(plan->graph, plan, p->hw, p->options.replicas, a).peak_bytes + use.workspace_bytes;
+}
+
 bool fsim_plan_fits(const fsim_prediction *p, fsim_strategy s)
 {
     fsim_arena *a = fsim_arena_new();
-    const fsim_memory_use use = fsim_memory_of(p->plan[s].graph, &p->plan[s], a);
+    const double capacity = fsim_hw_get(p->hw, FSIM_HW_DRAM_CAPACITY), bytes = (double)needed_bytes(p, s, a);
     fsim_arena_free(a);
-    return fsim_fits(p->hw, &use);
+    return isnan(capacity) || bytes <= capacity;
 }
 
 const char *fsim_memory_text(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
 {
-    const fsim_memory_use use = fsim_memory_of(p->plan[s].graph, &p->plan[s], a);
-    return fsim_printf(a, "%s of %s", fsim_bytes_text(a, (double)fsim_needed_bytes(&use)),
+    return fsim_printf(a, "%s of %s", fsim_bytes_text(a, (double)needed_bytes(p, s, a)),
                        fsim_bytes_text(a, fsim_hw_get(p->hw, FSIM_HW_DRAM_CAPACITY)));
 }

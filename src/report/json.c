@@ -507,7 +507,7 @@ static void put_prediction(fsim_writer *w, cJSON *o, const fsim_prediction *p)
         fsim_put_count(w, o, "least_memory_bytes", p->least_memory_bytes);
     fsim_put_text(w, o, "launch", fsim_regime_names[p->options.regime]);
     fsim_put_text(w, o, "l2", p->options.warm ? "warm" : "cold");
-    fsim_put_training(w, o, p->graph);
+    fsim_put_training(w, o, p);
     put_strategies(w, o, p);
     put_plan(w, o, p);
     put_compile(w, o, p);

@@ -30,8 +30,55 @@ static void put_others(fsim_writer *w, cJSON *to, const fsim_graph *g)
             fsim_put_text(w, list, NULL, g->tensor[t].name);
 }
 
-void fsim_put_training(fsim_writer *w, cJSON *to, const fsim_graph *g)
+static void put_exchanges(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_parallel *x)
 {
+    cJSON *list = fsim_put_new(w, to, "exchanges", cJSON_CreateArray());
+    for (int i = 0; i < x->exchanges; i++) {
+        const fsim_exchange *e = &x->exchange[i];
+        cJSON *o = fsim_put_new(w, list, NULL, cJSON_CreateObject());
+        fsim_put_text(w, o, "collective", fsim_collective_names[e->kind]);
+        fsim_put_text(w, o, "phase", fsim_phase_names[e->phase]);
+        fsim_put_count(w, o, "bytes", e->bytes);
+        fsim_put_number(w, o, "ready_s", e->ready_s);
+        fsim_put_number(w, o, "start_s", e->start_s);
+        fsim_put_number(w, o, "end_s", e->end_s);
+        cJSON *names = fsim_put_new(w, o, "tensors", cJSON_CreateArray());
+        for (int t = 0; t < e->tensors; t++)
+            fsim_put_text(w, names, NULL, g->tensor[e->tensor[t]].name);
+    }
+}
+
+/* Several GPUs, a batch each. */
+static void put_parallel(fsim_writer *w, cJSON *to, const fsim_prediction *p)
+{
+    const fsim_replicas how = p->options.replicas;
+    if (how.gpus == 0)
+        return;
+    const fsim_parallel x = fsim_parallel_of(p->graph, &p->plan[p->chosen], p->hw, how, w->a);
+    cJSON *o = fsim_put_new(w, to, "data_parallel", cJSON_CreateObject());
+    fsim_put_count(w, o, "gpus", how.gpus);
+    fsim_put_count(w, o, "zero", how.zero);
+    fsim_put_number(w, o, "step_s", x.step_s);
+    fsim_put_number(w, o, "one_gpu_step_s", x.one_step_s);
+    fsim_put_number(w, o, "efficiency", x.one_step_s / x.step_s);
+    fsim_put_number(w, o, "communication_s", x.communication_s);
+    fsim_put_number(w, o, "exposed_s", x.exposed_s);
+    fsim_put_count(w, o, "peak_memory_bytes", x.peak_bytes);
+    fsim_put_count(w, o, "weight_bytes", x.weight_bytes);
+    fsim_put_count(w, o, "gradient_bytes", x.gradient_bytes);
+    fsim_put_count(w, o, "state_bytes", x.state_bytes);
+    cJSON *sums = fsim_put_new(w, o, "collectives", cJSON_CreateObject());
+    for (int i = 0; i < FSIM_COLLECTIVES; i++) {
+        cJSON *one = fsim_put_new(w, sums, fsim_collective_names[i], cJSON_CreateObject());
+        fsim_put_count(w, one, "calls", x.calls[i]);
+        fsim_put_count(w, one, "sent_bytes", x.sent_bytes[i]);
+    }
+    put_exchanges(w, o, p->graph, &x);
+}
+
+void fsim_put_training(fsim_writer *w, cJSON *to, const fsim_prediction *p)
+{
+    const fsim_graph *g = p->graph;
     if (g->derived != FSIM_REVERSE)
         return;
     cJSON *o = fsim_put_new(w, to, "training", cJSON_CreateObject());
@@ -43,6 +90,7 @@ void fsim_put_training(fsim_writer *w, cJSON *to, const fsim_graph *g)
         fsim_put_count(w, o, "micro_batches", g->micro_batches);
     fsim_put_rounded(w, o, "forward_flops", g->phase_flops[FSIM_FORWARD]);
     fsim_put_rounded(w, o, "backward_flops", g->phase_flops[FSIM_BACKWARD]);
+    put_parallel(w, o, p);
 }
 
 void fsim_put_phases(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_plan *plan)

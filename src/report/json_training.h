@@ -7,8 +7,8 @@
 #include "predict.h"
 #include "report/json_writer.h"
 
-/* `training`: the gradients, what has none, and FLOPs. */
-void fsim_put_training(fsim_writer *w, cJSON *to, const fsim_graph *g);
+/* `training`: the gradients, what has none, and FLOPs; several GPUs. */
+void fsim_put_training(fsim_writer *w, cJSON *to, const fsim_prediction *p);
 /* Of a strategy: seconds by phase, and what forward leaves in memory for backward. */
 void fsim_put_phases(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_plan *plan);
 /* `saved` and `timeline` of the plan shown. */

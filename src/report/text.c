@@ -92,6 +92,29 @@ static void put_training(const fsim_text_page *r)
     fsim_paragraph(&r->page, emphasis, 2, 4, peak);
 }
 
+/* Several GPUs. */
+static void put_parallel(const fsim_text_page *r)
+{
+    if (r->p->options.replicas.gpus == 0)
+        return;
+    fsim_text_title(r, "data parallel, on GPUs of one node");
+    const fsim_table t = fsim_text_parallel(r);
+    put_table(r, &t, 2);
+    fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, fsim_text_exchanges(r));
+}
+
+/* The same in Markdown. */
+static void markdown_parallel(FILE *out, const fsim_text_page *r)
+{
+    if (r->p->options.replicas.gpus == 0)
+        return;
+    const fsim_table t = fsim_text_parallel(r);
+    put_markdown(out, &t, r->a);
+    fputc('\n', out);
+    fsim_markdown_text(out, fsim_printf(r->a, "%s %s", fsim_text_parallel_verdict(r), fsim_text_exchanges(r)));
+    fputs("\n\n", out);
+}
+
 /* The same in Markdown. */
 static void markdown_training(FILE *out, const fsim_text_page *r)
 {
@@ -113,13 +136,16 @@ void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style
     const fsim_text_page r = begin(out, p, style, a);
     fsim_text_header(&r);
     fsim_text_verdict(&r);
-    const char *host = fsim_text_host(p, a);
+    const char *parallel = fsim_text_parallel_verdict(&r), *host = fsim_text_host(p, a);
+    if (parallel)
+        fsim_paragraph(&r.page, FSIM_STRONG, 0, 0, parallel);
     if (*host)
         fsim_paragraph(&r.page, FSIM_PLAIN, 0, 0, host);
     fsim_text_next(&r);
     fputc('\n', out);
     fsim_table t = fsim_text_strategies(p, a);
     put_table(&r, &t, 2);
+    put_parallel(&r);
     put_training(&r);
     fsim_text_title(&r, fsim_printf(a, "kernels of %s", fsim_strategy_names[p->chosen]));
     const bool wide = r.page.width == 0 || r.page.width >= WIDE;
@@ -222,6 +248,7 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count, bool v
         fsim_table t = fsim_text_strategies(&p[i], a);
         put_markdown(out, &t, a);
         fputc('\n', out);
+        markdown_parallel(out, &r);
         markdown_training(out, &r);
         t = fsim_text_kernels(&r, FSIM_MARKDOWN_TABLE);
         put_markdown(out, &t, a);

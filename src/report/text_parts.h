@@ -85,6 +85,15 @@ const char *fsim_text_step(const fsim_text_page *r);
 /* When most memory is needed, and for what; FSIM_BAD where that is more than eager needs. */
 const char *fsim_text_peak(const fsim_text_page *r, fsim_emphasis *emphasis);
 
+/* text_parallel.c: on several GPUs, a batch each */
+
+/* "On 8 GPUs a step takes 8.31 ms": NULL where there is one GPU. */
+const char *fsim_text_parallel_verdict(const fsim_text_page *r);
+/* One GPU, several, and those that share the optimizer's state, gradients and weights out. */
+fsim_table fsim_text_parallel(const fsim_text_page *r);
+/* Sentences: what is exchanged and what of it shows in the step's time. */
+const char *fsim_text_exchanges(const fsim_text_page *r);
+
 /* text_next.c */
 
 /* What to try next, with what it saves and what to type; nothing where there is nothing to gain. */

@@ -161,7 +161,7 @@ static void fuse_everything(const fsim_text_page *r)
 static void does_not_fit(const fsim_text_page *r)
 {
     const fsim_memory_use use = fsim_memory_of(r->g, r->plan, r->a);
-    if (fsim_fits(r->p->hw, &use))
+    if (fsim_plan_fits(r->p, r->p->chosen))
         return;
     fsim_paragraph(
         &r->page, FSIM_BAD, 0, 0,
