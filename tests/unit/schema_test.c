@@ -16,6 +16,7 @@
 #include "evidence/gates.h"
 #include "evidence/pairs.h"
 #include "graph/attribute.h"
+#include "plan/price/parallel.h"
 #include "plan/price/phases.h"
 #include "plan/price/timeline.h"
 #include "report/compiled.h"
@@ -96,6 +97,7 @@ static void collect_named_tables(void)
     add_table("l2 states of rows", fsim_l2_names, FSIM_L2_UNKNOWN + 1);
     add_table("numerics", fsim_numerics_words, 2);
     add_table("targets", fsim_target_words, 2);
+    add_table("collectives", fsim_collective_names, FSIM_COLLECTIVES);
     add_table("roles", fsim_role_names, FSIM_ROLES);
     add_table("dtypes", fsim_dtype_names, FSIM_DTYPE_COUNT);
     add_table("origins", fsim_origin_names, FSIM_ORIGINS);
