@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHORTEST_S 0.1    /* that a search in addition may take */
 enum { MOST_AGAIN = 64 }; /* plans that compute values again, of one graph and of all */
 
 const char *const fsim_l2_words[2] = {"cold", "warm"};
@@ -59,29 +60,6 @@ fsim_problem fsim_problem_with(const fsim_graph *g, const fsim_hw *hw, const fsi
                           .store = store,
                           .progress = options->progress,
                           .interrupted = options->interrupted};
-}
-
-/* The lowest peak memory of any plan found, where the optimum exceeds the limit. known: that of plans which compute
- * values again in kernels of their own; 0: none were made. */
-static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, fsim_sum known, fsim_arena *a)
-{
-    if (p->memory_limit == 0 || (best->kernels > 0 && best->peak_memory_bytes <= p->memory_limit))
-        return 0;
-    fsim_problem least = *p;
-    fsim_plan plan;
-    fsim_proof proof;
-    least.objective = FSIM_MINIMISE_MEMORY;
-    least.memory_limit = 0;
-    fsim_best(&least, NULL, 0, a, &plan, &proof);
-    fsim_sum found = plan.peak_memory_bytes;
-    if (best->kernels > 0 && best->peak_memory_bytes < found)
-        found = best->peak_memory_bytes;
-    return known > 0 && known < found ? known : found;
-}
-
-static bool is_over(const fsim_problem *p, const fsim_plan *plan)
-{
-    return plan->kernels == 0 || plan->peak_memory_bytes > p->memory_limit;
 }
 
 /* What follows is about this graph. */
@@ -190,52 +168,124 @@ static fsim_problem next_search(const fsim_problem *p, int *searches)
     return fsim_with_share(p, 1. / (double)(*searches)--);
 }
 
-/* Plans that give values up and compute them again, of each graph that was tried, in *list; returns their number. */
-static int plans_again(fsim_problem *p, const fsim_prediction *x, fsim_arena *a, fsim_plan *list, int most)
+/* What is found where memory may be short, before anything else is searched. */
+typedef struct {
+    fsim_plan list[2 * MOST_AGAIN + 2]; /* the front, fastest first */
+    int count;
+    fsim_ways ways;
+    fsim_plan best; /* the fastest, whatever memory it needs, and what is proven of it */
+    fsim_proof proof;
+    double took_s;
+} fsim_traded;
+
+/* Is less memory wanted than the fastest plan may need, in a step of training, whose backward pass can compute values
+ * again? */
+static bool may_trade(const fsim_problem *p, const fsim_prediction *x)
 {
-    int count = 0;
-    fsim_problem fastest = *p;
-    fastest.objective = FSIM_MINIMISE_TIME;
-    fastest.memory_limit = 0;
-    for (int i = 0; i < x->ways.count; i++) {
-        fsim_plan base = x->ways.tried[i].plan, more[MOST_AGAIN + 1];
-        fsim_proof proof;
-        if (i == 0 && p->memory_limit + (p->objective == FSIM_MINIMISE_MEMORY) > 0) {
-            fsim_problem first = fsim_with_share(&fastest, 0.5);
-            first.graph = first.limits.graph = x->ways.tried[0].graph;
-            first.store = fsim_store_new(a);
-            fsim_optimal(&first, NULL, 0, a, &base, &proof);
-        }
-        const int found = fsim_plans_again(&fastest, &base, MOST_AGAIN, a, more);
-        count = fsim_front_of(list, fsim_add_plans(list, count, more, found));
-        count = count < most ? count : most;
-    }
-    return count;
+    return x->chosen == FSIM_STRATEGY_OPTIMAL && x->graph->derived == FSIM_REVERSE &&
+           (p->objective == FSIM_MINIMISE_MEMORY || p->memory_limit > 0 || x->options.pareto);
 }
 
-/* Where memory is short: the best plan, the front, and the least memory, with values that are computed again. */
-static fsim_sum trade_time(fsim_problem *p, fsim_prediction *out, fsim_plan *best, fsim_arena *a)
+/* Plans that give values up for their backward pass and compute them again, and the fastest ones of which they are made
+ * (x->ways, the best of them in *best with what is proven of it), the front of all in list[0, count). */
+static void trade_time(const fsim_problem *p, const fsim_plan *known, int knowns, fsim_traded *x, fsim_arena *a)
 {
-    const fsim_options *o = &out->options;
-    const bool is_short = p->objective == FSIM_MINIMISE_MEMORY || (p->memory_limit > 0 && is_over(p, best));
-    fsim_plan list[2 * MOST_AGAIN + 2];
-    if (out->chosen != FSIM_STRATEGY_OPTIMAL || out->graph->derived != FSIM_REVERSE || (!is_short && !o->pareto))
-        return 0;
-    const int count = plans_again(p, out, a, list, MOST_AGAIN);
-    if (o->pareto) {
-        fsim_plan *front = fsim_new(a, fsim_plan, out->fronts + count + 1);
-        out->fronts =
-            fsim_front_of(front, fsim_add_plans(front, fsim_add_plans(front, 0, out->front, out->fronts), list, count));
-        out->front = front;
+    static const double searched = 0.5; /* share of the time for the fastest plans */
+    const double begun_s = fsim_clock_s();
+    fsim_problem fastest = *p, part;
+    fastest.objective = FSIM_MINIMISE_TIME;
+    fastest.memory_limit = 0;
+    part = fsim_with_share(&fastest, searched);
+    x->ways = fsim_best_ways(&part, known, knowns, a, &x->best, &x->proof);
+    for (int i = 0; i < x->ways.count; i++) {
+        fsim_plan more[MOST_AGAIN + 1];
+        part = fsim_with_share(&fastest, 1. / (x->ways.count - i));
+        more[0] = x->ways.tried[i].plan;
+        x->count = fsim_front_of(x->list, fsim_add_plans(x->list, x->count, more, 1));
+        const int found = fsim_plans_again(&part, &x->ways.tried[i].plan, MOST_AGAIN, a, more);
+        x->count = fsim_front_of(x->list, fsim_add_plans(x->list, x->count, more, found));
+        x->count = x->count < MOST_AGAIN ? x->count : MOST_AGAIN;
     }
-    for (int i = 0; i < count && is_short; i++)
-        if (fsim_compare_plans(p, &list[i], best) < 0) {
-            *best = list[i];
-            best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
-            out->proof.proven = false;
-            out->proof.lower_bound = 0;
-        }
-    return count > 0 ? list[count - 1].peak_memory_bytes : 0;
+    x->took_s = fsim_clock_s() - begun_s;
+}
+
+/* A bound of the memory of every plan, values that are computed again or not: what is in memory at its end. */
+static fsim_sum least_at_end(const fsim_graph *g)
+{
+    fsim_sum bytes = 0;
+    for (int t = 0; t < g->own_tensors; t++) {
+        const fsim_tensor *x = &g->tensor[t];
+        const bool given = x->producer < 0 && (x->readers > 0 || x->output) && !x->after_outputs;
+        bytes += x->storage == t && x->over < 0 && !x->renews && (given || x->lasting) ? x->bytes : 0;
+    }
+    return bytes;
+}
+
+/* The best plan of all that were found, and what is proven of it. */
+static void choose_traded(const fsim_problem *p, const fsim_traded *x, fsim_plan *best, fsim_proof *proof)
+{
+    for (int i = 0; i < x->count; i++)
+        if (fsim_compare_plans(p, &x->list[i], best) < 0)
+            *best = x->list[i];
+    best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
+    if (p->objective == FSIM_MINIMISE_BYTES || !p->recompute) /* what is proven of all partitions holds */
+        return;
+    const bool memory = p->objective == FSIM_MINIMISE_MEMORY;
+    const double found = memory ? (double)best->peak_memory_bytes : best->time_s,
+                 bound = memory ? (double)least_at_end(p->graph) : x->proof.lower_bound;
+    proof->lower_bound = fmin(found, bound);
+    proof->proven =
+        bound >= found * (1 - 1e-12) && (p->memory_limit == 0 || best->peak_memory_bytes <= p->memory_limit);
+}
+
+/* The best plan where memory may be short: the fastest where that fits; else the best of those that give values up and
+ * of those that the search with memory in its states finds in as much time again. */
+static void best_traded(fsim_problem *p, const fsim_plan *known, int count, fsim_traded *x, fsim_prediction *out,
+                        fsim_arena *a)
+{
+    fsim_plan *best = &out->plan[FSIM_STRATEGY_OPTIMAL];
+    fsim_problem part = fsim_with_share(p, 0.6);
+    trade_time(&part, known, count, x, a);
+    *best = x->best;
+    out->proof = x->proof;
+    out->ways = x->ways;
+    if (p->objective == FSIM_MINIMISE_TIME && (p->memory_limit == 0 || best->peak_memory_bytes <= p->memory_limit))
+        return;
+    part = *p;
+    part.until_s = fmin(p->until_s, fsim_clock_s() + fmax(x->took_s, SHORTEST_S));
+    out->ways = fsim_best_ways(&part, known, count, a, best, &out->proof);
+    choose_traded(p, x, best, &out->proof);
+}
+
+/* The front of those plans and of those that give values up. */
+static void add_traded(fsim_prediction *out, const fsim_traded *x, fsim_arena *a)
+{
+    fsim_plan *front = fsim_new(a, fsim_plan, out->fronts + x->count + 1);
+    const int count = fsim_add_plans(front, fsim_add_plans(front, 0, out->front, out->fronts), x->list, x->count);
+    out->fronts = fsim_front_of(front, count);
+    out->front = front;
+}
+
+/* The lowest peak memory of any plan found, where the optimum exceeds the limit. x: the
+ * plans that give values up; NULL: none were made. */
+static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, const fsim_traded *x, fsim_arena *a)
+{
+    if (p->memory_limit == 0 || (best->kernels > 0 && best->peak_memory_bytes <= p->memory_limit))
+        return 0;
+    if (x)
+        return x->count > 0 && (best->kernels == 0 || x->list[x->count - 1].peak_memory_bytes < best->peak_memory_bytes)
+                   ? x->list[x->count - 1].peak_memory_bytes
+                   : best->peak_memory_bytes;
+    fsim_problem least = *p;
+    fsim_plan plan;
+    fsim_proof proof;
+    least.objective = FSIM_MINIMISE_MEMORY;
+    least.memory_limit = 0;
+    fsim_best(&least, NULL, 0, a, &plan, &proof);
+    fsim_sum found = plan.peak_memory_bytes;
+    if (best->kernels > 0 && best->peak_memory_bytes < found)
+        found = best->peak_memory_bytes;
+    return found;
 }
 
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
@@ -258,7 +308,11 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     }
     count = g->fuses + g->separates ? 0 : count; /* the strategies ignore fuse: and separate: */
     fsim_problem part = next_search(&p, &searches);
-    if (out.chosen == FSIM_STRATEGY_OPTIMAL) {
+    fsim_traded *traded = may_trade(&p, &out) ? fsim_new(a, fsim_traded, 1) : NULL;
+    if (traded) {
+        best_traded(&p, known, count, traded, &out, a);
+        count = best->graph == g ? count : 0;
+    } else if (out.chosen == FSIM_STRATEGY_OPTIMAL) {
         out.ways = fsim_best_ways(&part, known, count, a, best, &out.proof);
         count = part.graph == g ? count : 0;
         out.graph = p.graph = p.limits.graph = part.graph;
@@ -276,17 +330,19 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     }
     if (options->pareto) {
         part = next_search(&p, &searches);
+        part.until_s = traded ? fmin(part.until_s, fsim_clock_s() + fmax(traded->took_s, SHORTEST_S)) : part.until_s;
         out.front = fsim_new(a, fsim_plan, MOST_OF_FRONT + count + 1);
         out.fronts = fsim_front_of(
             out.front, fsim_add_plans(out.front, fsim_pareto(&part, MOST_OF_FRONT, a, out.front), known, count));
     }
+    if (traded)
+        add_traded(&out, traded, a);
     fsim_adopt_best(&p, out.top, out.tops, best);
     fsim_adopt_best(&p, out.front, out.fronts, best);
-    const fsim_sum least = trade_time(&p, &out, best, a);
     take_graph(&p, best->graph, a);
     out.graph = p.graph;
     part = next_search(&p, &searches);
-    out.least_memory_bytes = least_memory(&part, best, least, a);
+    out.least_memory_bytes = least_memory(&part, best, traded, a);
     const fsim_refusals refused = fsim_refusals_of(&p, &out.plan[out.chosen], a);
     out.refusal = refused.at;
     out.refusals = refused.count;

@@ -47,8 +47,9 @@ static bool is_gone(fsim_derivation *d, int t)
 
 static bool find_out(fsim_derivation *d, int s)
 {
-    if (!may_repeat(d, s) || fate_of(d, s) != FSIM_PASSED)
-        return may_repeat(d, s) && fate_of(d, s) == FSIM_DROPPED;
+    const fsim_fate fate = fate_of(d, s);
+    if (!may_repeat(d, s) || fate != FSIM_PASSED)
+        return may_repeat(d, s) && (fate == FSIM_DROPPED || fate == FSIM_DROPPED_AFTER);
     const fsim_record *r = &d->build->record[tensor_of(d, s)->producer];
     for (int i = 0; i < r->args; i++)
         if (is_gone(d, r->arg[i]))
@@ -56,7 +57,14 @@ static bool find_out(fsim_derivation *d, int s)
     return false;
 }
 
-static int repeated(fsim_derivation *d, int t);
+/* Is it kept nowhere, so that what is computed again from it has to compute it, too? */
+static bool is_absent(fsim_derivation *d, int t)
+{
+    const int s = tensor_of(d, t)->storage;
+    return s < d->tensors && (is_gone(d, s) || (may_repeat(d, s) && fate_of(d, s) != FSIM_HELD));
+}
+
+static int made_again(fsim_derivation *d, int t);
 
 static int run_again(fsim_derivation *d, int t)
 {
@@ -65,7 +73,7 @@ static int run_again(fsim_derivation *d, int t)
     int arg[MOST_ARGS];
     fsim_step step;
     for (int i = 0; i < r.args; i++)
-        if ((arg[i] = repeated(d, r.arg[i])) < 0)
+        if ((arg[i] = is_absent(d, r.arg[i]) ? made_again(d, r.arg[i]) : r.arg[i]) < 0)
             return -1;
     const int towards = d->towards, steps = d->steps[towards], source = d->source, first = d->build->graph->nodes;
     d->source = r.source;
@@ -87,19 +95,17 @@ static int run_again(fsim_derivation *d, int t)
     return v.is == FSIM_TENSOR ? v.tensor : -1;
 }
 
-/* The tensor with the same values that is there in the backward pass; -1 after an error. */
-static int repeated(fsim_derivation *d, int t)
+/* The tensor, computed again. */
+static int made_again(fsim_derivation *d, int t)
 {
     const fsim_tensor x = *tensor_of(d, t);
-    if (t >= d->tensors || !is_gone(d, t))
-        return t;
     if (d->again[t] >= 0)
         return d->again[t];
     int made;
     if (x.storage == t) {
         made = run_again(d, t);
     } else {
-        const int whole = repeated(d, x.storage);
+        const int whole = made_again(d, x.storage);
         made = whole < 0 ? -1
                          : fsim_add_view(d->build, x.at, fsim_printf(d->build->arena, "again/%s", x.name), &x.shape,
                                          whole, x.offset);
@@ -107,6 +113,9 @@ static int repeated(fsim_derivation *d, int t)
     d->again[t] = made;
     return made;
 }
+
+/* The tensor with the same values that is there in the backward pass; -1 after an error. */
+static int repeated(fsim_derivation *d, int t) { return t < d->tensors && is_gone(d, t) ? made_again(d, t) : t; }
 
 /* The path of modules up to its first number, "model.layers.0"; NULL: it has none. */
 static const char *numbered(fsim_arena *a, const char *path)
@@ -189,6 +198,7 @@ bool fsim_record_again(fsim_derivation *d, const fsim_record *r, fsim_record *ou
     for (int i = 0; i < r->args; i++)
         if ((out->arg[i] = repeated(d, r->arg[i])) < 0)
             return false;
-    out->result = repeated(d, r->result);
+    const int made = tensor_of(d, r->result)->storage;
+    out->result = made < d->tensors && fate_of(d, made) == FSIM_DROPPED_AFTER ? r->result : repeated(d, r->result);
     return out->result >= 0;
 }

@@ -31,10 +31,12 @@ extern const char *const fsim_update_words[FSIM_UPDATES];
 
 /* What happens to a tensor of the forward pass that gradients need. */
 typedef enum {
-    FSIM_HELD,   /* it stays in memory */
-    FSIM_PASSED, /* it stays nowhere: whoever needs it computes it from what it is made of */
-    FSIM_DROPPED /* it is given up after its last reader in the forward pass, and the backward pass computes it again,
-                    with what it passes on the way, in kernels of its own */
+    FSIM_HELD,    /* it stays in memory */
+    FSIM_PASSED,  /* it stays nowhere: whoever needs it computes it from what it is made of */
+    FSIM_DROPPED, /* it is given up after its last reader in the forward pass, and the backward pass computes it again,
+                     with what it passes on the way, in kernels of its own */
+    FSIM_DROPPED_AFTER, /* the same, but the derivative of the primitive that makes it is taken before, from itself */
+    FSIM_UNREAD         /* it stays nowhere, and no gradient reads it */
 } fsim_fate;
 
 /* The options that differentiate a workload. All of it zero: none. */

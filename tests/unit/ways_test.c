@@ -11,6 +11,7 @@
 
 #include "hw/hw.h"
 #include "plan/search/again.h"
+#include "plan/search/checkpoints.h"
 #include "plan/search/search.h"
 #include "predict.h"
 #include "validate/reference/reference.h"
@@ -205,7 +206,7 @@ static void computes_again(void **unused)
             const bool kept = strncmp(name, "h_next.", 7) == 0;
             fate[t] = (signed char)(g->tensor[t].producer < 0 || (kept && !(bits >> (name[7] - '0') & 1)) ? FSIM_HELD
                                     : kept                                                                ? FSIM_DROPPED
-                                           : FSIM_PASSED);
+                                           : FSIM_UNREAD);
         }
         const fsim_graph *other = fsim_graph_with_fates(g, fate, g->own_tensors, a);
         assert_non_null(other);
@@ -214,6 +215,58 @@ static void computes_again(void **unused)
         assert_int_equal(products, (bits & 1) + (bits >> 1 & 1) + (bits >> 2 & 1));
         assert_true(other->phase_flops[FSIM_BACKWARD] == g->phase_flops[FSIM_BACKWARD]);
         assert_true(equal_gradients(g, other));
+    }
+    fsim_arena_free(a);
+}
+
+static uint32_t state;
+static uint32_t draw(uint32_t below)
+{
+    state = state * 1664525u + 1013904223u;
+    return (state >> 8) % below;
+}
+
+/* The most bytes in memory where the flagged steps are given up, and what these cost. */
+static int64_t chain_peak(const fsim_site *site, int sites, const bool *dropped, double *cost)
+{
+    int64_t kept = 0, again = 0, peak = 0;
+    *cost = 0;
+    for (int i = 0; i < sites; i++) {
+        again = dropped[i] ? again + site[i].bytes : 0;
+        kept += dropped[i] ? 0 : site[i].bytes;
+        *cost += dropped[i] ? site[i].cost : 0;
+        peak = kept + again > peak ? kept + again : peak;
+    }
+    return peak;
+}
+
+/* Which steps of a chain are kept: the cheapest of all subsets that fit, where the steps are equal; others fit. */
+static void keeps_the_cheapest(void **unused)
+{
+    enum { STEPS = 9 };
+    fsim_arena *a = fsim_arena_new();
+    (void)unused;
+    state = 16;
+    for (int round = 0; round < 60; round++) {
+        fsim_site site[STEPS];
+        const bool equal = round % 2 == 0;
+        for (int i = 0; i < STEPS; i++)
+            site[i] = (fsim_site){equal ? 1000 : 1 + draw(2000), 1 + draw(5)};
+        const fsim_chain chain = fsim_chain_of(site, STEPS, a);
+        const int64_t limit = (int64_t)draw((uint32_t)chain.total);
+        bool chosen[STEPS], dropped[STEPS];
+        double least = INFINITY, cost;
+        for (unsigned bits = 0; bits < 1u << STEPS; bits++) {
+            for (int i = 0; i < STEPS; i++)
+                dropped[i] = bits >> i & 1;
+            if (chain_peak(site, STEPS, dropped, &cost) <= limit)
+                least = fmin(least, cost);
+        }
+        const bool fits = fsim_chain_choose(&chain, limit, chosen);
+        assert_true(!fits || chain_peak(site, STEPS, chosen, &cost) <= limit);
+        assert_true(!fits || cost >= least);
+        if (equal)
+            assert_true(fits == (least < INFINITY) && (!fits || cost == least));
     }
     fsim_arena_free(a);
 }
@@ -246,13 +299,6 @@ static void meets_a_limit(void **unused)
 }
 
 /* Brute force. */
-
-static uint32_t state;
-static uint32_t draw(uint32_t below)
-{
-    state = state * 1664525u + 1013904223u;
-    return (state >> 8) % below;
-}
 
 /* Chains and forks of operators whose derivatives have several forms, over [rows, columns]. */
 static const char *random_workload(fsim_arena *a, int n, int rows, int columns)
@@ -349,9 +395,9 @@ static void is_the_least_of_all(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(derives_from_the_result), cmocka_unit_test(keeps_bits),
-        cmocka_unit_test(has_one_gradient),        cmocka_unit_test(computes_again),
-        cmocka_unit_test(meets_a_limit),           cmocka_unit_test(is_the_least_of_all)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(derives_from_the_result), cmocka_unit_test(keeps_bits),
+                                       cmocka_unit_test(has_one_gradient),        cmocka_unit_test(computes_again),
+                                       cmocka_unit_test(keeps_the_cheapest),      cmocka_unit_test(meets_a_limit),
+                                       cmocka_unit_test(is_the_least_of_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

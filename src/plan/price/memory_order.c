@@ -196,7 +196,7 @@ static void lean_order(const fsim_problem *p, const fsim_launches *launches, int
             peak = greedy;
         }
     }
-    if (peak > w.least && order_by_search(&w, peak, other, a) < peak)
+    if (!p->roughly && peak > w.least && order_by_search(&w, peak, other, a) < peak)
         memcpy(order, other, (size_t)kernels * sizeof *order);
 }
 

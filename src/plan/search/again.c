@@ -1,31 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* again.c: what is given up is chosen among the values that a plan keeps for its backward pass. Few of them: every
- * subset. Many: every k-th is kept, of all or of the first ones. The plan's kernels stay as they are; a value is
- * computed again by a kernel with the primitives that its kernel in the forward pass has for it. */
+/* again.c: what is given up is chosen among the values that a plan keeps for its backward pass. Which kernels of the
+ * forward pass give up theirs is found for each of many limits by dynamic programming over the kernels as a chain
+ * (checkpoints.h); where they are few, every subset of them is tried, too. The plan's kernels stay as they are; a value
+ * is computed again by a kernel with the primitives that its kernel in the forward pass has for it. */
 #include "plan/search/again.h"
 
 #include "base/names.h"
 #include "plan/price/deadline.h"
 #include "plan/price/phases.h"
 #include "plan/price/price.h"
+#include "plan/search/checkpoints.h"
 #include "plan/search/lists.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SUBSETS = 9, MOST_DROPPED = 4096 };
+enum {
+    MOST_SUBSETS = 9, /* values of which every subset is tried */
+    SMALL = 4,        /* a value that is so many times smaller than the largest may be kept where that is given up */
+    LEVELS = 24       /* limits for which a chain's best choice is looked for */
+};
 
 typedef struct {
     const fsim_problem *p;
     const fsim_plan *base;
     fsim_arena *a;
     int *value, values; /* tensors that may be given up, in the order in which they are made */
-    signed char *fate;  /* of each tensor */
+    int64_t largest;    /* bytes of the largest of them */
+    fsim_site *site;    /* kernels that make them, in launch order */
+    int *site_of;       /* by value */
+    int sites;
+    signed char *fate; /* of each tensor */
     fsim_plan *out;
     int count, most;
 } giver;
 
 static int ascending(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
+
+/* What only the forward pass computes or reads is of no use to a gradient. */
+static void find_unread(giver *w)
+{
+    const fsim_graph *g = w->base->graph;
+    for (int t = 0; t < g->own_tensors; t++)
+        w->fate[t] = g->tensor[t].producer >= 0 ? FSIM_UNREAD : FSIM_HELD;
+    for (int k = 0; k < w->base->kernels; k++) {
+        const fsim_part *part = &w->base->partition.part[k];
+        for (int i = 0; i < part->count && fsim_phase_of(g, part) != FSIM_FORWARD; i++) {
+            const fsim_node *n = &g->node[part->node[i]];
+            for (int r = 0; r < n->results; r++)
+                if (n->result[r] < g->own_tensors)
+                    w->fate[n->result[r]] = FSIM_PASSED;
+        }
+    }
+}
+
+static bool reads(const fsim_graph *g, int n, int tensor)
+{
+    for (int q = 0; q < g->node[n].args; q++)
+        if (g->tensor[g->node[n].arg[q].tensor].storage == tensor)
+            return true;
+    return false;
+}
+
+/* Does no kernel of the backward pass take the derivative of what makes the tensor from the tensor? */
+static bool is_derived_before(const giver *w, int tensor)
+{
+    const fsim_graph *g = w->base->graph;
+    const int source = g->node[g->tensor[tensor].producer].source;
+    for (int k = 0; k < w->base->kernels; k++) {
+        const fsim_part *part = &w->base->partition.part[k];
+        for (int i = 0; i < part->count && fsim_phase_of(g, part) != FSIM_FORWARD; i++)
+            if (g->source[g->node[part->node[i]].source].gradient_of == source && reads(g, part->node[i], tensor))
+                return false;
+    }
+    return true;
+}
 
 /* What is stored by kernels of the plan is held; the rest passes. */
 static void find_values(giver *w)
@@ -35,17 +84,39 @@ static void find_values(giver *w)
     const int count = fsim_saved_of(g, w->base, w->a, &saved);
     w->fate = fsim_new(w->a, signed char, g->own_tensors + 1);
     w->value = fsim_new(w->a, int, count + 1);
-    for (int t = 0; t < g->own_tensors; t++)
-        w->fate[t] = g->tensor[t].producer >= 0 ? FSIM_PASSED : FSIM_HELD;
+    find_unread(w);
     for (int i = 0; i < count; i++) {
         const int t = saved[i].tensor;
         if (saved[i].way != FSIM_KEEP || t >= g->own_tensors)
             continue;
         w->fate[t] = FSIM_HELD;
-        if (!g->tensor[t].lasting && !g->tensor[t].output)
+        if (!g->tensor[t].lasting && !g->tensor[t].output) {
             w->value[w->values++] = t;
+            w->largest = g->tensor[t].bytes > w->largest ? g->tensor[t].bytes : w->largest;
+        }
     }
     qsort(w->value, (size_t)w->values, sizeof *w->value, ascending);
+}
+
+/* The kernels that make the values: what each holds in memory, and what it takes to run it again. */
+static void find_sites(giver *w)
+{
+    const fsim_graph *g = w->base->graph;
+    w->site = fsim_new(w->a, fsim_site, w->values + 1);
+    w->site_of = fsim_new(w->a, int, w->values + 1);
+    for (int k = 0; k < w->base->kernels; k++) {
+        const fsim_kernel *x = &w->base->kernel[k];
+        fsim_site site = {.cost = x->time_s};
+        for (int o = 0; o < x->outputs; o++) {
+            const int t = x->output[o].tensor, *at = bsearch(&t, w->value, (size_t)w->values, sizeof t, ascending);
+            if (!at)
+                continue;
+            w->site_of[at - w->value] = w->sites;
+            site.bytes += g->tensor[t].bytes;
+        }
+        if (site.bytes > 0)
+            w->site[w->sites++] = site;
+    }
 }
 
 /* The primitive of g that does what n of the base graph does, and the one that does it again; -1: none. */
@@ -165,22 +236,93 @@ static void try(giver *w, const signed char *fate)
     q.store = fsim_store_new(w->a);
     for (int lean = 0; lean < 2; lean++) { /* neither order is best for all */
         q.lean = lean;
+        q.roughly = true;
         if (fsim_price(&q, &part, w->a, &plan, &why))
             keep(w, &plan);
     }
 }
 
-/* Gives up those of the values that bits or a stride name. */
-static void give_up(giver *w, int first, int stride, uint64_t bits)
+/* Gives up the values that are flagged. */
+static void give_up_as(giver *w, const bool *dropped, bool all)
 {
     const fsim_graph *g = w->base->graph;
     signed char *fate = fsim_new(w->a, signed char, g->own_tensors + 1);
     memcpy(fate, w->fate, (size_t)g->own_tensors);
-    for (int i = 0; i < w->values; i++) {
-        const bool dropped = stride == 0 ? bits >> i & 1 : i < first && (i + 1) % stride != 0;
-        fate[w->value[i]] = dropped ? FSIM_DROPPED : FSIM_HELD;
-    }
+    for (int i = 0; i < w->values; i++)
+        fate[w->value[i]] = !dropped[i]                                 ? FSIM_HELD
+                            : !all && is_derived_before(w, w->value[i]) ? FSIM_DROPPED_AFTER
+                                                                        : FSIM_DROPPED;
     try(w, fate);
+}
+
+static void give_up(giver *w, const bool *dropped) { give_up_as(w, dropped, true); }
+
+static bool is_small(const giver *w, int value)
+{
+    return w->base->graph->tensor[w->value[value]].bytes <= w->largest / SMALL;
+}
+
+/* Gives up the values of the flagged kernels: all of them, or the large ones, which may be all that there is. */
+static void give_up_sites(giver *w, const bool *site)
+{
+    bool *dropped = fsim_new(w->a, bool, w->values + 1), any_small = false, any_large = false;
+    for (int i = 0; i < w->values; i++) {
+        dropped[i] = site[w->site_of[i]] && !is_small(w, i);
+        any_large = any_large || dropped[i];
+        any_small = any_small || (site[w->site_of[i]] && is_small(w, i));
+    }
+    if (any_large || !any_small)
+        give_up_as(w, dropped, false);
+    for (int i = 0; i < w->values; i++)
+        dropped[i] = site[w->site_of[i]];
+    give_up(w, dropped);
+}
+
+static bool in_time(const giver *w) { return !fsim_late(w->p); }
+
+/* The chain's best choice for each of many limits, from the least that is possible to what all takes together. */
+static void give_up_chain(giver *w)
+{
+    bool *site = fsim_new(w->a, bool, w->sites + 1), *last = fsim_new(w->a, bool, w->sites + 1);
+    fsim_chain chain = fsim_chain_of(w->site, w->sites, w->a);
+    give_up_sites(w, last);
+    for (int level = LEVELS; level > 0 && in_time(w); level--) {
+        if (!fsim_chain_choose(&chain, chain.total / LEVELS * level, site))
+            break;
+        if (memcmp(site, last, (size_t)w->sites * sizeof *site) == 0)
+            continue;
+        memcpy(last, site, (size_t)w->sites * sizeof *site);
+        give_up_sites(w, site);
+    }
+}
+
+/* Every subset of n values or kernels. */
+static void give_up_subsets(giver *w, int n, void (*give)(giver *, const bool *))
+{
+    bool *dropped = fsim_new(w->a, bool, n + 1);
+    for (uint64_t bits = 0; bits < (uint64_t)1 << n && in_time(w); bits++) {
+        for (int i = 0; i < n; i++)
+            dropped[i] = bits >> i & 1;
+        give(w, dropped);
+    }
+}
+
+/* The plans were launched in orders of simple rules: those that are left in the best that can be found. */
+static void order_well(giver *w)
+{
+    const int count = w->count;
+    fsim_plan *rough = fsim_new(w->a, fsim_plan, count + 1);
+    memcpy(rough, w->out, (size_t)count * sizeof *rough);
+    for (int i = 0; i < count && in_time(w); i++) {
+        fsim_problem q = *w->p;
+        fsim_plan plan;
+        fsim_refusal why;
+        q.graph = q.limits.graph = rough[i].graph;
+        q.store = fsim_store_new(w->a);
+        q.lean = true;
+        if (fsim_price(&q, &rough[i].partition, w->a, &plan, &why))
+            keep(w, &plan);
+    }
 }
 
 int fsim_plans_again(const fsim_problem *p, const fsim_plan *base, int most, fsim_arena *a, fsim_plan *out)
@@ -189,15 +331,12 @@ int fsim_plans_again(const fsim_problem *p, const fsim_plan *base, int most, fsi
     if (base->kernels == 0 || base->graph->derived != FSIM_REVERSE || !base->graph->origin || !p->recompute)
         return 0;
     find_values(&w);
-    if (w.values <= MOST_SUBSETS) {
-        for (uint64_t bits = 0; bits < (uint64_t)1 << w.values && fsim_clock_s() < p->until_s; bits++)
-            give_up(&w, 0, 0, bits);
-        return w.count;
-    }
-    int tried = 0;
-    for (int stride = w.values + 1; stride > 1; stride = stride > 16 ? stride / 2 : stride - 1)
-        for (int first = w.values; first > 0 && tried++ < MOST_DROPPED && fsim_clock_s() < p->until_s;
-             first -= 1 + w.values / 16)
-            give_up(&w, first, stride, 0);
+    find_sites(&w);
+    give_up_chain(&w);
+    if (w.values <= MOST_SUBSETS)
+        give_up_subsets(&w, w.values, give_up);
+    else if (w.sites <= MOST_SUBSETS)
+        give_up_subsets(&w, w.sites, give_up_sites);
+    order_well(&w);
     return w.count;
 }
