@@ -7,6 +7,7 @@
 #include "plan/price/price.h"
 #include "plan/price/progress.h"
 #include "plan/price/relaunch.h"
+#include "plan/price/sdpa.h"
 #include "plan/price/user_rules.h"
 #include "plan/rivals/min_cut.h"
 #include "plan/rivals/rivals.h"
@@ -83,7 +84,7 @@ static fsim_arithmetic find_arithmetic(const fsim_prediction *p, fsim_arena *a)
     out.instead_eager_s = fsim_plan_launched_by(&other, fsim_maker_of(FSIM_STRATEGY_EAGER), &instead, a).time_s;
     out.eager_s = p->plan[FSIM_STRATEGY_EAGER].time_s;
     out.instead_s = fsim_relaunched_s(&other, out.instead, p->options.regime, fsim_maker_in(p, p->chosen),
-                                      &p->plan[p->chosen].partition);
+                                      fsim_priced_partition(&p->plan[p->chosen]));
     return out;
 }
 
@@ -98,9 +99,9 @@ static void launch_otherwise(const fsim_problem *p, fsim_prediction *out)
             shown[i] == p->regime || fsim_clock_s() > p->until_s
                 ? (fsim_launched){NAN, NAN}
                 : (fsim_launched){fsim_relaunched_s(p, eager->graph, shown[i], fsim_maker_of(FSIM_STRATEGY_EAGER),
-                                                    &eager->partition),
+                                                    fsim_priced_partition(eager)),
                                   fsim_relaunched_s(p, chosen->graph, shown[i], fsim_maker_in(out, out->chosen),
-                                                    &chosen->partition)};
+                                                    fsim_priced_partition(chosen))};
     out->launched[p->regime] = (fsim_launched){eager->time_s, chosen->time_s};
 }
 
@@ -136,26 +137,32 @@ static int plan_strategies(fsim_problem *p, const fsim_options *o, fsim_arena *a
     static const double others = 0.3, after = 4, most = 0.4; /* what follows takes so many times as long as the plans
                                                     that are always made, and may take that share of the time */
     const double begun_s = fsim_clock_s(), until_s = p->until_s, left_s = fmax(0, until_s - begun_s);
+    const fsim_graph *trained = fsim_sdpa_graph(p->graph, p->hw, FSIM_BY_ATEN, a);
     double always_s = 0;
     int count = 0;
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
         const bool always = s == FSIM_STRATEGY_EAGER || s == FSIM_STRATEGY_UNFUSED || s == (int)o->strategy;
         const double then_s = fsim_clock_s();
-        fsim_problem part = *p;
-        part.until_s = begun_s + others * left_s;
         if (!is_planned(s, o))
             continue;
+        fsim_problem part = *p;
+        if (!always)
+            part.until_s = begun_s + others * left_s;
+        if (s == FSIM_STRATEGY_EAGER || s == FSIM_STRATEGY_INDUCTOR)
+            take_graph(&part, trained, a);
         fsim_progress_phase(p, fsim_strategy_names[s]);
         if (always)
-            fsim_baseline(p, (fsim_strategy)s, a, &known[count]);
+            fsim_baseline(&part, (fsim_strategy)s, a, &known[count]);
         else if (!fsim_baseline_in_time(&part, (fsim_strategy)s, a, &known[count])) {
             count += known[count].kernels > 0; /* a better plan than none */
             continue;
         }
-        out->plan[s] = fsim_plan_launched_by(p, fsim_maker_of((fsim_strategy)s), &known[count], a);
-        keep_as_pytorch(p->graph, (fsim_strategy)s, &out->plan[s], a);
-        fsim_progress_best(p, &known[count]);
-        count++;
+        out->plan[s] = fsim_plan_launched_by(&part, fsim_maker_of((fsim_strategy)s), &known[count], a);
+        keep_as_pytorch(part.graph, (fsim_strategy)s, &out->plan[s], a);
+        if (part.graph == p->graph) {
+            fsim_progress_best(p, &known[count]);
+            count++;
+        }
         always_s += s <= FSIM_STRATEGY_UNFUSED ? fsim_clock_s() - then_s : 0;
     }
     p->until_s = until_s - fmin(after * always_s, most * left_s);
@@ -292,6 +299,8 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
 {
     enum { MOST_OF_FRONT = 64 };
     fsim_prediction out = {.graph = g, .hw = hw, .options = *options, .chosen = options->strategy};
+    if (options->strategy == FSIM_STRATEGY_EAGER || options->strategy == FSIM_STRATEGY_INDUCTOR)
+        out.graph = g = fsim_sdpa_graph(g, hw, fsim_maker_of(options->strategy), a);
     fsim_problem p = fsim_problem_of(g, hw, options, a);
     fsim_start_clock(&p, options);
     if (p.progress)

@@ -263,11 +263,11 @@ static fsim_project project_of(const fsim_context *c, const fsim_inputs *in)
                       .plan = *chosen,
                       .time_s = chosen->time_s};
     fsim_problem as_asked = fsim_problem_of(found.graph, in->hw[0], &how, c->arena);
-    if (fsim_price(&as_asked, &chosen->partition, c->arena, &whole, &why))
+    if (fsim_price(&as_asked, fsim_priced_partition(chosen), c->arena, &whole, &why))
         p.time_s = whole.time_s;
     how.regime = FSIM_REGIME_KERNEL;
     fsim_problem alone = fsim_problem_of(found.graph, in->hw[0], &how, c->arena);
-    fsim_price(&alone, &chosen->partition, c->arena, &p.plan, &why);
+    fsim_price(&alone, fsim_priced_partition(chosen), c->arena, &p.plan, &why);
     return p;
 }
 

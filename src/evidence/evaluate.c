@@ -4,6 +4,7 @@
 #include "evidence/harness.h"
 #include "evidence/step.h"
 #include "evidence/training.h"
+#include "plan/price/sdpa.h"
 
 #include "base/file.h"
 #include "base/jobs.h"
@@ -345,6 +346,7 @@ static fsim_plan as_measured(const fsim_problem *p, const fsim_measured *row, co
         out.kernel[k] = fsim_kernel_measured(fsim_harness_of(row), &software, own->kernel[k].group, &own->l2[k],
                                              as_priced ? &own->kernel[k] : NULL, a);
     }
+    fsim_sdpa_join(p, fsim_row_maker(row), &out, a);
     return out;
 }
 
@@ -410,6 +412,8 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const w
     const fsim_measured *row = &b->rows->at[i];
     const fsim_hw *hw = b->hw[i];
     fsim_arena *a = mine->row;
+    if (row->strategy == FSIM_STRATEGY_EAGER || row->strategy == FSIM_STRATEGY_INDUCTOR)
+        g = fsim_sdpa_graph(g, hw, fsim_row_maker(row), a);
     fsim_problem p = {.graph = g, .hw = hw, .store = mine->store[row->strategy == FSIM_STRATEGY_OPTIMAL]};
     fsim_plan own, plan;
     fsim_store_clear(p.store);
@@ -422,11 +426,11 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const w
         out->predicted_s = out->low_s = out->high_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
         return;
     }
-    plan = part_of_plan(&plan, from, to);
     if (row->of_memory) {
-        predict_memory(g, &own, row, a, out);
+        predict_memory(g, &plan, row, a, out);
         return;
     }
+    plan = part_of_plan(&plan, from, to);
     if (row->mode != FSIM_MODE_NONE) {
         plan = fsim_mode_kernels(g, &plan, row->mode, a);
         plan = part_of_plan(&plan, 0, plan.kernels);
@@ -444,10 +448,11 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const w
     out->dram_write_bytes = (double)plan.dram_write_bytes;
     out->kernels = plan.kernels;
     double units = 0;
+    const double passes = row->mode == FSIM_MODE_STEP ? out->predicted_s / fmax(plan.time_s, FSIM_TICK_S) : 1;
     for (int k = 0; k < plan.kernels; k++)
         for (int u = FSIM_DRAM; u < FSIM_UNIT_COUNT; u++) {
-            out->unit_s[u] += plan.kernel[k].time[u];
-            units += plan.kernel[k].time[u];
+            out->unit_s[u] += passes * plan.kernel[k].time[u];
+            units += passes * plan.kernel[k].time[u];
         }
     out->unit_s[FSIM_LAUNCH] = out->predicted_s - units;
     for (int u = 0; u < FSIM_UNIT_COUNT; u++)

@@ -57,6 +57,13 @@ static const attention_library *const libraries[FSIM_DESIGNS][STACKS] = {
     [FSIM_BLACKWELL_GRAPHICS] = {&flash_2, &flash_2, &tensorrt_ampere},
 };
 
+bool fsim_has_flash(const fsim_hw *hw, fsim_maker maker)
+{
+    return maker <= FSIM_BY_INDUCTOR && maker != FSIM_BY_FUSESIM && !hw->host && libraries[hw->arch->design][VLLM];
+}
+
+double fsim_trained_flash(const fsim_hw *hw) { return hw->arch->design == FSIM_HOPPER ? flash_2_on_hopper : 1; }
+
 /* Softmax attention in 16 bits, which is all that these libraries have. */
 static bool is_attention(const fsim_costing *c)
 {

@@ -22,6 +22,12 @@ static inline bool fsim_is_eager(fsim_maker maker) { return maker == FSIM_BY_ATE
  * PyTorch without a compiler; in all other cases `otherwise`. */
 fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise);
 
+/* Has `maker` a kernel on this GPU for a whole attention in 16 bits, and one for its backward pass? */
+bool fsim_has_flash(const fsim_hw *hw, fsim_maker maker);
+/* How much longer it takes with the kernels that PyTorch trains with than with those that its forward pass alone is
+ * priced by. */
+double fsim_trained_flash(const fsim_hw *hw);
+
 /* The software that runs a workload. */
 typedef struct {
     const fsim_graph *graph;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/price.h"
 
+#include "plan/price/sdpa.h"
+
 #include "plan/price/memory.h"
 #include "plan/price/phases.h"
 
@@ -355,6 +357,7 @@ fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_pl
         out.kernel[k] = plan->candidate[k]
                             ? fsim_kernel_launched_by(p, maker, plan->candidate[k], &plan->l2[k], a)
                             : fsim_framework_kernel(&software, plan->kernel[k].group, &plan->l2[k], NULL, a);
+    fsim_sdpa_join(p, maker, &out, a);
     out.objective = out.dram_read_bytes = out.dram_write_bytes = out.eliminated_bytes = 0;
     out.l2_bytes = out.flops = 0;
     total(p, &out, a);

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/price/sdpa.h"
+
+#include "vendor/constants.h"
+#include "vendor/vendor.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Is source s an attention in 16 bits, all of whose products are, with heads that the flash kernel takes? */
+static bool is_flash(const fsim_graph *g, int s)
+{
+    const fsim_source *x = &g->source[s];
+    bool all = x->op == FSIM_OP_ATTENTION && x->phase == FSIM_FORWARD && x->gradient_of < 0;
+    for (int n = x->first; n < x->first + x->nodes && all; n++) {
+        const fsim_gemm *product = &g->node[n].gemm;
+        if (fsim_ops[g->node[n].op].class == FSIM_CONTRACTION)
+            all = (product->arithmetic == FSIM_F16 || product->arithmetic == FSIM_BF16) &&
+                  fmin((double)product->k, (double)product->n) <= FLASH_MOST_FEATURES;
+    }
+    return all;
+}
+
+const fsim_graph *fsim_sdpa_graph(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, fsim_arena *a)
+{
+    bool any = false;
+    if (g->derived != FSIM_REVERSE || !g->origin || !fsim_has_flash(hw, maker))
+        return g;
+    signed char *fate = fsim_new(a, signed char, g->own_tensors + 1); /* zero: FSIM_HELD */
+    for (int s = 0; s < g->sources; s++) {
+        const fsim_source *x = &g->source[s];
+        for (int n = x->first; is_flash(g, s) && n < x->first + x->nodes - 1; n++)
+            for (int r = 0; r < g->node[n].results; r++)
+                if (g->node[n].result[r] < g->own_tensors)
+                    any = (fate[g->node[n].result[r]] = FSIM_DROPPED) != 0;
+    }
+    const fsim_graph *other = any ? fsim_graph_with_fates(g, fate, g->own_tensors, a) : NULL;
+    return other ? other : g;
+}
+
+typedef struct {
+    const fsim_graph *g;
+    const fsim_hw *hw;
+    fsim_plan *plan;
+    fsim_arena *a;
+    int *call;       /* per kernel: 2 * the attention whose backward pass it belongs to, and 1 more where a layer is
+                        computed again and it computes the attention's result; -1: none */
+    int *forward_of; /* per source: the kernel that is its whole forward pass; -1: none */
+    int *maker_of;   /* per tensor: the kernel that stores it; -1: none */
+} joining;
+
+/* The one source that all members were made for, in the forward pass or in its backward pass, but for what only lays
+ * out operands otherwise; -1. */
+static int source_of(const joining *w, int k, bool backward)
+{
+    const fsim_part *part = &w->plan->partition.part[k];
+    int of = -1;
+    for (int i = 0; i < part->count; i++) {
+        const fsim_node *n = &w->g->node[part->node[i]];
+        const fsim_source *s = &w->g->source[n->source];
+        const int one = backward ? s->gradient_of : n->source;
+        if (one != of && fsim_ops[n->op].class == FSIM_PERMUTE && part->count > 1)
+            continue;
+        if ((n->phase == FSIM_BACKWARD) != backward || one < 0 || (of >= 0 && one != of))
+            return -1;
+        of = one;
+    }
+    return of;
+}
+
+static void find_calls(joining *w)
+{
+    for (int s = 0; s < w->g->sources; s++)
+        w->forward_of[s] = -1;
+    for (int k = 0; k < w->plan->kernels; k++) {
+        const int forward = source_of(w, k, false);
+        if (forward >= 0 && is_flash(w->g, forward) && w->plan->kernel[k].group->template == FSIM_CHAINED_CONTRACTION)
+            w->forward_of[forward] = k;
+    }
+    for (int k = 0; k < w->plan->kernels; k++) {
+        const int of = source_of(w, k, true);
+        w->call[k] = of >= 0 && w->forward_of[of] >= 0 ? 2 * of : -1;
+        for (int i = 0; i < w->plan->kernel[k].outputs; i++)
+            w->maker_of[w->plan->kernel[k].output[i].tensor] = k + 1;
+    }
+}
+
+/* Does kernel k belong to the same attention's backward pass as the call? */
+static bool is_in(const joining *w, int k, int call) { return k >= 0 && w->call[k] >= 0 && w->call[k] / 2 == call / 2; }
+
+/* The place among the kernels, behind which the call has all that it reads; -1 where somebody needs a result of it
+ * before. */
+static int place_of(const joining *w, int call)
+{
+    const fsim_plan *plan = w->plan;
+    int place = -1;
+    for (int k = 0; k < plan->kernels; k++)
+        for (int i = 0; i < plan->kernel[k].inputs && w->call[k] == call; i++) {
+            const int from = w->maker_of[plan->kernel[k].input[i].tensor] - 1;
+            place = place < 0 ? k : place;
+            place = !is_in(w, from, call) && from > place ? from : place;
+        }
+    for (int k = 0; k <= place; k++)
+        for (int i = 0; i < plan->kernel[k].inputs && w->call[k] != call; i++) {
+            const int from = w->maker_of[plan->kernel[k].input[i].tensor] - 1;
+            if (from >= 0 && w->call[from] == call && !is_in(w, k, call))
+                return -1;
+        }
+    return place;
+}
+
+static bool is_again(const joining *w, int k)
+{
+    const fsim_part *part = &w->plan->partition.part[k];
+    bool again = false;
+    for (int i = 0; i < part->count; i++)
+        again = again || w->g->node[part->node[i]].again;
+    return again;
+}
+
+/* Where a layer is computed again, the result of the attention is needed before its gradient is there: two calls. */
+static void split_call(joining *w, int call)
+{
+    for (int k = 0; k < w->plan->kernels; k++)
+        w->call[k] += w->call[k] == call && is_again(w, k);
+}
+
+static bool is_needed(const joining *w, int call, int tensor)
+{
+    bool needed = w->g->tensor[tensor].output;
+    for (int k = 0; k < w->plan->kernels && !needed; k++)
+        for (int i = 0; i < w->plan->kernel[k].inputs && !is_in(w, k, call); i++)
+            needed = needed || w->plan->kernel[k].input[i].tensor == tensor;
+    return needed;
+}
+
+static bool has_input(const fsim_kernel *k, int tensor)
+{
+    for (int i = 0; i < k->inputs; i++)
+        if (k->input[i].tensor == tensor)
+            return true;
+    return false;
+}
+
+/* What the call reads: tensors of others, each once. The scores that the other call had are computed again. */
+static void add_inputs(const joining *w, int call, const fsim_kernel *from, fsim_kernel *to)
+{
+    for (int i = 0; i < from->inputs; i++) {
+        if (is_in(w, w->maker_of[from->input[i].tensor] - 1, call) || has_input(to, from->input[i].tensor))
+            continue;
+        to->input[to->inputs++] = from->input[i];
+        to->dram_read_bytes += from->input[i].read_bytes;
+        to->l2_bytes += from->input[i].l2_bytes;
+    }
+}
+
+static void add_outputs(const joining *w, int call, const fsim_kernel *from, fsim_kernel *to)
+{
+    for (int i = 0; i < from->outputs; i++)
+        if (is_needed(w, call, from->output[i].tensor)) {
+            to->output[to->outputs++] = from->output[i];
+            to->dram_write_bytes += from->output[i].write_bytes;
+        }
+}
+
+static int by_node(const void *x, const void *y)
+{
+    return ((const fsim_member *)x)->node - ((const fsim_member *)y)->node;
+}
+
+static fsim_part part_of(const fsim_group *o, fsim_arena *a)
+{
+    fsim_part part = {o->members, fsim_new(a, int, o->members + 1), fsim_new(a, bool, o->members + 1)};
+    for (int i = 0; i < o->members; i++) {
+        part.node[i] = o->member[i].node;
+        part.clone[i] = o->member[i].clone;
+    }
+    return part;
+}
+
+/* Time as the forward pass has it; in the backward pass for 5 products instead of 2 at that kernel's share of the peak.
+ */
+static void set_time(const joining *w, const fsim_kernel *forward, double factor, fsim_kernel *k)
+{
+    const double bus_s =
+        (double)(k->dram_read_bytes + k->dram_write_bytes) / fsim_hw_get(w->hw, FSIM_HW_DRAM_BANDWIDTH);
+    k->time_s = 0;
+    for (int u = 0; u < FSIM_UNIT_COUNT; u++) {
+        k->time[u] = forward->time[u] * (u == FSIM_LAUNCH ? 1 : factor);
+        k->unit[u] = forward->unit[u] * (u == FSIM_LAUNCH ? 1 : factor);
+        k->time_s += k->time[u];
+    }
+    if (bus_s > k->time_s) {
+        k->time[FSIM_DRAM] += bus_s - k->time_s;
+        k->bound = FSIM_DRAM;
+        k->time_s = bus_s;
+    }
+    k->time_s = rint(k->time_s / FSIM_TICK_S) * FSIM_TICK_S;
+}
+
+/* The kernel that does what those of the call do. */
+static fsim_kernel joined(const joining *w, int of)
+{
+    const fsim_plan *plan = w->plan;
+    const fsim_kernel *forward = &plan->kernel[w->forward_of[of / 2]];
+    fsim_kernel k = *forward;
+    fsim_group *o = fsim_new(w->a, fsim_group, 1);
+    int members = 0, inputs = 0, outputs = 0;
+    for (int i = 0; i < plan->kernels; i++) {
+        members += is_in(w, i, of) ? plan->kernel[i].group->members : 0;
+        inputs += is_in(w, i, of) ? plan->kernel[i].inputs : 0;
+        outputs += is_in(w, i, of) ? plan->kernel[i].outputs : 0;
+    }
+    *o = (fsim_group){.template = FSIM_LIBRARY_CONTRACTION, .anchor = -1, .first = -1, .stages = 1};
+    o->member = fsim_new(w->a, fsim_member, members + 1);
+    k.group = o;
+    k.inputs = k.outputs = 0;
+    k.input = fsim_new(w->a, fsim_input, inputs + 1);
+    k.output = fsim_new(w->a, fsim_result, outputs + 1);
+    k.dram_read_bytes = k.dram_write_bytes = k.partial_bytes = 0;
+    k.flops = k.l2_bytes = 0;
+    for (int i = 0; i < plan->kernels; i++) {
+        const fsim_group *one = plan->kernel[i].group;
+        if (is_in(w, i, of) && (w->call[i] == of || of % 2 == 0))
+            add_inputs(w, of, &plan->kernel[i], &k);
+        if (w->call[i] != of)
+            continue;
+        if (o->anchor < 0 && one->contractions > 0)
+            o->anchor = one->anchor;
+        for (int m = 0; m < one->members; m++)
+            if (!one->member[m].clone)
+                o->member[o->members++] = one->member[m];
+        o->contractions += one->contractions;
+        k.flops += plan->kernel[i].flops;
+        add_outputs(w, of, &plan->kernel[i], &k);
+    }
+    qsort(o->member, (size_t)o->members, sizeof *o->member, by_node);
+    o->points = forward->group->points;
+    o->reduced = forward->group->reduced;
+    set_time(w, forward, fsim_trained_flash(w->hw) * (of % 2 ? 1 : flash_backward_flops / flash_backward_share), &k);
+    return k;
+}
+
+/* Where each kernel's call is launched: behind that kernel of the plan. Kernels whose call has no such place are in
+ * none. */
+static int *places_of(joining *w)
+{
+    const int kernels = w->plan->kernels;
+    int *place = fsim_new(w->a, int, 2 * w->g->sources + 2);
+    for (int k = 0; k < kernels; k++)
+        if (w->call[k] >= 0 && w->call[k] % 2 == 0 && place_of(w, w->call[k]) < 0)
+            split_call(w, w->call[k]);
+    for (int k = 0; k < kernels; k++)
+        if (w->call[k] >= 0)
+            place[w->call[k]] = place_of(w, w->call[k]);
+    for (int k = 0; k < kernels; k++)
+        if (w->call[k] >= 0 && (place[w->call[k] & ~1] < 0 || place[w->call[k] | 1] < 0))
+            w->call[k] = -1;
+    return place;
+}
+
+/* The calls, each once. */
+static int calls_of(const joining *w, int **calls)
+{
+    bool *seen = fsim_new(w->a, bool, 2 * w->g->sources + 2);
+    int count = 0;
+    *calls = fsim_new(w->a, int, w->plan->kernels + 1);
+    for (int k = 0; k < w->plan->kernels; k++) {
+        const int call = w->call[k];
+        if (call >= 0 && !seen[call])
+            (*calls)[count++] = call;
+        if (call >= 0)
+            seen[call] = true;
+    }
+    return count;
+}
+
+static bool is_forward_of_call(const joining *w, int k)
+{
+    const int of = source_of(w, k, false);
+    return of >= 0 && w->forward_of[of] == k;
+}
+
+static void take_kernel(fsim_plan *out, const fsim_plan *from, int k)
+{
+    const int at = out->kernels++;
+    out->kernel[at] = from->kernel[k];
+    out->partition.part[at] = from->partition.part[k];
+    out->candidate[at] = from->candidate[k];
+    out->l2[at] = from->l2[k];
+    out->rule[at] = from->rule ? from->rule[k] : NULL;
+}
+
+static void take_joined(const joining *w, fsim_plan *out, int call)
+{
+    const int at = out->kernels++;
+    out->kernel[at] = joined(w, call);
+    out->partition.part[at] = part_of(out->kernel[at].group, w->a);
+    out->candidate[at] = NULL;
+    out->l2[at] = (fsim_residency){0};
+    out->rule[at] = NULL;
+}
+
+bool fsim_sdpa_join(const fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_arena *a)
+{
+    const fsim_graph *g = p->graph;
+    joining w = {.g = g, .hw = p->hw, .plan = plan, .a = a};
+    if (g->derived != FSIM_REVERSE || !fsim_has_flash(p->hw, maker))
+        return false;
+    w.call = fsim_new(a, int, plan->kernels + 1);
+    w.forward_of = fsim_new(a, int, g->sources + 1);
+    w.maker_of = fsim_new(a, int, g->tensors + 1);
+    find_calls(&w);
+    const int *place = places_of(&w);
+    int *calls;
+    const int count = calls_of(&w, &calls);
+    if (count == 0)
+        return false;
+    fsim_plan out = *plan;
+    out.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
+    out.candidate = fsim_new(a, struct fsim_candidate *, plan->kernels + 1);
+    out.l2 = fsim_new(a, fsim_residency, plan->kernels + 1);
+    out.rule = fsim_new(a, const char *, plan->kernels + 1);
+    out.partition.part = fsim_new(a, fsim_part, plan->kernels + 1);
+    out.kernels = 0;
+    for (int k = 0; k < plan->kernels; k++) {
+        if (w.call[k] < 0)
+            take_kernel(&out, plan, k);
+        if (w.call[k] < 0 && is_forward_of_call(&w, k))
+            set_time(&w, &plan->kernel[k], fsim_trained_flash(p->hw), &out.kernel[out.kernels - 1]);
+        for (int i = 0; i < count; i++)
+            if (place[calls[i]] == k)
+                take_joined(&w, &out, calls[i]);
+    }
+    out.partition.parts = out.kernels;
+    fsim_partition *apart = fsim_new(a, fsim_partition, 1);
+    *apart = plan->partition;
+    out.apart = apart;
+    *plan = out;
+    return true;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sdpa.h: the attention that PyTorch trains with. scaled_dot_product_attention keeps its operands, its result and a
+ * number for each query; its backward pass computes the scores again, tile by tile, in one call of FlashAttention. */
+#ifndef FUSESIM_PLAN_PRICE_SDPA_H
+#define FUSESIM_PLAN_PRICE_SDPA_H
+
+#include "plan/price/plan.h"
+
+/* The graph whose backward pass computes the scores of such attentions again; g where it has none that `maker` has a
+ * kernel for on this GPU. In a. */
+const fsim_graph *fsim_sdpa_graph(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, fsim_arena *a);
+
+/* Makes one kernel of those of a plan that together are the backward pass of an attention whose forward pass is one
+ * kernel, as `maker` launches both: 5 products for 2. plan->apart is the partition as it was. Its sums are for the
+ * caller to add up again. In a. True where it joined any. */
+bool fsim_sdpa_join(const fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_arena *a);
+
+#endif
