@@ -295,6 +295,34 @@ static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, const fsim_
     return found;
 }
 
+/* The best plan around calls of a library for what the backward pass of attentions does, where that beats the best one
+ * of fusesim's own kernels. Its bound: what is beside the calls shares no kernel with what is in them, so their times
+ * add up. */
+static void call_libraries(fsim_problem *p, const fsim_graph *called, fsim_prediction *out, fsim_plan *best,
+                           fsim_arena *a)
+{
+    fsim_problem q = *p;
+    fsim_plan plan;
+    fsim_proof proof;
+    if (out->chosen != FSIM_STRATEGY_OPTIMAL || p->objective != FSIM_MINIMISE_TIME)
+        return;
+    take_graph(&q, called, a);
+    q.memory_limit = 0;
+    fsim_best(&q, NULL, 0, a, &plan, &proof);
+    const double apart_s = plan.time_s;
+    if (plan.kernels == 0 || !fsim_plan_calling(&q, &plan, a))
+        return;
+    const double bound = fmin(out->proof.lower_bound, fmax(0, proof.lower_bound + plan.time_s - apart_s));
+    if (fsim_compare_plans(p, &plan, best) < 0) {
+        *best = plan;
+        best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
+        out->proof = proof;
+    }
+    out->proof.lower_bound = bound;
+    out->proof.proven = out->proof.lower_bound >= best->time_s * (1 - 1e-12);
+    out->proof.lower_bound = fmin(out->proof.lower_bound, best->time_s);
+}
+
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
 {
     enum { MOST_OF_FRONT = 64 };
@@ -306,9 +334,10 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     if (p.progress)
         p.progress->best = p.progress->bound = 0;
     const double until_s = p.until_s;
+    const fsim_graph *called = options->strategy == FSIM_STRATEGY_OPTIMAL ? fsim_sdpa_graph(g, hw, FSIM_BY_ATEN, a) : g;
     fsim_plan known[FSIM_PLAN_COUNT], *best = &out.plan[FSIM_STRATEGY_OPTIMAL];
     int count = plan_strategies(&p, options, a, &out, known),
-        searches = 1 + (options->top > 0) + options->pareto + (options->memory_limit > 0);
+        searches = 1 + (called != g) + (options->top > 0) + options->pareto + (options->memory_limit > 0);
     fsim_refusal why;
     if (options->user_plan && fsim_price(&p, options->user_plan, a, &known[count], &why)) {
         out.chosen = FSIM_STRATEGY_FILE;
@@ -348,6 +377,10 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         add_traded(&out, traded, a);
     fsim_adopt_best(&p, out.top, out.tops, best);
     fsim_adopt_best(&p, out.front, out.fronts, best);
+    if (called != g) {
+        part = next_search(&p, &searches);
+        call_libraries(&part, called, &out, best, a);
+    }
     take_graph(&p, best->graph, a);
     out.graph = p.graph;
     part = next_search(&p, &searches);

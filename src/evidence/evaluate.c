@@ -336,7 +336,7 @@ static fsim_plan part_of_plan(const fsim_plan *plan, int from, int to)
 }
 
 /* A plan of fusesim's kernels with those of the row's software, priced as its benchmark ran them. */
-static fsim_plan as_measured(const fsim_problem *p, const fsim_measured *row, const fsim_plan *own, fsim_arena *a)
+static fsim_plan as_measured(fsim_problem *p, const fsim_measured *row, const fsim_plan *own, fsim_arena *a)
 {
     const fsim_software software = {p->graph, p->hw, p->regime, fsim_row_maker(row)};
     fsim_plan out = *own;

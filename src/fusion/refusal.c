@@ -173,6 +173,8 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
                                needed);
         return fsim_printf(a, "strict numerics: %s %s, one block keeps the order of %s", needed, unit, limit);
     case FSIM_RULE_USER:
+        if (r->unit == FSIM_IN_LIBRARY_CALL)
+            return fsim_printf(a, "a library's call has '%s' inside, and not '%s'", x, y);
         return fsim_printf(a, "the workload's fuse:, separate: or materialize: keeps '%s' and '%s' apart", x, y);
     case FSIM_RULE_COST:
         return fsim_printf(a, "legal, but one kernel takes longer");

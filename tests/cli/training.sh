@@ -50,6 +50,23 @@ grep -q "group 4 (y + grad/r/2) is no kernel: 'y' with 'grad/r/2': $known (rule 
 "$FUSESIM" together.yaml --hw t4 --train >out 2>err && complain 'fuse: of both passes was accepted'
 grep -q "can't share a kernel: $known" err || complain "of fuse: $(cat err)"
 
+# Attention in 16 bits: forward and backward are a call of FlashAttention each, in PyTorch's plans and in the optimum, which is no slower than they are.
+"$FUSESIM" gpt2_layer --hw a100-sxm4-80gb --train --search-steps 200000 --json attention.json >out 2>err || complain "attention: $(cat err)"
+for strategy in eager inductor; do
+    "$FUSESIM" gpt2_layer --hw a100-sxm4-80gb --train --strategy $strategy --search-steps 1 --json $strategy.json >out 2>err || complain "attention, $strategy: $(cat err)"
+done
+"$python" - <<'EOF' || complain 'attention'
+import json
+plan = json.load(open("attention.json"))["plans"][0]
+time = {s["name"]: s["time_s"] for s in plan["strategies"]}
+assert time["optimal"] <= min(time.values()) * 1.001, time
+scores = 8 * 12 * 1024 * 1024 * 2
+for name in ("attention", "eager", "inductor"):
+    kernels = json.load(open(name + ".json"))["plans"][0]["plan"]["kernels"]
+    call = [k for k in kernels if any("mixed/scores" in o for o in k["operators"]) and k["phase"] == "backward"]
+    assert len(call) == 1 and call[0]["dram_read_bytes"] + call[0]["dram_write_bytes"] < scores, (name, call)
+EOF
+
 shared=${FUSESIM_SHARED:-$SOURCE_DIR/../shared}/data/workloads
 if [ ! -e "$shared/training.jsonl" ]; then
     echo "no $shared/training.jsonl: gradients of real graphs were not compared"

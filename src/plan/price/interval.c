@@ -52,12 +52,22 @@ static fsim_kernel_error error_of(const fsim_software *s, const fsim_kernel *k, 
                                .members = members_of(o)};
 }
 
+/* The primitives of the forward pass, which come first; all where nothing is derived. */
+static int forward_nodes(const fsim_graph *g)
+{
+    int n = 0;
+    while (n < g->nodes && g->node[n].phase == FSIM_FORWARD)
+        n++;
+    return n;
+}
+
 fsim_plan_errors fsim_errors_of_kernels(const fsim_software *s, const fsim_kernel *kernel, int kernels, fsim_arena *a)
 {
     double time_s = 0, launch_s = 0, squares = 0;
     fsim_plan_errors e = {.maker = s->maker,
                           .kernels = kernels,
                           .nodes = s->graph->nodes,
+                          .alike = forward_nodes(s->graph),
                           .kernel = fsim_new(a, fsim_kernel_error, kernels + 1)};
     for (int k = 0; k < kernels; k++) {
         time_s += kernel[k].time_s;
@@ -171,7 +181,8 @@ static matches match(const fsim_plan_errors *base, const fsim_plan_errors *other
 {
     matches m = {fsim_new(a, int, other->kernels + 1), fsim_new(a, likeness, other->kernels + 1),
                  fsim_new(a, bool, base->kernels + 1)};
-    const int nodes = base->nodes > other->nodes ? base->nodes : other->nodes;            /* plans of two graphs */
+    const int nodes = base->nodes > other->nodes ? base->nodes : other->nodes, /* graphs may differ behind `alike` */
+        alike = base->nodes == other->nodes ? nodes : base->alike;
     int *first = fsim_new(a, int, nodes + 1), *contraction = fsim_new(a, int, nodes + 1); /* 1 + kernel */
     for (int k = 0; k < base->kernels; k++) {
         first[base->kernel[k].first] = k + 1;
@@ -180,7 +191,8 @@ static matches match(const fsim_plan_errors *base, const fsim_plan_errors *other
     }
     for (int k = 0; k < other->kernels; k++) {
         const fsim_kernel_error *x = &other->kernel[k];
-        const int twin = first[x->first] - 1, product = x->contraction >= 0 ? contraction[x->contraction] - 1 : -1;
+        const int twin = x->first < alike ? first[x->first] - 1 : -1,
+                  product = x->contraction >= 0 && x->contraction < alike ? contraction[x->contraction] - 1 : -1;
         m.of[k] = -1;
         if (twin >= 0 && base->kernel[twin].members == x->members) {
             m.of[k] = twin;

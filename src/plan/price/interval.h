@@ -26,7 +26,8 @@ typedef struct {
 /* The errors of a plan. */
 typedef struct {
     fsim_maker maker;
-    int kernels, nodes; /* nodes: of the graph */
+    int kernels;
+    int nodes, alike; /* of the graph; of them, those that are the same in the graph of every plan of the workload */
     fsim_kernel_error *kernel;
     double busy_s;      /* the sum of the kernels */
     double company;     /* the square of 1 - the sum of the squares of the shares: 0 for one kernel, near 1 for

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/price.h"
 
-#include "plan/price/sdpa.h"
-
+#include "plan/price/launches.h"
 #include "plan/price/memory.h"
 #include "plan/price/phases.h"
-
-#include "plan/price/launches.h"
+#include "plan/price/sdpa.h"
 
 #include <string.h>
 
@@ -348,6 +346,13 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
     return true;
 }
 
+static void total_again(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
+{
+    plan->objective = plan->dram_read_bytes = plan->dram_write_bytes = plan->eliminated_bytes = 0;
+    plan->l2_bytes = plan->flops = 0;
+    total(p, plan, a);
+}
+
 fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a)
 {
     const fsim_software software = {p->graph, p->hw, p->regime, maker};
@@ -357,9 +362,16 @@ fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_pl
         out.kernel[k] = plan->candidate[k]
                             ? fsim_kernel_launched_by(p, maker, plan->candidate[k], &plan->l2[k], a)
                             : fsim_framework_kernel(&software, plan->kernel[k].group, &plan->l2[k], NULL, a);
-    fsim_sdpa_join(p, maker, &out, a);
-    out.objective = out.dram_read_bytes = out.dram_write_bytes = out.eliminated_bytes = 0;
-    out.l2_bytes = out.flops = 0;
-    total(p, &out, a);
+    if (maker != FSIM_BY_FUSESIM)
+        fsim_sdpa_join(p, maker, &out, a);
+    total_again(p, &out, a);
     return out;
+}
+
+bool fsim_plan_calling(fsim_problem *p, fsim_plan *plan, fsim_arena *a)
+{
+    if (!fsim_sdpa_join(p, FSIM_BY_FUSESIM, plan, a))
+        return false;
+    total_again(p, plan, a);
+    return true;
 }

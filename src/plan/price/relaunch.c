@@ -14,9 +14,13 @@ double fsim_relaunched_s(const fsim_problem *p, const fsim_graph *g, fsim_regime
     other.store = g == p->graph ? fsim_store_beside(p, scratch) : fsim_store_new(scratch);
     fsim_plan plan;
     fsim_refusal why;
-    const double seconds = fsim_price(&other, partition, scratch, &plan, &why)
-                               ? fsim_plan_launched_by(&other, maker, &plan, scratch).time_s
-                               : (double)NAN;
+    double seconds = NAN;
+    if (fsim_price(&other, partition, scratch, &plan, &why)) {
+        plan = fsim_plan_launched_by(&other, maker, &plan, scratch);
+        if (maker == FSIM_BY_FUSESIM)
+            fsim_plan_calling(&other, &plan, scratch);
+        seconds = plan.time_s;
+    }
     fsim_arena_free(scratch);
     return seconds;
 }

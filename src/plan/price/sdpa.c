@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/sdpa.h"
 
+#include "plan/price/price.h"
 #include "vendor/constants.h"
 #include "vendor/vendor.h"
 
@@ -35,11 +36,20 @@ const fsim_graph *fsim_sdpa_graph(const fsim_graph *g, const fsim_hw *hw, fsim_m
                 if (g->node[n].result[r] < g->own_tensors)
                     any = (fate[g->node[n].result[r]] = FSIM_DROPPED) != 0;
     }
-    const fsim_graph *other = any ? fsim_graph_with_fates(g, fate, g->own_tensors, a) : NULL;
+    fsim_graph *other = any ? fsim_graph_with_fates(g, fate, g->own_tensors, a) : NULL;
+    for (int n = 0; other && n < other->nodes; n++) {
+        const fsim_source *s = &other->source[other->node[n].source];
+        if (other->node[n].phase == FSIM_BACKWARD && s->gradient_of >= 0 && is_flash(other, s->gradient_of))
+            other->node[n].call = s->gradient_of + 1;
+    }
+    if (other)
+        other->calls = true;
     return other ? other : g;
 }
 
 typedef struct {
+    fsim_problem *p;
+    fsim_maker maker;
     const fsim_graph *g;
     const fsim_hw *hw;
     fsim_plan *plan;
@@ -50,23 +60,33 @@ typedef struct {
     int *maker_of;   /* per tensor: the kernel that stores it; -1: none */
 } joining;
 
-/* The one source that all members were made for, in the forward pass or in its backward pass, but for what only lays
- * out operands otherwise; -1. */
-static int source_of(const joining *w, int k, bool backward)
+/* The one operator whose backward pass all members belong to, but for what only lays out operands otherwise; -1. */
+static int call_of(const joining *w, int k)
 {
     const fsim_part *part = &w->plan->partition.part[k];
     int of = -1;
     for (int i = 0; i < part->count; i++) {
         const fsim_node *n = &w->g->node[part->node[i]];
-        const fsim_source *s = &w->g->source[n->source];
-        const int one = backward ? s->gradient_of : n->source;
-        if (one != of && fsim_ops[n->op].class == FSIM_PERMUTE && part->count > 1)
+        if (n->call == 0 && fsim_ops[n->op].class == FSIM_PERMUTE)
             continue;
-        if ((n->phase == FSIM_BACKWARD) != backward || one < 0 || (of >= 0 && one != of))
+        if (n->call == 0 || (of >= 0 && n->call - 1 != of))
             return -1;
-        of = one;
+        of = n->call - 1;
     }
     return of;
+}
+
+/* The attention whose whole forward pass kernel k has, whatever it does besides; -1. */
+static int attention_in(const joining *w, int k)
+{
+    const fsim_part *part = &w->plan->partition.part[k];
+    for (int i = 0; i < part->count; i++) {
+        const fsim_node *n = &w->g->node[part->node[i]];
+        if (w->plan->kernel[k].group->template == FSIM_CHAINED_CONTRACTION && n->phase == FSIM_FORWARD &&
+            !part->clone[i] && fsim_ops[n->op].class == FSIM_CONTRACTION && is_flash(w->g, n->source))
+            return n->source;
+    }
+    return -1;
 }
 
 static void find_calls(joining *w)
@@ -74,12 +94,12 @@ static void find_calls(joining *w)
     for (int s = 0; s < w->g->sources; s++)
         w->forward_of[s] = -1;
     for (int k = 0; k < w->plan->kernels; k++) {
-        const int forward = source_of(w, k, false);
-        if (forward >= 0 && is_flash(w->g, forward) && w->plan->kernel[k].group->template == FSIM_CHAINED_CONTRACTION)
+        const int forward = attention_in(w, k);
+        if (forward >= 0)
             w->forward_of[forward] = k;
     }
     for (int k = 0; k < w->plan->kernels; k++) {
-        const int of = source_of(w, k, true);
+        const int of = call_of(w, k);
         w->call[k] = of >= 0 && w->forward_of[of] >= 0 ? 2 * of : -1;
         for (int i = 0; i < w->plan->kernel[k].outputs; i++)
             w->maker_of[w->plan->kernel[k].output[i].tensor] = k + 1;
@@ -199,11 +219,19 @@ static void set_time(const joining *w, const fsim_kernel *forward, double factor
     k->time_s = rint(k->time_s / FSIM_TICK_S) * FSIM_TICK_S;
 }
 
+/* The forward pass as PyTorch launches it. */
+static fsim_kernel forward_kernel(const joining *w, int k)
+{
+    return w->maker == FSIM_BY_FUSESIM && w->plan->candidate[k]
+               ? fsim_kernel_launched_by(w->p, FSIM_BY_ATEN, w->plan->candidate[k], &w->plan->l2[k], w->a)
+               : w->plan->kernel[k];
+}
+
 /* The kernel that does what those of the call do. */
 static fsim_kernel joined(const joining *w, int of)
 {
     const fsim_plan *plan = w->plan;
-    const fsim_kernel *forward = &plan->kernel[w->forward_of[of / 2]];
+    const fsim_kernel one_forward = forward_kernel(w, w->forward_of[of / 2]), *forward = &one_forward;
     fsim_kernel k = *forward;
     fsim_group *o = fsim_new(w->a, fsim_group, 1);
     int members = 0, inputs = 0, outputs = 0;
@@ -276,12 +304,6 @@ static int calls_of(const joining *w, int **calls)
     return count;
 }
 
-static bool is_forward_of_call(const joining *w, int k)
-{
-    const int of = source_of(w, k, false);
-    return of >= 0 && w->forward_of[of] == k;
-}
-
 static void take_kernel(fsim_plan *out, const fsim_plan *from, int k)
 {
     const int at = out->kernels++;
@@ -302,11 +324,24 @@ static void take_joined(const joining *w, fsim_plan *out, int call)
     out->rule[at] = NULL;
 }
 
-bool fsim_sdpa_join(const fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_arena *a)
+/* A plan of fusesim's calls a library only where that is faster. */
+static void leave_slow_calls(joining *w, const int *calls, int count)
+{
+    for (int i = 0; i < count; i++) {
+        double apart_s = 0;
+        for (int k = 0; k < w->plan->kernels; k++)
+            apart_s += w->call[k] == calls[i] ? w->plan->kernel[k].time_s : 0;
+        const bool slow = joined(w, calls[i]).time_s >= apart_s;
+        for (int k = 0; k < w->plan->kernels && slow; k++)
+            w->call[k] = w->call[k] == calls[i] ? -1 : w->call[k];
+    }
+}
+
+bool fsim_sdpa_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
-    joining w = {.g = g, .hw = p->hw, .plan = plan, .a = a};
-    if (g->derived != FSIM_REVERSE || !fsim_has_flash(p->hw, maker))
+    joining w = {.p = p, .maker = maker, .g = g, .hw = p->hw, .plan = plan, .a = a};
+    if (!g->calls || !fsim_has_flash(p->hw, maker == FSIM_BY_FUSESIM ? FSIM_BY_ATEN : maker))
         return false;
     w.call = fsim_new(a, int, plan->kernels + 1);
     w.forward_of = fsim_new(a, int, g->sources + 1);
@@ -314,7 +349,11 @@ bool fsim_sdpa_join(const fsim_problem *p, fsim_maker maker, fsim_plan *plan, fs
     find_calls(&w);
     const int *place = places_of(&w);
     int *calls;
-    const int count = calls_of(&w, &calls);
+    int count = calls_of(&w, &calls);
+    if (maker == FSIM_BY_FUSESIM) {
+        leave_slow_calls(&w, calls, count);
+        count = calls_of(&w, &calls);
+    }
     if (count == 0)
         return false;
     fsim_plan out = *plan;
@@ -327,7 +366,7 @@ bool fsim_sdpa_join(const fsim_problem *p, fsim_maker maker, fsim_plan *plan, fs
     for (int k = 0; k < plan->kernels; k++) {
         if (w.call[k] < 0)
             take_kernel(&out, plan, k);
-        if (w.call[k] < 0 && is_forward_of_call(&w, k))
+        if (w.call[k] < 0 && maker != FSIM_BY_FUSESIM && attention_in(&w, k) >= 0)
             set_time(&w, &plan->kernel[k], fsim_trained_flash(p->hw), &out.kernel[out.kernels - 1]);
         for (int i = 0; i < count; i++)
             if (place[calls[i]] == k)

@@ -11,8 +11,9 @@
 const fsim_graph *fsim_sdpa_graph(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, fsim_arena *a);
 
 /* Makes one kernel of those of a plan that together are the backward pass of an attention whose forward pass is one
- * kernel, as `maker` launches both: 5 products for 2. plan->apart is the partition as it was. Its sums are for the
- * caller to add up again. In a. True where it joined any. */
-bool fsim_sdpa_join(const fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_arena *a);
+ * kernel, as `maker` launches both: 5 products for 2. Fusesim's own plans call the library where that is faster.
+ * plan->apart is the partition as it was. Its sums are for the caller to add up again. In a. True where it joined any.
+ */
+bool fsim_sdpa_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_arena *a);
 
 #endif

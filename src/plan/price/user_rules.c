@@ -16,9 +16,32 @@ static bool contains(const int *node, int count, int n)
     return false;
 }
 
+/* What a library does in one call shares a kernel with nothing else; operands may be laid out otherwise beside it. */
+static bool calls_agree(const fsim_graph *g, const int *node, int count, fsim_refusal *why)
+{
+    int first = -1;
+    for (int i = 0; i < count; i++) {
+        if (fsim_ops[g->node[node[i]].op].class == FSIM_PERMUTE)
+            continue;
+        if (first >= 0 && g->node[node[i]].call != g->node[first].call) {
+            const bool inside = g->node[first].call > 0;
+            *why = (fsim_refusal){.rule = FSIM_RULE_USER,
+                                  .a = inside ? first : node[i],
+                                  .b = inside ? node[i] : first,
+                                  .through = -1,
+                                  .unit = FSIM_IN_LIBRARY_CALL};
+            return false;
+        }
+        first = first < 0 ? node[i] : first;
+    }
+    return true;
+}
+
 bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_refusal *why)
 {
     const fsim_graph *g = p->graph;
+    if (g->calls && !calls_agree(g, node, count, why))
+        return false;
     for (int s = 0; s < g->separates; s++) {
         int first = -1;
         for (int i = 0; i < g->separate[s].count; i++) {
