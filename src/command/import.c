@@ -4,6 +4,7 @@
 #include "evidence/profile_rows.h"
 #include "graph/find.h"
 #include "plan/price/price.h"
+#include "plan/price/sdpa.h"
 #include "plan/rivals/rivals.h"
 
 #include <string.h>

@@ -385,28 +385,6 @@ static void predict_memory(const fsim_graph *g, const fsim_plan *plan, const fsi
     out->kernels = plan->kernels;
 }
 
-static bool is_update(const fsim_graph *g, const fsim_kernel *k)
-{
-    return g->node[k->group->member[k->group->members - 1].node].phase == FSIM_OPTIMIZER;
-}
-
-/* Forward and backward of every micro-batch, and this GPU's share of the update. */
-static double step_seconds(const fsim_graph *g, const fsim_plan *plan, const fsim_measured *row, const fsim_hw *hw,
-                           fsim_arena *a)
-{
-    const fsim_step_run run = fsim_step_of(row, a);
-    fsim_kernel *part[2] = {fsim_new(a, fsim_kernel, plan->kernels + 1), fsim_new(a, fsim_kernel, plan->kernels + 1)};
-    int count[2] = {0};
-    for (int k = 0; k < plan->kernels; k++) {
-        const bool update = is_update(g, &plan->kernel[k]);
-        part[update][count[update]++] = plan->kernel[k];
-    }
-    double seconds[2];
-    for (int i = 0; i < 2; i++)
-        seconds[i] = fsim_call_seconds(part[i], count[i], fsim_row_maker(row), row->launch, hw);
-    return seconds[0] * (g->micro_batches > 1 ? (double)g->micro_batches : 1) + seconds[1] * run.update_share;
-}
-
 static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const workspace *mine, fsim_evaluated *out)
 {
     const fsim_measured *row = &b->rows->at[i];
@@ -436,7 +414,7 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const w
         plan = part_of_plan(&plan, 0, plan.kernels);
     }
     out->predicted_s = row->mode == FSIM_MODE_STEP
-                           ? step_seconds(g, &plan, row, hw, a)
+                           ? fsim_step_row_seconds(g, &plan, row, hw, a)
                            : fsim_call_seconds(plan.kernel, plan.kernels, fsim_row_maker(row), row->launch, hw);
     const fsim_software software = {g, hw, row->launch, fsim_row_maker(row)};
     out->errors = fsim_errors_of(&software, &plan, mine->kept);

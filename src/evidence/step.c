@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence/step.h"
 
+#include "plan/price/timeline.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,4 +106,26 @@ fsim_step_run fsim_step_of(const fsim_measured *row, fsim_arena *a)
     run.set = set;
     run.update_share = r.shards && r.gpus > 1 ? 1 / r.gpus : 1;
     return run;
+}
+
+static bool is_update(const fsim_graph *g, const fsim_kernel *k)
+{
+    return g->node[k->group->member[k->group->members - 1].node].phase == FSIM_OPTIMIZER;
+}
+
+double fsim_step_row_seconds(const fsim_graph *g, const fsim_plan *plan, const fsim_measured *row, const fsim_hw *hw,
+                             fsim_arena *a)
+{
+    const fsim_step_run run = fsim_step_of(row, a);
+    fsim_kernel *part[2] = {fsim_new(a, fsim_kernel, plan->kernels + 1), fsim_new(a, fsim_kernel, plan->kernels + 1)};
+    int count[2] = {0};
+    for (int k = 0; k < plan->kernels; k++) {
+        const bool update = is_update(g, &plan->kernel[k]);
+        part[update][count[update]++] = plan->kernel[k];
+    }
+    const fsim_maker maker = fsim_maker_named(row->source, fsim_maker_of(row->strategy));
+    double seconds[2];
+    for (int i = 0; i < 2; i++)
+        seconds[i] = fsim_call_seconds(part[i], count[i], maker, row->launch, hw);
+    return seconds[0] * (g->micro_batches > 1 ? (double)g->micro_batches : 1) + seconds[1] * run.update_share;
 }

@@ -32,4 +32,9 @@ const char *fsim_sized_model(const char *name, const char **set);
 /* How the row of mode step was run. In a. */
 fsim_step_run fsim_step_of(const fsim_measured *row, fsim_arena *a);
 
+/* Seconds of a plan of its graph: forward and backward of every micro-batch, and this GPU's share of the update.
+ * Scratch in a. */
+double fsim_step_row_seconds(const fsim_graph *g, const fsim_plan *plan, const fsim_measured *row, const fsim_hw *hw,
+                             fsim_arena *a);
+
 #endif

@@ -57,7 +57,7 @@ typedef struct {
     fsim_sum dram_read_bytes, dram_write_bytes, peak_memory_bytes, eliminated_bytes;
     double l2_bytes, flops;
     fsim_partition partition;
-    const fsim_partition *apart; /* where library calls were joined (sdpa.h): the partition before; NULL: the same */
+    const fsim_partition *priced; /* where library calls were joined (sdpa.h): the partition before; NULL: the same */
     /* of a workload with gradients (phases.h) */
     double phase_s[FSIM_PHASES];             /* time of its kernels by phase */
     fsim_sum saved_bytes, saved_input_bytes; /* that forward leaves in memory for backward: what it made; inputs and
@@ -67,7 +67,7 @@ typedef struct {
 /* The partition whose kernels fsim_price knows. */
 static inline const fsim_partition *fsim_priced_partition(const fsim_plan *plan)
 {
-    return plan->apart ? plan->apart : &plan->partition;
+    return plan->priced ? plan->priced : &plan->partition;
 }
 
 /* What ended a search before it had a proof. Only steps end it at the same place in every run. */

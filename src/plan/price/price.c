@@ -4,7 +4,6 @@
 #include "plan/price/launches.h"
 #include "plan/price/memory.h"
 #include "plan/price/phases.h"
-#include "plan/price/sdpa.h"
 
 #include <string.h>
 
@@ -346,32 +345,9 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
     return true;
 }
 
-static void total_again(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
+void fsim_add_up_plan(const fsim_problem *p, fsim_plan *plan, fsim_arena *a)
 {
     plan->objective = plan->dram_read_bytes = plan->dram_write_bytes = plan->eliminated_bytes = 0;
     plan->l2_bytes = plan->flops = 0;
     total(p, plan, a);
-}
-
-fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a)
-{
-    const fsim_software software = {p->graph, p->hw, p->regime, maker};
-    fsim_plan out = *plan;
-    out.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
-    for (int k = 0; k < plan->kernels; k++)
-        out.kernel[k] = plan->candidate[k]
-                            ? fsim_kernel_launched_by(p, maker, plan->candidate[k], &plan->l2[k], a)
-                            : fsim_framework_kernel(&software, plan->kernel[k].group, &plan->l2[k], NULL, a);
-    if (maker != FSIM_BY_FUSESIM)
-        fsim_sdpa_join(p, maker, &out, a);
-    total_again(p, &out, a);
-    return out;
-}
-
-bool fsim_plan_calling(fsim_problem *p, fsim_plan *plan, fsim_arena *a)
-{
-    if (!fsim_sdpa_join(p, FSIM_BY_FUSESIM, plan, a))
-        return false;
-    total_again(p, plan, a);
-    return true;
 }

@@ -67,10 +67,8 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
 /* Does it compute what another part of its plan computes too? Its kernel then costs something else than that of the
  * same primitives where they are computed once. */
 bool fsim_computes_again(const fsim_part *part);
-/* The same plan with its kernels as `maker` would launch them. In a. */
-fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a);
-/* Calls the library for backward passes of attentions where that is faster (sdpa.h). False where it is not. In a. */
-bool fsim_plan_calling(fsim_problem *p, fsim_plan *plan, fsim_arena *a);
+/* Adds up what the kernels of a plan take and move, after some were priced anew. Scratch in a. */
+void fsim_add_up_plan(const fsim_problem *p, fsim_plan *plan, fsim_arena *a);
 
 /* Compares two ints, for qsort and bsearch over lists of primitives. */
 int fsim_by_int(const void *x, const void *y);

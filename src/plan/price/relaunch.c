@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/relaunch.h"
+#include "plan/price/sdpa.h"
 
 #include "plan/price/price.h"
 #include <math.h>

@@ -375,7 +375,30 @@ bool fsim_sdpa_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_are
     out.partition.parts = out.kernels;
     fsim_partition *apart = fsim_new(a, fsim_partition, 1);
     *apart = plan->partition;
-    out.apart = apart;
+    out.priced = apart;
     *plan = out;
+    return true;
+}
+
+fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a)
+{
+    const fsim_software software = {p->graph, p->hw, p->regime, maker};
+    fsim_plan out = *plan;
+    out.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
+    for (int k = 0; k < plan->kernels; k++)
+        out.kernel[k] = plan->candidate[k]
+                            ? fsim_kernel_launched_by(p, maker, plan->candidate[k], &plan->l2[k], a)
+                            : fsim_framework_kernel(&software, plan->kernel[k].group, &plan->l2[k], NULL, a);
+    if (maker != FSIM_BY_FUSESIM)
+        fsim_sdpa_join(p, maker, &out, a);
+    fsim_add_up_plan(p, &out, a);
+    return out;
+}
+
+bool fsim_plan_calling(fsim_problem *p, fsim_plan *plan, fsim_arena *a)
+{
+    if (!fsim_sdpa_join(p, FSIM_BY_FUSESIM, plan, a))
+        return false;
+    fsim_add_up_plan(p, plan, a);
     return true;
 }

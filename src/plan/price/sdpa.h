@@ -16,4 +16,9 @@ const fsim_graph *fsim_sdpa_graph(const fsim_graph *g, const fsim_hw *hw, fsim_m
  */
 bool fsim_sdpa_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_arena *a);
 
+/* The same plan with its kernels as `maker` would launch them. In a. */
+fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a);
+/* Calls the library for backward passes of attentions where that is faster (sdpa.h). False where it is not. In a. */
+bool fsim_plan_calling(fsim_problem *p, fsim_plan *plan, fsim_arena *a);
+
 #endif
