@@ -373,7 +373,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         out.fronts = fsim_front_of(
             out.front, fsim_add_plans(out.front, fsim_pareto(&part, MOST_OF_FRONT, a, out.front), known, count));
     }
-    if (traded)
+    if (traded && options->pareto)
         add_traded(&out, traded, a);
     fsim_adopt_best(&p, out.top, out.tops, best);
     fsim_adopt_best(&p, out.front, out.fronts, best);
