@@ -183,7 +183,7 @@ static void keep_row(const fsim_costing *c, fsim_kernel *k, double row_bytes, in
     if (kept_registers <= KEPT_REGISTERS && fsim_blocks_per_sm(c->hw, k->block, holding, 0) > 0) {
         k->registers = holding;
         k->keep = FSIM_KEEP_IN_REGISTERS;
-    } else if (shared + taken <= fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK)) {
+    } else if (shared + taken <= fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK) - FSIM_ROW_STATIC) {
         k->shared_bytes = (int)shared;
         k->keep = FSIM_KEEP_IN_SHARED;
     } else {

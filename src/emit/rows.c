@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum { WARP = 32 };
-enum { STATIC_BYTES = 2048 }; /* shared memory of the dialect's reductions, at most */
 
 /* The reduction among the members that i can run along with, if both have the same floating C type; -1. */
 static int leader_of(const fsim_rows_work *w, int i)
@@ -333,7 +332,7 @@ static void choose_keep(fsim_rows_work *w)
     e->band = w->band;
     e->width = w->width;
     e->rows_per_block = w->rows_per_block;
-    e->shared_most = (int64_t)fsim_hw_get(e->hw, FSIM_HW_SHARED_PER_BLOCK) - STATIC_BYTES;
+    e->shared_most = (int64_t)fsim_hw_get(e->hw, FSIM_HW_SHARED_PER_BLOCK) - FSIM_ROW_STATIC;
     if (row_bytes > 0 && e->kernel->passes == 1 && e->array < 0)
         e->keep = e->kernel->keep == FSIM_KEEP_IN_SHARED ? FSIM_KEEP_IN_SHARED : FSIM_KEEP_IN_REGISTERS;
 }

@@ -5,7 +5,6 @@
 #include "fusion/grouping.h"
 
 enum {
-    STATIC_BYTES = 2048, /* shared memory of a row kernel's own reductions, at most */
     LEAST_COLUMNS = 4096 /* a block with several narrow rows has as many sums for each */
 };
 
@@ -114,7 +113,7 @@ bool fsim_mark_across(grouping *w, int rows)
                 return false;
         }
     const int64_t width = row->reduced > LEAST_COLUMNS ? row->reduced : LEAST_COLUMNS,
-                  room = w->limits->shared_per_block - STATIC_BYTES;
+                  room = w->limits->shared_per_block - FSIM_ROW_STATIC;
     w->facts.mixes = o->across > 0;
     return o->columns == 0 || width <= room / (4 * o->columns) ||
            fsim_refuse_set_for_good(

@@ -19,6 +19,7 @@ extern const char *const fsim_template_lines[FSIM_TEMPLATE_COUNT]; /* descriptio
 /* The longest row that one block reduces alone. Longer rows are full reductions (two launches) where there are
  * fewer of them than SMs. */
 enum { FSIM_LONGEST_ROW = 65536 };
+enum { FSIM_ROW_STATIC = 2048 }; /* bytes of shared memory of a row kernel's own reductions, at most */
 enum { FSIM_MAX_VIEWS = 8, FSIM_MAX_PARAMETERS = 480, FSIM_MAX_STAGES = 16 };
 
 typedef enum {

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "plan/price/price.h"
+#include "plan/price/sdpa.h"
 #include "plan/rivals/rivals.h"
 #include "predict.h"
 #include <math.h>

@@ -11,6 +11,7 @@
 #include "hw/load.h"
 #include "plan/price/interval.h"
 #include "plan/price/price.h"
+#include "plan/price/sdpa.h"
 #include "plan/price/spread.h"
 #include "predict.h"
 #include <math.h>

@@ -20,6 +20,7 @@
 #include "hw/relatives.h"
 #include "plan/price/interval.h"
 #include "plan/price/price.h"
+#include "plan/price/sdpa.h"
 #include "plan/rivals/rivals.h"
 
 #define HWMODELS FUSESIM_SOURCE_DIR "/hwmodels"
