@@ -334,7 +334,8 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     if (p.progress)
         p.progress->best = p.progress->bound = 0;
     const double until_s = p.until_s;
-    const fsim_graph *called = options->strategy == FSIM_STRATEGY_OPTIMAL ? fsim_sdpa_graph(g, hw, FSIM_BY_ATEN, a) : g;
+    const fsim_graph *called =
+        options->strategy == FSIM_STRATEGY_OPTIMAL && !options->as_read ? fsim_sdpa_graph(g, hw, FSIM_BY_ATEN, a) : g;
     fsim_plan known[FSIM_PLAN_COUNT], *best = &out.plan[FSIM_STRATEGY_OPTIMAL];
     int count = plan_strategies(&p, options, a, &out, known),
         searches = 1 + (called != g) + (options->top > 0) + options->pareto + (options->memory_limit > 0);
@@ -346,11 +347,11 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     }
     count = g->fuses + g->separates ? 0 : count; /* the strategies ignore fuse: and separate: */
     fsim_problem part = next_search(&p, &searches);
-    fsim_traded *traded = may_trade(&p, &out) ? fsim_new(a, fsim_traded, 1) : NULL;
+    fsim_traded *traded = !options->as_read && may_trade(&p, &out) ? fsim_new(a, fsim_traded, 1) : NULL;
     if (traded) {
         best_traded(&p, known, count, traded, &out, a);
         count = best->graph == g ? count : 0;
-    } else if (out.chosen == FSIM_STRATEGY_OPTIMAL) {
+    } else if (out.chosen == FSIM_STRATEGY_OPTIMAL && !options->as_read) {
         out.ways = fsim_best_ways(&part, known, count, a, best, &out.proof);
         count = part.graph == g ? count : 0;
         out.graph = p.graph = p.limits.graph = part.graph;
@@ -454,6 +455,8 @@ static fsim_plan best_with(const fsim_graph *g, const fsim_hw *hw, const fsim_op
     fsim_plan plan;
     fsim_proof proof;
     fsim_best(&p, NULL, 0, a, &plan, &proof);
+    if (kept->calls)
+        fsim_plan_calling(&p, &plan, a);
     fsim_progress_end(&p);
     return plan;
 }
@@ -514,8 +517,23 @@ static fsim_interval likely_ratio(const fsim_software *s, const fsim_plan *x, co
 fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, int a, int b,
                               fsim_arena *arena)
 {
+    fsim_options half = *options; /* there are two searches */
+    half.time_limit_s = options->time_limit_s / 2;
+    fsim_prediction now = fsim_predict(g, hw, &half, arena);
+    if (now.graph != g) {
+        const int x = fsim_find_node(now.graph, g->node[a].name), y = fsim_find_node(now.graph, g->node[b].name);
+        half.as_read = x < 0 || y < 0;
+        if (half.as_read) {
+            now = fsim_predict(g, hw, &half, arena);
+        } else {
+            a = x;
+            b = y;
+        }
+        g = now.graph;
+    }
+    const fsim_plan *best = &now.plan[FSIM_STRATEGY_OPTIMAL];
     fsim_problem p = fsim_problem_of(g, hw, options, arena);
-    fsim_explanation e = {.a = a, .b = b};
+    fsim_explanation e = {.graph = g, .a = a, .b = b};
     int *node = fsim_new(arena, int, g->nodes), *pair = fsim_new(arena, int, 2);
     fsim_group group;
     pair[0] = a < b ? a : b;
@@ -528,10 +546,6 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
     if (!e.legal && e.why.rule != FSIM_RULE_USER && count > 2 && fsim_connected(g, pair, 2, arena, &path) &&
         !fsim_convex(g, pair, 2, arena, &path))
         e.why = path; /* primitives between them can't join the kernel, so it would depend on them and they on it */
-    fsim_options half = *options; /* there are two searches */
-    half.time_limit_s = options->time_limit_s / 2;
-    const fsim_prediction now = fsim_predict(g, hw, &half, arena);
-    const fsim_plan *best = &now.plan[FSIM_STRATEGY_OPTIMAL];
     e.together = fsim_shares_kernel(best, a, b);
     const fsim_plan forced = e.together ? *best : best_with(g, hw, &half, set, true, arena);
     const fsim_plan apart = e.together ? best_with(g, hw, &half, set, false, arena) : *best;

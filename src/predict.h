@@ -29,6 +29,7 @@ typedef struct {
     fsim_regime regime;
     fsim_objective objective;
     bool warm, strict, no_recompute;
+    bool as_read;          /* of this graph alone, without other forms of its derivatives */
     int64_t memory_limit;  /* most bytes that a plan may need; 0: no limit */
     int64_t search_memory; /* most bytes that the search may take; 0: the default */
     int64_t search_steps;  /* of work, that each search may take; 0: not given */
@@ -108,7 +109,8 @@ void fsim_start_clock(fsim_problem *p, const fsim_options *options);
 bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_diag *d, fsim_arena *a);
 
 typedef struct {
-    int a, b;             /* primitives */
+    const fsim_graph *graph; /* of the best plan, whose derivatives may have other forms than those that were read */
+    int a, b;                /* its primitives */
     bool legal, together; /* legal: can they share a kernel, with the primitives between them; together: do they in the
                              optimal plan */
     fsim_refusal why;     /* where not legal */

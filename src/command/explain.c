@@ -16,7 +16,8 @@ int fsim_run_explain(fsim_context *c)
     if ((status = fsim_conclude(c, FSIM_EXIT_OK)) || (status = fsim_open_outputs(c)))
         return status;
     fsim_catch_interrupt();
-    const fsim_shown_explanation x = {in.graph, in.hw[0], fsim_explain(in.graph, in.hw[0], &in.how, a, b, c->arena)};
+    const fsim_explanation found = fsim_explain(in.graph, in.hw[0], &in.how, a, b, c->arena);
+    const fsim_shown_explanation x = {found.graph, in.hw[0], found};
     status = fsim_deliver(c, &x);
     return status ? status : fsim_interrupted_status();
 }

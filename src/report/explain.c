@@ -38,6 +38,12 @@ static void may_they(const fsim_page *page, fsim_arena *a, const fsim_graph *g, 
     if (e->legal)
         fsim_paragraph(page, FSIM_GOOD, 0, 2,
                        fsim_printf(a, "'%s' and '%s' may share a kernel%s.", first, second, with));
+    else if (e->together)
+        fsim_paragraph(
+            page, FSIM_GOOD, 0, 2,
+            fsim_printf(a,
+                        "'%s' and '%s' are in one call of a library. A kernel of ours can't have both: %s (rule %s).",
+                        first, second, fsim_refusal_text(g, &e->why, a), fsim_rule_names[e->why.rule]));
     else
         fsim_paragraph(page, FSIM_BAD, 0, 2,
                        fsim_printf(a, "'%s' and '%s' may not share a kernel%s: %s (rule %s).", first, second, with,

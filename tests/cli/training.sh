@@ -67,6 +67,9 @@ for name in ("attention", "eager", "inductor"):
     assert len(call) == 1 and call[0]["dram_read_bytes"] + call[0]["dram_write_bytes"] < scores, (name, call)
 EOF
 
+"$FUSESIM" explain gpt2_layer --hw a100-sxm4-80gb --train --search-steps 200000 grad/mixed/exp/1 grad/v/1 >out 2>err || complain "explain: $(cat err)"
+grep -q "are in one call of a library" out || complain "explain says nothing of the call: $(cat out)"
+
 shared=${FUSESIM_SHARED:-$SOURCE_DIR/../shared}/data/workloads
 if [ ! -e "$shared/training.jsonl" ]; then
     echo "no $shared/training.jsonl: gradients of real graphs were not compared"
