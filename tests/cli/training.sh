@@ -69,6 +69,11 @@ EOF
 
 "$FUSESIM" explain gpt2_layer --hw a100-sxm4-80gb --train --search-steps 200000 grad/mixed/exp/1 grad/v/1 >out 2>err || complain "explain: $(cat err)"
 grep -q "are in one call of a library" out || complain "explain says nothing of the call: $(cat out)"
+# PyTorch's gradient of an operator composed of several primitives is a kernel of its own, which reads the operator's argument or result
+for op in gelu softmax; do
+    "$FUSESIM" ops/$op --hw a100-sxm4-40gb --train --strategy eager --json $op.json >out 2>err || complain "$op: $(cat err)"
+    [ "$(grep -oE '"phase":[[:space:]]*"backward"' $op.json | wc -l)" = 1 ] || complain "eager's gradient of $op is not one kernel"
+done
 
 shared=${FUSESIM_SHARED:-$SOURCE_DIR/../shared}/data/workloads
 if [ ! -e "$shared/training.jsonl" ]; then

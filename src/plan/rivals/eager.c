@@ -4,6 +4,7 @@
 #include "plan/rivals/rivals.h"
 
 #include "fusion/fuse.h"
+#include "plan/price/price.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,6 +173,82 @@ static bool add_cut(eager *e, const fsim_source *s)
     return true;
 }
 
+/* Adds to node[0, count), primitives of the backward pass of operator `of`, what they read of its steps: PyTorch's
+ * kernel computes those again from what it keeps. */
+static int with_steps(const eager *e, int of, int *node, int count)
+{
+    const fsim_graph *g = e->p->graph;
+    const int own = node[0], last = g->source[of].first + g->source[of].nodes - 1;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < g->node[node[i]].args; k++) {
+            const fsim_tensor *t = &g->tensor[g->node[node[i]].arg[k].tensor];
+            const int from = t->producer;
+            bool take = from >= g->source[of].first && from < last && !t->output && !t->materialize &&
+                        e->p->recompute && fsim_may_clone(e->p, from) && own - from <= FSIM_CLONE_REACH;
+            for (int j = 0; j < count && take; j++)
+                take = node[j] != from;
+            if (take)
+                node[count++] = from;
+        }
+    qsort(node, (size_t)count, sizeof *node, fsim_by_int);
+    return count;
+}
+
+/* Adds primitives first to first + nodes - 1, of the backward pass of operator `of`, in as few kernels as possible. */
+static void add_backward(eager *e, int of, int first, int nodes)
+{
+    const int steps = e->p->graph->source[of].nodes;
+    for (int from = 0, take; from < nodes; from += take) {
+        int *node = fsim_new(e->a, int, nodes + steps + 1), count = 0;
+        for (take = nodes - from; take > 0; take--) {
+            for (int i = 0; i < take; i++)
+                node[i] = first + from + i;
+            count = with_steps(e, of, node, take);
+            if (one_kernel_after(e, node, count, first + from))
+                break;
+        }
+        if (take == 0) { /* alone, from memory */
+            node[0] = first + from;
+            take = count = 1;
+        }
+        add_eager(e, node, count);
+    }
+}
+
+/* Does source s add up what several operators contribute, not only parts of one? */
+static bool adds_operators(const fsim_graph *g, const fsim_source *s)
+{
+    if (!s->accumulates)
+        return false;
+    for (int n = s->first; n < s->first + s->nodes; n++)
+        for (int k = 0; k < g->node[n].args; k++) {
+            const int from = g->tensor[g->node[n].arg[k].tensor].producer;
+            if (from < 0 || g->source[g->node[from].source].gradient_of != s->gradient_of)
+                return true;
+        }
+    return false;
+}
+
+/* Adds source s with those behind it that belong to the backward pass of the same operator, which is composed of
+ * several primitives. Returns the last of them; -1 where it is no such source. */
+static int add_composite_backward(eager *e, int s)
+{
+    const fsim_graph *g = e->p->graph;
+    const fsim_source *x = &g->source[s];
+    int last = s, nodes = x->nodes;
+    if (x->phase != FSIM_BACKWARD || x->gradient_of < 0 || adds_operators(g, x) ||
+        g->source[x->gradient_of].nodes < 2 || x->nodes == 0)
+        return -1;
+    for (int i = s + 1; i < g->sources && g->source[i].gradient_of == x->gradient_of; i++) {
+        if (adds_operators(g, &g->source[i]) || (g->source[i].nodes > 0 && g->source[i].first != x->first + nodes))
+            break;
+        nodes += g->source[i].nodes;
+        last = i;
+    }
+    add_backward(e, x->gradient_of, x->first, nodes);
+    return last;
+}
+
 /* Adds one operator in as few kernels as possible. A convolution's bias is a kernel of its own. */
 static void add_source(eager *e, const fsim_source *s)
 {
@@ -208,20 +285,35 @@ static void copy_far_views(eager *e)
         }
 }
 
-fsim_partition fsim_eager_partition(fsim_problem *p, fsim_arena *a, const char ***rule)
+static fsim_partition partition_of(fsim_problem *p, fsim_arena *a, bool composites)
 {
-    (void)rule;
     const fsim_graph *g = p->graph;
     eager e = {.p = p, .a = a, .copied = fsim_new(a, bool, g->nodes + 1)};
     do {
         e.again = false;
         e.out.parts = 0;
         for (int s = 0; s < g->sources; s++) {
-            const int first = g->source[s].first;
-            if (g->source[s].nodes > 0 && (g->source[s].nodes > 1 || !is_strided_view(g, first) || e.copied[first]))
+            const int first = g->source[s].first, last = composites ? add_composite_backward(&e, s) : -1;
+            if (last >= 0)
+                s = last;
+            else if (g->source[s].nodes > 0 &&
+                     (g->source[s].nodes > 1 || !is_strided_view(g, first) || e.copied[first]))
                 add_source(&e, &g->source[s]);
         }
         copy_far_views(&e);
     } while (e.again);
     return e.out;
+}
+
+fsim_partition fsim_eager_partition(fsim_problem *p, fsim_arena *a, const char ***rule)
+{
+    fsim_refusal why;
+    fsim_plan plan;
+    (void)rule;
+    if (p->graph->derived == FSIM_REVERSE) {
+        const fsim_partition out = partition_of(p, a, true);
+        if (fsim_price(p, &out, a, &plan, &why)) /* what kernels compute again may be too far away */
+            return out;
+    }
+    return partition_of(p, a, false);
 }
