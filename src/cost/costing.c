@@ -302,6 +302,14 @@ void fsim_sum_up_by(const fsim_costing *c, fsim_kernel *k, double exponent)
     share_out(c, k, pow(powers, 1 / exponent), power, powers);
 }
 
+void fsim_sum_up_to(const fsim_costing *c, fsim_kernel *k, double seconds)
+{
+    double sum = 0;
+    for (int u = FSIM_DRAM; u < FSIM_UNIT_COUNT; u++)
+        sum += k->unit[u];
+    share_out(c, k, seconds, k->unit, sum);
+}
+
 fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a)
 {
     const fsim_group *o = c->group;

@@ -72,6 +72,9 @@ void fsim_sum_up(const fsim_costing *c, fsim_kernel *k);
 /* The same with another exponent; generated kernels' is at most 3. */
 void fsim_sum_up_by(const fsim_costing *c, fsim_kernel *k, double exponent);
 
+/* The same where all units together are known to take `seconds`. */
+void fsim_sum_up_to(const fsim_costing *c, fsim_kernel *k, double seconds);
+
 /* registers.c: registers of a thread of a generated streaming kernel that computes `vector` points. */
 int fsim_streaming_registers(const fsim_costing *c, int vector);
 /* The same for a kernel that reads its rows from memory in each loop, `vector` elements at a time. */

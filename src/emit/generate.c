@@ -55,6 +55,8 @@ static const char *why_skipped(const fsim_emitter *e)
         return "communication needs other devices";
     if (o->template == FSIM_TRANSFER_KERNEL)
         return "a transfer is no kernel";
+    if (o->template == FSIM_SERVING_KERNEL)
+        return "a call of a serving stack's library is its own";
     if (o->template == FSIM_OPAQUE_KERNEL && fsim_ops[e->g->node[o->anchor].op].class != FSIM_SCATTER)
         return fsim_printf(e->a, "%s is opaque: nothing says how it is computed",
                            fsim_ops[e->g->node[o->anchor].op].name);

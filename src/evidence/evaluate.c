@@ -4,6 +4,7 @@
 #include "evidence/harness.h"
 #include "evidence/step.h"
 #include "evidence/training.h"
+#include "plan/price/calls.h"
 #include "plan/price/sdpa.h"
 
 #include "base/file.h"
@@ -235,9 +236,11 @@ static int bindings(fsim_arena *a, const char *set, fsim_binding **out)
     return count;
 }
 
-fsim_maker fsim_row_maker(const fsim_measured *row)
+fsim_maker fsim_row_maker(const fsim_measured *row, const fsim_graph *g)
 {
-    return fsim_maker_named(row->source, fsim_maker_of(row->strategy));
+    const fsim_maker maker = fsim_maker_of(row->strategy),
+                     ran = fsim_maker_named(row->source, g->servings > 0 ? FSIM_BY_ATEN : maker);
+    return ran >= FSIM_BY_VLLM ? ran : fsim_maker_named(row->source, maker);
 }
 
 int fsim_bench_rows(const fsim_bench *b) { return b->rows->count; }
@@ -280,7 +283,14 @@ void fsim_bench_refuse(const fsim_bench *b, int i, fsim_arena *a, fsim_diag *d)
         fsim_error(d, row->at, "row '%s' computes nothing: its operators are views", row->id);
 }
 
-/* The row's plan with fusesim's own kernels, for p's graph and GPU; p becomes the problem that it solves. In a. */
+/* Did a serving stack run it that has a call for it? Whatever strategy the row names, its kernels were the stack's. */
+static bool by_stack(const fsim_measured *row, const fsim_graph *g)
+{
+    return g->servings > 0 && fsim_row_maker(row, g) >= FSIM_BY_VLLM;
+}
+
+/* The row's plan with fusesim's own kernels, or with the calls of the serving stack that ran it, for p's graph and GPU;
+ * p becomes the problem that it solves. In a. */
 static void plan_row(const fsim_measured *row, fsim_problem *p, fsim_arena *a, fsim_plan *out)
 {
     enum { TRAINING_STEPS = 100000 }; /* of the search: joint graphs are large, and rows many */
@@ -290,7 +300,10 @@ static void plan_row(const fsim_measured *row, fsim_problem *p, fsim_arena *a, f
                                   .search_steps = fsim_row_derive(row) ? TRAINING_STEPS : 0};
     fsim_proof proof;
     *p = fsim_problem_with(p->graph, p->hw, &options, p->store);
-    if (row->strategy == FSIM_STRATEGY_OPTIMAL)
+    if (by_stack(row, p->graph)) {
+        fsim_baseline(p, FSIM_STRATEGY_EAGER, a, out);
+        fsim_calls_join(p, fsim_row_maker(row, p->graph), out, a);
+    } else if (row->strategy == FSIM_STRATEGY_OPTIMAL)
         fsim_optimal(p, NULL, 0, a, out, &proof);
     else
         fsim_baseline(p, row->strategy, a, out);
@@ -338,7 +351,7 @@ static fsim_plan part_of_plan(const fsim_plan *plan, int from, int to)
 /* A plan of fusesim's kernels with those of the row's software, priced as its benchmark ran them. */
 static fsim_plan as_measured(fsim_problem *p, const fsim_measured *row, const fsim_plan *own, fsim_arena *a)
 {
-    const fsim_software software = {p->graph, p->hw, p->regime, fsim_row_maker(row)};
+    const fsim_software software = {p->graph, p->hw, p->regime, fsim_row_maker(row, p->graph)};
     fsim_plan out = *own;
     out.kernel = fsim_new(a, fsim_kernel, own->kernels + 1);
     for (int k = 0; k < own->kernels; k++) {
@@ -346,7 +359,7 @@ static fsim_plan as_measured(fsim_problem *p, const fsim_measured *row, const fs
         out.kernel[k] = fsim_kernel_measured(fsim_harness_of(row), &software, own->kernel[k].group, &own->l2[k],
                                              as_priced ? &own->kernel[k] : NULL, a);
     }
-    fsim_sdpa_join(p, fsim_row_maker(row), &out, a);
+    fsim_sdpa_join(p, fsim_row_maker(row, p->graph), &out, a);
     return out;
 }
 
@@ -391,7 +404,7 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const w
     const fsim_hw *hw = b->hw[i];
     fsim_arena *a = mine->row;
     if (row->strategy == FSIM_STRATEGY_EAGER || row->strategy == FSIM_STRATEGY_INDUCTOR)
-        g = fsim_sdpa_graph(g, hw, fsim_row_maker(row), a);
+        g = fsim_sdpa_graph(g, hw, fsim_row_maker(row, g), a);
     fsim_problem p = {.graph = g, .hw = hw, .store = mine->store[row->strategy == FSIM_STRATEGY_OPTIMAL]};
     fsim_plan own, plan;
     fsim_store_clear(p.store);
@@ -415,8 +428,8 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const w
     }
     out->predicted_s = row->mode == FSIM_MODE_STEP
                            ? fsim_step_row_seconds(g, &plan, row, hw, a)
-                           : fsim_call_seconds(plan.kernel, plan.kernels, fsim_row_maker(row), row->launch, hw);
-    const fsim_software software = {g, hw, row->launch, fsim_row_maker(row)};
+                           : fsim_call_seconds(plan.kernel, plan.kernels, fsim_row_maker(row, g), row->launch, hw);
+    const fsim_software software = {g, hw, row->launch, fsim_row_maker(row, g)};
     out->errors = fsim_errors_of(&software, &plan, mine->kept);
     host_errors(&plan, &software, out);
     const fsim_interval sure = fsim_time_interval(&out->errors, out->predicted_s);
@@ -435,26 +448,6 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const w
     out->unit_s[FSIM_LAUNCH] = out->predicted_s - units;
     for (int u = 0; u < FSIM_UNIT_COUNT; u++)
         out->bound = out->unit_s[u] > out->unit_s[out->bound] ? (fsim_unit)u : out->bound;
-}
-
-/* Bytes that cross the memory bus in every plan: `read` of inputs and weights, `written` of outputs. What depends on
- * data (rows of an embedding) counts as 0. */
-static void compulsory(const fsim_graph *g, double *read, double *written)
-{
-    *read = *written = 0;
-    for (int i = 0; i < g->tensors; i++) {
-        const fsim_tensor *t = &g->tensor[i];
-        if (t->storage == i && t->producer >= 0 && t->output)
-            *written += (double)t->bytes;
-        double most = 0;
-        for (int r = 0; t->storage == i && t->producer < 0 && r < t->readers; r++) {
-            const fsim_node *n = &g->node[t->reader[r]];
-            for (int k = 0; k < n->args; k++)
-                if (n->arg[k].tensor == i && n->arg[k].how != FSIM_READ_INDIRECT)
-                    most = fmax(most, fmin((double)t->bytes, (double)n->arg[k].distinct * fsim_dtype_bytes(t->dtype)));
-        }
-        *read += most;
-    }
 }
 
 const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bus allows",
@@ -537,7 +530,7 @@ static void evaluate_graph(work *w, int j, const workspace *mine)
     const char *why = NULL;
     double read = 0, written = 0;
     if (g && b->rows->at[row[0]].mode == FSIM_MODE_NONE) /* of a part of a graph, it is not known */
-        compulsory(g, &read, &written);
+        fsim_compulsory(g, &read, &written);
     else if (!g && here && fsim_row_derive(&b->rows->at[row[0]]))
         why = fsim_exclusions[FSIM_EXCLUDED_GRADIENT];
     else if (!g && here)

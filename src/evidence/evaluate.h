@@ -89,8 +89,12 @@ typedef struct fsim_bench fsim_bench;
  * warning for each such name. NULL after errors in d: a file is not valid or can't be read, or no row is left. In a. */
 fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measurements *rows);
 
-/* Whose kernels ran: those of the row's strategy, or of the serving stack named in its source. */
-fsim_maker fsim_row_maker(const fsim_measured *row);
+/* Bytes that cross the memory bus in every plan: `read` of inputs and weights, `written` of outputs (compulsory.c). */
+void fsim_compulsory(const fsim_graph *g, double *read, double *written);
+
+/* Whose kernels ran: those of the row's strategy; or of the serving stack named in its source, where the strategy is
+ * eager, or where the row's workload says what such stacks run as calls. */
+fsim_maker fsim_row_maker(const fsim_measured *row, const fsim_graph *g);
 /* Number of rows, including those that can't be predicted. */
 int fsim_bench_rows(const fsim_bench *b);
 /* Row i, from 0. */

@@ -109,7 +109,8 @@ static void add_row_call(const fsim_software *s, fsim_kernel *k)
 fsim_kernel fsim_kernel_measured(fsim_harness harness, const fsim_software *s, const fsim_group *group,
                                  const fsim_residency *l2, const fsim_kernel *own, fsim_arena *a)
 {
-    if (harness == FSIM_HARNESS_NONE || s->maker == FSIM_BY_FUSESIM || s->hw->host)
+    if (group->template == FSIM_SERVING_KERNEL || harness == FSIM_HARNESS_NONE || s->maker == FSIM_BY_FUSESIM ||
+        s->hw->host)
         return fsim_framework_kernel(s, group, l2, own, a);
     const fsim_kernel best = own ? *own : fsim_kernel_of(s->graph, s->hw, s->regime, group, l2, a);
     const bool product = is_library_product(s, group);

@@ -36,7 +36,7 @@ fsim_prepared fsim_prepare(const fsim_bench *b, int i, fsim_arena *a)
     }
     fsim_bench_plan(b, i, g, scratch, &problem, &plan);
     p.graph = g;
-    p.maker = fsim_row_maker(p.row);
+    p.maker = fsim_row_maker(p.row, g);
     p.class = fsim_work_class_of(g);
     p.tensor = on_tensor_units(g);
     int from = 0, to = 0;

@@ -171,6 +171,7 @@ typedef struct {
     int across;        /* sums over all rows beside the reductions of each row */
     int columns;       /* of them, those with a sum for each place in a row; the others add a value of each row */
     int folded;        /* primitives folded into the contraction's weights */
+    const fsim_serving_call *call; /* library call of a serving stack: which; NULL */
     int listed,
         lists; /* its points are those of `listed` tensors (fsim_attrs), and it walks so many lists of them; 0 */
 } fsim_group;

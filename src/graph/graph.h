@@ -221,6 +221,23 @@ typedef struct {
     fsim_loc at;
 } fsim_node_set;
 
+/* What serving stacks run as calls of their libraries. */
+typedef enum {
+#define FSIM_SERVING(id, name, price, residual, values, meaning) FSIM_SERVING_##id,
+#include "graph/serving.def"
+#undef FSIM_SERVING
+    FSIM_SERVING_KINDS
+} fsim_serving_kind;
+enum { FSIM_SERVING_VALUES = 8 };
+
+/* Operators of the workload that are one such call. */
+typedef struct {
+    fsim_serving_kind kind;
+    fsim_node_set of;                  /* ascending */
+    double value[FSIM_SERVING_VALUES]; /* in the order of the kind's row in serving.def */
+    fsim_dtype dtype, stored;          /* of activations; of what is stored: weights, caches */
+} fsim_serving_call;
+
 typedef struct {
     const char *name;
     int64_t value;
@@ -241,6 +258,8 @@ typedef struct {
     int sources;
     fsim_node_set *fuse, *separate;
     int fuses, separates;
+    fsim_serving_call *serving;
+    int servings;
     bool calls;                                         /* some primitive has a `call` */
     int64_t parameters;                                 /* elements of all weights */
     double contraction_flops, phase_flops[FSIM_PHASES]; /* of contractions: all, and by phase */

@@ -75,6 +75,20 @@ void fsim_read_marks(fsim_reader *r, const fsim_yaml *y, fsim_mark_kind kind)
     }
 }
 
+int fsim_read_primitive(fsim_reader *r, const fsim_yaml *y, const char *what)
+{
+    const char *text = y->kind == FSIM_YAML_SCALAR ? y->text : "";
+    const int n = fsim_find_node(r->graph, text);
+    if (n >= 0)
+        return n;
+    const char **names = fsim_new(r->arena, const char *, r->graph->nodes + 1);
+    for (int j = 0; j < r->graph->nodes; j++)
+        names[j] = r->graph->node[j].name;
+    fsim_error(r->diag, y->at, "'%s': no primitive '%s'%s", what, text,
+               fsim_did_you_mean(r->arena, text, names, r->graph->nodes));
+    return -1;
+}
+
 fsim_node_set *fsim_read_sets(fsim_reader *r, const fsim_yaml *y, const char *what, int *count)
 {
     *count = 0;
@@ -94,17 +108,9 @@ fsim_node_set *fsim_read_sets(fsim_reader *r, const fsim_yaml *y, const char *wh
         }
         fsim_node_set s = {.at = one->at, .node = fsim_new(r->arena, int, one->count)};
         for (int k = 0; k < one->count; k++) {
-            const int n = one->item[k]->kind == FSIM_YAML_SCALAR ? fsim_find_node(r->graph, one->item[k]->text) : -1;
-            if (n >= 0) {
+            const int n = fsim_read_primitive(r, one->item[k], what);
+            if (n >= 0)
                 s.node[s.count++] = n;
-                continue;
-            }
-            const char **names = fsim_new(r->arena, const char *, r->graph->nodes + 1);
-            for (int j = 0; j < r->graph->nodes; j++)
-                names[j] = r->graph->node[j].name;
-            const char *text = one->item[k]->kind == FSIM_YAML_SCALAR ? one->item[k]->text : "";
-            fsim_error(r->diag, one->item[k]->at, "'%s': no primitive '%s'%s", what, text,
-                       fsim_did_you_mean(r->arena, text, names, r->graph->nodes));
         }
         sets[(*count)++] = s;
     }

@@ -3,7 +3,7 @@
  *   workload.c  the whole document, tensors          symbol.c    symbols and single values
  *   unroll.c    operators, repeat blocks unrolled    argument.c  an operator's attributes
  *   order.c     operators in topological order, each through its rule
- *   link.c      readers, outputs, fuse and separate
+ *   link.c      readers, outputs, fuse and separate  serving.c  calls
  * Errors go to the diagnostics; reading goes on to find more. */
 #ifndef FUSESIM_GRAPH_READER_H
 #define FUSESIM_GRAPH_READER_H
@@ -82,6 +82,10 @@ typedef enum { FSIM_MARK_OUTPUT, FSIM_MARK_MATERIALIZE } fsim_mark_kind;
 void fsim_read_marks(fsim_reader *r, const fsim_yaml *y, fsim_mark_kind kind);
 /* The sets of primitives under `what`, their number in *count. */
 fsim_node_set *fsim_read_sets(fsim_reader *r, const fsim_yaml *y, const char *what, int *count);
+/* What serving stacks run as calls: the entries of y (NULL: none) into the graph. */
+void fsim_read_calls(fsim_reader *r, const fsim_yaml *y);
+/* The primitive of that name, for an entry of `what`; -1 after an error. */
+int fsim_read_primitive(fsim_reader *r, const fsim_yaml *y, const char *what);
 /* Warns of inputs, weights and symbols that nothing uses. */
 void fsim_check_unused(fsim_reader *r);
 /* Makes outputs of what nobody reads; a warning where the workload declares its outputs. */

@@ -184,8 +184,8 @@ static bool differentiate(fsim_reader *r, const fsim_bindings *set)
 
 static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set)
 {
-    static const char *const keys[] = {"name",      "description", "symbols",     "batch", "tensors",
-                                       "operators", "outputs",     "materialize", "fuse",  "separate"};
+    static const char *const keys[] = {"name",    "description", "symbols", "batch",    "tensors", "operators",
+                                       "outputs", "materialize", "fuse",    "separate", "calls"};
     const fsim_yaml *name, *description, *ops;
     if (!fsim_want_mapping(r, y, "the workload"))
         return;
@@ -221,6 +221,7 @@ static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_binding
         fsim_check_overwritten(r);
         r->graph->fuse = fsim_read_sets(r, fsim_yaml_get(y, "fuse"), "fuse", &r->graph->fuses);
         r->graph->separate = fsim_read_sets(r, fsim_yaml_get(y, "separate"), "separate", &r->graph->separates);
+        fsim_read_calls(r, fsim_yaml_get(y, "calls"));
     }
     if (fsim_errors(r->diag) == 0)
         fsim_check_unused(r);

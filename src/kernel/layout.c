@@ -63,6 +63,14 @@ static bool rows(fsim_layout *l, fsim_schedule *s)
     return true;
 }
 
+/* The library's own: not known. */
+static bool calls(fsim_layout *l, fsim_schedule *s)
+{
+    s->block = FSIM_BLOCK;
+    s->grid = (l->group->points + FSIM_BLOCK - 1) / FSIM_BLOCK;
+    return true;
+}
+
 static bool scan(fsim_layout *l, fsim_schedule *s)
 {
     const fsim_scan_shape x = fsim_scan_shape_of(l->g, l->group->anchor);

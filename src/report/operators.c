@@ -225,6 +225,20 @@ static void markdown_aliases(FILE *out)
     fsim_arena_free(a);
 }
 
+static void markdown_calls(FILE *out)
+{
+    static const struct {
+        const char *name, *values, *meaning;
+    } row[] = {
+#define FSIM_SERVING(id, name, price, residual, values, meaning) {name, values, meaning},
+#include "graph/serving.def"
+#undef FSIM_SERVING
+    };
+    fputs("\n| `kernel` of a call | numbers that it wants | what the library runs |\n|---|---|---|\n", out);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        fprintf(out, "| `%s` | `%s` | %s |\n", row[i].name, row[i].values, row[i].meaning);
+}
+
 void fsim_markdown_ops(FILE *out)
 {
     fsim_arena *a = fsim_arena_new();
@@ -242,6 +256,7 @@ void fsim_markdown_ops(FILE *out)
         putc('\n', out);
     }
     markdown_aliases(out);
+    markdown_calls(out);
     fputs("\n| attribute | other names | type | meaning |\n|---|---|---|---|\n", out);
     for (int i = 0; i < FSIM_ATTR_COUNT; i++) {
         const fsim_attr_row *row = &fsim_attr_rows[i];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vendor/kernels.h"
+#include "vendor/serving.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,6 +43,8 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
                            const fsim_residency *l2, fsim_arena *a)
 {
     const fsim_costing c = fsim_costing_of(g, hw, regime, group, l2, a);
+    if (group->template == FSIM_SERVING_KERNEL)
+        return fsim_serving_kernel(&c, FSIM_BY_FUSESIM, a);
     const fsim_kernel library = library_kernel(&c, a);
     if (library.time_s > 0 && !convolves(&c))
         return library;
@@ -74,6 +77,8 @@ fsim_call_lead fsim_call_lead_of(const fsim_graph *g, const fsim_hw *hw, fsim_re
 static fsim_kernel launched(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a)
 {
     const fsim_maker torch = fsim_is_eager(maker) ? FSIM_BY_ATEN : maker; /* for all kernels but attention */
+    if (c->group->template == FSIM_SERVING_KERNEL)
+        return fsim_serving_kernel(c, maker, a);
     if (c->group->template == FSIM_OPAQUE_KERNEL)
         return fsim_sort_kernel(c, own);
     if (c->group->template == FSIM_CHAINED_CONTRACTION)
@@ -98,7 +103,7 @@ fsim_kernel fsim_framework_kernel(const fsim_software *s, const fsim_group *grou
 {
     const fsim_kernel best = own ? *own : fsim_kernel_of(s->graph, s->hw, s->regime, group, l2, a),
                       framework = fsim_framework_launch(s, group, l2, &best, a);
-    if (framework.time_s >= best.time_s)
+    if (framework.time_s >= best.time_s || group->template == FSIM_SERVING_KERNEL)
         return framework;
     const fsim_costing c = fsim_costing_of(s->graph, s->hw, s->regime, group, l2, a);
     return fsim_beyond_flash(&c, s->maker) && framework.time_s >= fsim_attention_apart_s(&c) ? framework : best;

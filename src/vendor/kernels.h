@@ -7,6 +7,7 @@
  *     flash_attention.c  a whole attention in one kernel
  *     efficient_attention.c  the same for heads that are too wide for flash_attention.c
  *     sort.c             sort and topk
+ *     serving.c          calls of serving stacks (serving.h)
  *     library.c          what a library can do in one call
  *     framework.c        which of these kernels a framework launches */
 #ifndef FUSESIM_VENDOR_KERNELS_H

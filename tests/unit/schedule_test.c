@@ -334,7 +334,7 @@ static void priced_is_emitted_is_launched(void **unused)
     assert_true(layouts > 0 && bounds > 0);
     assert_int_equal(unexplained, 0);
     for (int t = 0; t < FSIM_TEMPLATE_COUNT; t++)
-        if (templates_seen[t] == 0)
+        if (templates_seen[t] == 0 && t != FSIM_SERVING_KERNEL) /* those are no plan's of fusesim's */
             fail_msg("no shipped workload has a kernel of template %s", fsim_template_names[t]);
     fsim_arena_free(a);
 }

@@ -47,6 +47,9 @@ double fsim_rounding(fsim_dtype t, double v)
     return floats[t].unit * fabs(v) + (fabs(v) < floats[t].quantum / floats[t].unit ? floats[t].quantum : 0);
 }
 
+/* The smallest number that no longer rounds to the largest one of the dtype. */
+static double rounds_to_infinity(fsim_dtype t) { return floats[t].most + floats[t].unit * exp2(ilogb(floats[t].most)); }
+
 double fsim_difference(double a, double b)
 {
     if (a == b || (isnan(a) && isnan(b)))
@@ -83,6 +86,7 @@ void fsim_set_result(const fsim_interpreter *in, int tensor, int64_t i, double v
 {
     const fsim_dtype t = in->g->tensor[tensor].dtype;
     double bound = off.own + off.shared, shared = off.shared;
+    const double before = bound; /* rounding */
     if (in->exact) {
         const double part = isfinite(bound) ? (double)(fsim_hash("", (uint64_t)tensor, i) >> 11) * 0x1p-53 - 0.5 : 0;
         in->r->of[tensor].value[i] = fsim_stored(t, part == 0 ? v : v + part * bound);
@@ -101,7 +105,7 @@ void fsim_set_result(const fsim_interpreter *in, int tensor, int64_t i, double v
         bound = isinf(bound) ? INFINITY : 0;
     else if (isnan(bound) || (isinf(v) && bound != 0))
         bound = INFINITY;
-    else if (fsim_dtype_floating(t) && isfinite(v) && fabs(v) + bound > floats[t].most)
+    else if (fsim_dtype_floating(t) && isfinite(v) && fabs(v) + before >= rounds_to_infinity(t))
         bound = INFINITY; /* infinite if it is stored, but not if it stays in a register */
     in->r->of[tensor].value[i] = v;
     in->r->of[tensor].bound[i] = bound;

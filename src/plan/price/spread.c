@@ -37,6 +37,17 @@ static fsim_hw_key streaming(const fsim_graph *g, const fsim_kernel *k)
                                               */
 }
 
+static fsim_hw_key serving(const fsim_graph *g, const fsim_kernel *k)
+{
+    static const fsim_hw_key key[] = {
+#define FSIM_SERVING(id, name, price, residual, values, meaning) FSIM_HW_##residual,
+#include "graph/serving.def"
+#undef FSIM_SERVING
+    };
+    (void)g;
+    return key[k->group->call->kind];
+}
+
 fsim_hw_key fsim_residual_key(const fsim_graph *g, const fsim_kernel *k)
 {
     static fsim_hw_key (*const key_of_template[FSIM_TEMPLATE_COUNT])(const fsim_graph *, const fsim_kernel *) = {
@@ -57,7 +68,7 @@ static double residual(const fsim_hw *hw, fsim_hw_key key)
 
 bool fsim_is_vendor_kernel(fsim_maker maker, const fsim_kernel *k)
 {
-    return fsim_is_eager(maker) || k->template == FSIM_LIBRARY_CONTRACTION;
+    return fsim_is_eager(maker) || k->template == FSIM_LIBRARY_CONTRACTION || k->template == FSIM_SERVING_KERNEL;
 }
 
 fsim_spread_parts fsim_spread_parts_of(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* calls.h: what a workload's `calls:` say that serving stacks run as calls of their libraries. */
+#ifndef FUSESIM_PLAN_PRICE_CALLS_H
+#define FUSESIM_PLAN_PRICE_CALLS_H
+
+#include "plan/price/plan.h"
+
+/* Makes one kernel of those of a plan that together are such a call, as `maker` launches it. A call whose operators
+ * share a kernel with others, or whose results somebody needs before it ends, stays as it is. The plan's sums are
+ * added up again. In a. True where it joined any. */
+bool fsim_calls_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_arena *a);
+
+#endif
