@@ -13,6 +13,7 @@ typedef struct {
     const char *text, *p;
     const fsim_scope *scope;
     int nesting;
+    bool up; /* inside ceil(): divisions round up */
 } parser;
 
 static bool fail(parser *s, const char *why)
@@ -30,12 +31,54 @@ static char peek(parser *s)
 
 static bool sum(parser *s, int64_t *value);
 
+/* min(a, b, ...) and max(a, b, ...), behind their bracket. */
+static bool extreme(parser *s, bool most, int64_t *value)
+{
+    if (!sum(s, value))
+        return false;
+    while (peek(s) == ',') {
+        int64_t other;
+        s->p++;
+        if (!sum(s, &other))
+            return false;
+        *value = (other > *value) == most ? other : *value;
+    }
+    return true;
+}
+
+/* A function's value, behind the bracket of its arguments. */
+static bool call(parser *s, const char *word, int64_t *value)
+{
+    static const char *const functions[] = {"min", "max", "ceil"};
+    const bool up = s->up;
+    bool ok;
+    if (strcmp(word, "ceil") == 0) {
+        s->up = true;
+        ok = sum(s, value);
+        s->up = up;
+    } else if (strcmp(word, "min") == 0 || strcmp(word, "max") == 0) {
+        ok = extreme(s, word[1] == 'a', value);
+    } else {
+        fsim_error(s->diag, s->at, "expression '%s': no function '%s'%s; there are min, max, ceil", s->text, word,
+                   fsim_did_you_mean(s->arena, word, functions, 3));
+        return false;
+    }
+    if (!ok || (peek(s) != ')' && !fail(s, "wants ')'")))
+        return false;
+    s->p++;
+    return true;
+}
+
 static bool name(parser *s, int64_t *value)
 {
     const char *from = s->p;
     while (isalnum((unsigned char)*s->p) || *s->p == '_')
         s->p++;
     const char *word = fsim_strndup(s->arena, from, (size_t)(s->p - from));
+    if (peek(s) == '(') {
+        s->p++;
+        return call(s, word, value);
+    }
     if (s->scope->value(s->scope->scope, word, value))
         return true;
     fsim_error(s->diag, s->at, "unknown symbol '%s'%s", word,
@@ -99,7 +142,8 @@ static bool product(parser *s, int64_t *value)
             return fail(s, "divides by zero");
         if (*value == INT64_MIN && right == -1)
             return fail(s, "overflows 64 bits");
-        *value = c == '/' ? *value / right : *value % right;
+        const int64_t rest = *value % right;
+        *value = c == '%' ? rest : *value / right + (s->up && rest != 0 && (rest < 0) == (right < 0));
     }
     return true;
 }
@@ -121,6 +165,6 @@ static bool sum(parser *s, int64_t *value)
 
 bool fsim_eval(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *text, const fsim_scope *scope, int64_t *value)
 {
-    parser s = {a, d, at, text, text, scope, 0};
+    parser s = {a, d, at, text, text, scope, 0, false};
     return sum(&s, value) && (peek(&s) == '\0' || fail(&s, "has something behind its end"));
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What serving stacks run as calls of their libraries: validate prices a row of such a stack with the call, and other rows without; mistakes in
-# `calls:` are told with their place.
+# `calls:` are told with their place. Functions in expressions.
 # depends: once
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
@@ -39,4 +39,20 @@ refused "'operators': no primitive 'z'" '[{kernel: gemm_i8, m: M, n: 64, k: 64, 
 refused "'calls' is a mapping; wants a list of calls" '{kernel: gemm_i8}'
 refused "'m' is -8; wants 0 to" '[{kernel: gemm_i8, m: -8, n: 64, k: 64}]'
 refused "an entry of 'calls' has no 'kernel'" '[{m: 8}]'
+
+# Functions in expressions, which such workloads need for ranks and blocks.
+# valued WANTED EXPRESSION
+valued() {
+    printf 'symbols: {A: 7, B: "%s"}\ntensors: {x: {shape: [A, B], dtype: f32}}\noperators: [{op: relu, in: x, out: y}]\n' "$2" >e.yaml
+    "$FUSESIM" workloads e.yaml >out 2>err || complain "$2: $(cat err)"
+    grep -q "A=7, B=$1\$" out || complain "$2 is not $1: $(cat out)"
+}
+valued 4 'ceil(A / 2)'
+valued 7 'ceil(A / 2) + A / 2'
+valued 12 'max(A, 4 * 3, 2)'
+valued 3 'min(A, 100) - min(4, A)'
+valued 2 'ceil(max(A, 9) / 5) + 7 % 7'
+printf 'symbols: {A: flor(3)}\ntensors: {x: {shape: [A], dtype: f32}}\noperators: [{op: relu, in: x, out: y}]\n' >e.yaml
+"$FUSESIM" e.yaml --hw t4 >out 2>err && complain 'an unknown function is taken'
+grep -q "e.yaml:1:14: error: expression 'flor(3)': no function 'flor'; there are min, max, ceil" err || complain "unknown function: $(cat err)"
 [ "$failures" = 0 ]
