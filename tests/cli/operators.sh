@@ -81,6 +81,9 @@ tensors: {x: {shape: [32, 64], dtype: f32}, s: {shape: [32], dtype: f32, role: w
 operators:
   - {op: quantize_linear, in: [x, s, z], out: q, dim: 0}
   - {op: dequantize_linear, in: [q, s, z], out: o1, dim: 0}
+  - {op: quantize, in: x, out: [q2, q2s], per: row, dtype: i8}
+  - {op: quantize, in: x, out: [q3, q3s], per: block, block: 16}
+  - {op: quantize, in: [x, one], out: q4, dtype: f8e5m2}
   - {op: unpack, in: w, out: codes}
   - {op: cast, in: codes, out: numbers, dtype: f32}
   - {op: sub, in: numbers, out: centred, scalar: 8}
@@ -93,7 +96,7 @@ operators:
   - {op: cast, in: sums, out: f, dtype: f32}
   - {op: mul, in: f, out: g, scalar: 0.01}
   - {op: quantize_linear, in: [g, one], out: o3}
-outputs: [o1, o2, o3]
+outputs: [o1, o2, o3, q2, q2s, q3, q3s, q4]
 YAML
 cat >weights.yaml <<'YAML'
 name: weights

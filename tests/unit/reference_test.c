@@ -387,6 +387,9 @@ static const struct {
     {"{op: transfer, in: x, out: o}", 6, {1, 2, 3, 4, 5, 6}},
     {"{op: quantize_linear, in: [qx, q4], out: o, dtype: i8}", 6, {-112, -75, -37, 0, 37, 75}},
     {"{op: quantize_linear, in: [qx, v, v8], out: o, dtype: u8}", 6, {0, 0, 0, 1, 21, 28}},
+    {"{op: quantize, in: qx, out: o, dtype: i8, per: tensor}", 6, {-127, -85, -42, 0, 42, 85}},
+    {"{op: quantize, in: qx, out: o, per: tensor}", 6, {-448, -288, -144, 0, 144, 288}},
+    {"{op: quantize, in: qx, out: o, per: block, block: 3}", 6, {-448, -288, -144, 0, 224, 448}},
     {"{op: dequantize_linear, in: [n8, v, z8], out: o}", 6, {-4, -8, -12, -1, -2, -3}},
     {"{op: dequantize_linear, in: [n8, r2], out: o, dim: 0}", 6, {-3, -2, -1, 0, 2, 4}},
     {"{op: unpack, in: u16, out: o}", 16, {13, 0, 10, 1, 7, 2, 4, 3, 1, 4, 14, 4, 11, 5, 8, 6}},
@@ -996,8 +999,8 @@ static int bindings_of(const char *text, fsim_binding *out)
                 break;
             }
     for (int i = 0; i < count; i++) /* blocks of a row with a scale each */
-        if (strcmp(out[i].name, "K") == 0 && strstr(text, "K / 1"))
-            out[i].value = strstr(text, "K / 128") ? "128" : "32";
+        if (strcmp(out[i].name, "K") == 0 && (strstr(text, "K / 16") || strstr(text, "per: block")))
+            out[i].value = strstr(text, "per: block") ? "128" : "32";
     return count;
 }
 
