@@ -318,7 +318,7 @@ FS_FN fs_u32 fs_flash_pair_bf16(float low, float high)
 #define FS_FLASH_MMA(type, results)                     FS_FLASH_LAYOUT(type, results)
 #define FS_FLASH_SIMT(type, results, pair, result_pair) FS_FLASH_LAYOUT(type, results)
 #define FS_FLASH_TILE(type, host_type, name, offset, count, x, x_step, host_x, y, y_step, host_y)                      \
-    static __thread host_type name[count];                                                                             \
+    FS_PRIVATE(host_type, name, count);                                                                                \
     enum { name##_##x = host_x, name##_##y = host_y };
 #define FS_FLASH_FILL(tile, u, u0, us, u_end, v, v0, vs, v_end)                                                        \
     for (int fs_u = 0; fs_u < (us); fs_u++)                                                                            \

@@ -521,7 +521,10 @@ FS_ROW_SCAN(prod_, l, fs_i64, x *y)
 #define FS_ONCE
 #define FS_ROW_BARRIER
 #define FS_ROW_ARRAY(type, name, width, rows) type name[width];
-#define FS_DYNAMIC(type, name, offset, count) static __thread type name[count];
+/* On the stack, not thread-local: clang keeps values in registers 16 to 31 of AVX-512 across a shared library's call of
+ * __tls_get_addr, which may change them. */
+#define FS_PRIVATE(type, name, count)         FS_ALIGNED(64) type name[count]
+#define FS_DYNAMIC(type, name, offset, count) FS_PRIVATE(type, name, count);
 #define FS_ROW_SUM(s, a)
 #define FS_ROW_PROD(s, a)
 #define FS_ROW_MAX(s, a)

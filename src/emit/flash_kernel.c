@@ -71,14 +71,26 @@ static const char *fill_two(fsim_flash *f, const char **head)
                   head);
 }
 
+/* How much of k the step at k0 of the first product takes: rows that are kept end where k does. */
+static const char *taken_depth(fsim_flash *f, const char *k0)
+{
+    const fsim_chain_layout *l = &f->layout.l;
+    const char *step = whole_number(f, l->depth_step), *end = whole_number(f, l->depth);
+    return l->depth > FSIM_CHAIN_KEPT_DEPTH || l->depth % l->depth_step == 0
+               ? step
+               : fsim_printf(f->e->a, "%s - %s < %s ? %s - %s : %s", end, k0, step, end, k0, step);
+}
+
 static void emit_first(fsim_flash *f, int depth, const char *k0)
 {
+    const bool kept = f->layout.l.depth <= FSIM_CHAIN_KEPT_DEPTH;
+    const char *from = kept ? k0 : "0", *taken = taken_depth(f, k0);
     if (f->c->tensor)
-        fsim_flash_put(f, depth, "FS_FLASH_FIRST_MMA(%s, rows_tile, %s, first_tile, %d, %s, %lld)", f->dtype, k0,
-                       place_of(f, &f->one)->lead, f->one.along ? "K" : "J", (long long)f->layout.l.depth_step);
+        fsim_flash_put(f, depth, "FS_FLASH_FIRST_MMA(%s, rows_tile, %s, first_tile, %d, %s, %s)", f->dtype, from,
+                       place_of(f, &f->one)->lead, f->one.along ? "K" : "J", taken);
     else
-        fsim_flash_put(f, depth, "FS_FLASH_FIRST_SIMT(%s, rows_tile, %s, first_tile, %d, %lld)", fsim_flash_c_type(f),
-                       k0, place_of(f, &f->one)->lead, (long long)f->layout.l.depth_step);
+        fsim_flash_put(f, depth, "FS_FLASH_FIRST_SIMT(%s, rows_tile, %s, first_tile, %d, %s)", fsim_flash_c_type(f),
+                       from, place_of(f, &f->one)->lead, taken);
 }
 
 static void emit_second(fsim_flash *f)
@@ -144,7 +156,7 @@ static void emit_steps(fsim_flash *f, const char *stop)
     if (f->rows.copied || f->one.copied || f->two.copied)
         fsim_flash_put(f, 2 + chunked, "FS_FLASH_COMMIT\nFS_FLASH_WAIT(0)");
     fsim_flash_put(f, 2 + chunked, "FS_ROW_BARRIER");
-    emit_first(f, 2 + chunked, kept ? k0 : "0");
+    emit_first(f, 2 + chunked, k0);
     if (chunked)
         fsim_flash_put(f, 2, "    FS_ROW_BARRIER\n}");
     fsim_flash_emit_middle(f);
