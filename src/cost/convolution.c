@@ -16,7 +16,7 @@ static double long_sums_of(const fsim_hw *hw, const fsim_convolution_shape *s)
                                         [FSIM_HOPPER] = long_sums_hopper,
                                         [FSIM_BLACKWELL] = long_sums_hopper,
                                         [FSIM_BLACKWELL_GRAPHICS] = long_sums_ada};
-    return s->tensor && s->kind == FSIM_TRANSPOSED_VOLUMES ? power[hw->arch->design] : 0;
+    return s->tensor && s->kind == FSIM_TRANSPOSED_VOLUMES && !s->windows_apart ? power[hw->arch->design] : 0;
 }
 
 /* A convolution gathers its input by windows; */
@@ -30,6 +30,13 @@ static void add_windows(fsim_convolution_shape *s, const fsim_node *n)
     s->channels = (double)n->gemm.k / s->taps;
 }
 
+/* Along an axis without dilation, every stride-th tap meets an element. */
+static double visited_along(const fsim_axis *a)
+{
+    const double taps = (double)a->taps, stride = (double)a->stride;
+    return a->dilation > 1 ? stride : ceil(taps / stride) * stride / taps;
+}
+
 /* in a transposed one every input pixel meets every tap of every filter once. */
 static void add_scattered(fsim_convolution_shape *s, const fsim_node *n)
 {
@@ -37,6 +44,16 @@ static void add_scattered(fsim_convolution_shape *s, const fsim_node *n)
     s->taps = (double)n->gemm.k / s->channels;
     s->strides = fmax(1, rint((double)n->points / (s->pixels * s->filters * s->groups)));
     s->alone = s->taps == 1 && s->strides == 1;
+    s->windows_apart = s->strides > 1;
+    for (int i = 0; i < n->arg[0].axes; i++) {
+        const fsim_axis *a = &n->arg[0].axis[i];
+        s->visited *= visited_along(a);
+        s->windows_apart = s->windows_apart && a->taps <= a->stride && (a->taps == 1 || a->dilation == 1);
+    }
+    if (s->windows_apart) {
+        s->filters *= s->taps;
+        s->taps = s->strides = 1;
+    }
 }
 
 /* Of the gradient of a weight each result, a tap of a filter, is a sum over images and pixels. */
@@ -50,8 +67,12 @@ fsim_convolution_shape fsim_convolution_shape_of(const fsim_hw *hw, const fsim_n
 {
     const fsim_gemm *m = &n->gemm;
     const bool weight = fsim_is_weight_gradient(n->op), transposed = !weight && n->op >= FSIM_OP_CONV_TRANSPOSE1D;
-    fsim_convolution_shape s = {
-        .axes = n->arg[0].axes, .groups = (double)m->batch, .filters = (double)m->n, .taps = 1, .strides = 1};
+    fsim_convolution_shape s = {.axes = n->arg[0].axes,
+                                .groups = (double)m->batch,
+                                .filters = (double)m->n,
+                                .taps = 1,
+                                .strides = 1,
+                                .visited = 1};
     s.kind = s.axes == 3  ? transposed ? FSIM_TRANSPOSED_VOLUMES : FSIM_VOLUMES
              : transposed ? FSIM_TRANSPOSED_PLANES
                           : FSIM_PLANES;
@@ -142,7 +163,7 @@ static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s,
     const int m = layout->tile_m, filters = layout->tile_n;
     const double tiles_m = ceil(s->pixels / m), tiles_n = ceil(s->filters / filters),
                  tiles = s->groups * tiles_m * tiles_n, splits = s->sums_pixels ? fmax(1, floor(c->sms / tiles)) : 1,
-                 depth = (double)n->gemm.k / splits, blocks = tiles * splits;
+                 depth = s->channels * s->taps / splits, blocks = tiles * splits;
     const double one_s = 2.0 * m * filters * depth /
                          (s->peak_flops / c->sms * fmin(s->most, own_share(c->hw, s) * tile_share(m, filters)));
     k.schedule = *layout;
@@ -165,12 +186,12 @@ static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s,
 
 /* A thread for each result, with a load and a multiply-add in each step: groups with few filters, which have no
  * tiles; for generated kernels also everything else for which kernel/product.h has no tiles. A thread of a
- * transposed convolution visits all taps, of which the strides exclude all but one. */
+ * transposed convolution visits the taps that meet an element, or with dilation all of them. */
 static fsim_kernel direct(const fsim_costing *c, const fsim_convolution_shape *s, fsim_template template, fsim_arena *a)
 {
     const fsim_node *n = &c->g->node[c->group->anchor];
     fsim_kernel k = fsim_blank_kernel(c, a);
-    const double products = s->groups * s->pixels * s->filters * (double)n->gemm.k;
+    const double products = s->groups * s->pixels * (double)n->gemm.n * (double)n->gemm.k;
     const bool generated = template == FSIM_TILED_CONTRACTION;
     k.template = template;
     k.grid = (n->points + FSIM_BLOCK - 1) / FSIM_BLOCK;
@@ -182,12 +203,12 @@ static fsim_kernel direct(const fsim_costing *c, const fsim_convolution_shape *s
     fsim_add_memory(c, &k, NULL, NULL);
     fsim_add_access_issue(c, &k);
     k.unit[FSIM_ISSUE] +=
-        2 * products * (generated ? s->strides : 1) / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
+        2 * products * (generated ? s->visited : 1) / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
     k.unit[FSIM_COMPUTE] += generated ? fmax(products / fsim_pipe_rate(c, FSIM_F32),
                                              fsim_least_convolution_s(c->g, c->hw, c->group->anchor))
                                       : products / fsim_pipe_rate(c, FSIM_F32);
     if (generated)
-        fsim_add_operand_loads(c, &k, products * s->strides, 4);
+        fsim_add_operand_loads(c, &k, products * s->visited, 4);
     if (generated)
         k.unit[FSIM_LATENCY] += conv_start_s + (double)n->gemm.k * DIRECT_STEP_CYCLES / c->clock; /* alone on its SM */
     if (fsim_settle(c, &k, 1))

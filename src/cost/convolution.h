@@ -25,11 +25,15 @@ typedef struct {
     double groups, pixels, taps; /* pixels: gathered ones, batch included */
     double channels, filters;    /* of one group */
     double strides;              /* of a transposed convolution: their product; else 1 */
-    bool sums_pixels;            /* the gradient of a weight: few results, each a sum over all pixels, which is split */
-    bool alone;                  /* one tap, and every element is read once: a plain matrix product */
-    bool tensor;                 /* on tensor units */
-    double peak_flops;           /* FLOP/s of its units, data sheet */
-    double most;                 /* share of it that matrix products reach; 1 on FP32 units */
+    double visited;              /* taps that a thread of ours visits for each that meets an element; 1 or more */
+    bool windows_apart; /* a transposed convolution whose windows do not overlap, without dilation: each result is at
+                   most one element's, so that a plain product with a column for each tap of each filter has them; taps
+                   and strides are 1 then */
+    bool sums_pixels;   /* the gradient of a weight: few results, each a sum over all pixels, which is split */
+    bool alone;         /* one tap, and every element is read once: a plain matrix product */
+    bool tensor;        /* on tensor units */
+    double peak_flops;  /* FLOP/s of its units, data sheet */
+    double most;        /* share of it that matrix products reach; 1 on FP32 units */
 } fsim_convolution_shape;
 
 /* n: a node whose gemm.convolution is set. */

@@ -119,13 +119,18 @@ static int tap_loops(fsim_emitter *e, const fsim_access *x, const char *const *a
         const fsim_axis *a = &x->axis[i];
         tap[i] = fsim_fresh(e, "k");
         inside[i] = fsim_fresh(e, "i");
-        fsim_open(e, "for (fs_int %s = 0; %s < %lld; %s++) {", tap[i], tap[i], (long long)a->taps, tap[i]);
+        const bool steps = transposed && a->stride > 1 && a->dilation == 1; /* every stride-th tap meets an element */
+        const char *first =
+            steps ? fsim_printf(e->a, "(%s + %lld) %% %lld", at[i], (long long)a->pad, (long long)a->stride) : "0";
+        fsim_open(e, "for (fs_int %s = %s; %s < %lld; %s += %lld) {", tap[i], first, tap[i], (long long)a->taps, tap[i],
+                  steps ? (long long)a->stride : 1);
         if (transposed) {
             const char *far = fsim_fresh(e, "i");
             fsim_say(e, e->depth, "const fs_int %s = %s + %lld - %s * %lld, %s = %s / %lld;", far, at[i],
                      (long long)a->pad, tap[i], (long long)a->dilation, inside[i], far, (long long)a->stride);
-            fsim_open(e, "if (%s >= 0 && %s %% %lld == 0 && %s < %lld) {", far, far, (long long)a->stride, inside[i],
-                      (long long)a->out);
+            const char *meets =
+                steps || a->stride == 1 ? "" : fsim_printf(e->a, " && %s %% %lld == 0", far, (long long)a->stride);
+            fsim_open(e, "if (%s >= 0%s && %s < %lld) {", far, meets, inside[i], (long long)a->out);
         } else {
             fsim_say(e, e->depth, "const fs_int %s = %s * %lld + %s * %lld - %lld;", inside[i], at[i],
                      (long long)a->stride, tap[i], (long long)a->dilation, (long long)a->pad);

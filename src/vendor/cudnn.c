@@ -9,7 +9,8 @@
  *     memory  = bytes / bandwidth
  *     product = 2 m n' k' strides^s / (efficiency x peak)
  *
- * n' and k': filters and channels x taps, filled up. s: what of a transposed convolution's strides is computed in vain.
+ * n' and k': filters and channels x taps, filled up. s: what of a transposed convolution's strides is computed in vain;
+ * nothing where windows do not overlap (fsim_convolution_shape.windows_apart).
  * Which kernels cuDNN has is a property of the architecture: cudnn.def. How well they run is the hardware file's
  * convolution_*efficiency. docs/MODEL.md has the errors on rows that were left out of the choice.
  *

@@ -131,7 +131,24 @@ operators:
   - {op: avg_pool_grad, in: z, out: o11, output_size: [64], kernel: 4, stride: 2}
   - {op: avg_pool_grad, in: c, out: o12, output_size: [9, 8, 5]}
 YAML
-for family in functions indices images codes weights backward; do
+# Transposed convolutions: a thread goes from tap to tap by the stride; with dilation it asks each.
+cat >transposed.yaml <<'YAML'
+name: transposed
+tensors: {x: {shape: [2, 6, 5, 4], dtype: f32}, w: {shape: [6, 3, 5, 4], dtype: f32}, p: {shape: [6, 3, 3, 2], dtype: f32}, u: {shape: [2, 4, 9], dtype: f16}, v: {shape: [4, 2, 7], dtype: f16}, y: {shape: [1, 4, 3, 2, 3], dtype: f32}, z: {shape: [4, 2, 3, 4, 2], dtype: f32}}
+operators:
+  - {op: conv_transpose2d, in: [x, w], out: t1, stride: [2, 3], padding: [2, 1], output_padding: [1, 2]}
+  - {op: conv_transpose2d, in: [x, p], out: t2, stride: [4, 2], output_padding: [3, 0]}
+  - {op: conv_transpose2d, in: [x, w], out: t3, stride: 3, padding: 1, dilation: [2, 3]}
+  - {op: conv_transpose1d, in: [u, v], out: t4, stride: 3, padding: 6, groups: 2}
+  - {op: conv_transpose3d, in: [y, z], out: t5, stride: [2, 3, 2], padding: [0, 3, 1]}
+  - {op: exp, in: t1, out: o1}
+  - {op: sin, in: t2, out: o2}
+  - {op: exp, in: t3, out: o3}
+  - {op: exp, in: t4, out: o4}
+  - {op: exp, in: t5, out: o5}
+outputs: [o1, o2, o3, o4, o5]
+YAML
+for family in functions indices images codes weights backward transposed; do
     exits 0 $family.yaml --device cpu --hw a100-sxm4-80gb --strategies eager,optimal --no-measure
     has out '^All [0-9]+ kernels of 2 plans agree with the reference\.$'
 done

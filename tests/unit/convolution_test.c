@@ -157,6 +157,25 @@ static void operands_come_through_l1(void **unused)
     }
 }
 
+/* The gradient of an image that was cut into patches: each of its elements is in one patch, so that it takes about as
+ * long as the patches' products, not as the 256 taps of each element; the same of a convolution of one tap that skips
+ * elements. */
+static void windows_apart_compute_nothing_in_vain(void **unused)
+{
+    (void)unused;
+    static const layer cut[] = {{"conv2d", 32, 3, 384, 1, {224, 224}, {16, 16}, 16, 1, "tf32"},
+                                {"conv2d", 32, 256, 512, 1, {56, 56}, {1, 1}, 2, 1, "tf32"}},
+                       back[] = {{"conv_transpose2d", 32, 384, 3, 1, {14, 14}, {16, 16}, 16, 1, "tf32"},
+                                 {"conv_transpose2d", 32, 512, 256, 1, {28, 28}, {1, 1}, 2, 1, "tf32"}};
+    for (int i = 0; i < GPUS * 2; i++)
+        for (fsim_maker maker = FSIM_BY_FUSESIM; maker <= FSIM_BY_INDUCTOR; maker++) {
+            const double ratio = seconds(gpus[i / 2], &back[i % 2], maker) / seconds(gpus[i / 2], &cut[i % 2], maker);
+            if (ratio > 10)
+                print_error("%s %d: %.2f\n", gpus[i / 2], (int)maker, ratio);
+            assert_true(ratio < 10); /* FP32 units of old GPUs transpose at an eighth of the rate */
+        }
+}
+
 static int launches(const layer *l, const char *before, const char *behind, fsim_maker maker)
 {
     bench b = set_up("h100-pcie-80gb", l, before, behind);
@@ -264,6 +283,7 @@ int main(void)
         cmocka_unit_test(more_costs_more),
         cmocka_unit_test(own_kernels_lie_between_the_bound_and_the_frameworks),
         cmocka_unit_test(operands_come_through_l1),
+        cmocka_unit_test(windows_apart_compute_nothing_in_vain),
         cmocka_unit_test(one_tap_changes_no_layout),
         cmocka_unit_test(compiled_layouts_change_at_the_edges),
         cmocka_unit_test(groups_add_up),
