@@ -3,6 +3,7 @@
 
 #include "fusion/fuse.h"
 #include "fusion/sets.h"
+#include "plan/price/calls.h"
 #include "plan/price/deadline.h"
 #include "plan/price/price.h"
 #include "plan/price/progress.h"
@@ -106,8 +107,10 @@ static void launch_otherwise(const fsim_problem *p, fsim_prediction *out)
 }
 
 /* Whether a plan of every strategy is to be made, or of the asked ones only. */
-static bool is_planned(int strategy, const fsim_options *o)
+static bool is_planned(const fsim_graph *g, int strategy, const fsim_options *o)
 {
+    if (strategy == FSIM_STRATEGY_SERVING && g->servings > 0)
+        return true;
     return strategy != FSIM_STRATEGY_OPTIMAL && (!fsim_strategies[strategy].asked || strategy == (int)o->strategy);
 }
 
@@ -143,7 +146,7 @@ static int plan_strategies(fsim_problem *p, const fsim_options *o, fsim_arena *a
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
         const bool always = s == FSIM_STRATEGY_EAGER || s == FSIM_STRATEGY_UNFUSED || s == (int)o->strategy;
         const double then_s = fsim_clock_s();
-        if (!is_planned(s, o))
+        if (!is_planned(p->graph, s, o))
             continue;
         fsim_problem part = *p;
         if (!always)
@@ -295,16 +298,23 @@ static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, const fsim_
     return found;
 }
 
-/* The best plan around calls of a library for what the backward pass of attentions does, where that beats the best one
- * of fusesim's own kernels. Its bound: what is beside the calls shares no kernel with what is in them, so their times
- * add up. */
+/* The graph whose library calls are known: of attentions in the backward pass, or those that the workload names; g
+ * where there are none. */
+static const fsim_graph *called_graph(const fsim_graph *g, const fsim_hw *hw, fsim_arena *a)
+{
+    return g->servings > 0 ? fsim_calls_graph(g, a) : fsim_sdpa_graph(g, hw, FSIM_BY_ATEN, a);
+}
+
+/* The best plan around calls of a library (for what the backward pass of attentions does, say), where that beats the
+ * best one of fusesim's own kernels. Its bound: what is beside the calls shares no kernel with what is in them, so
+ * their times add up. */
 static void call_libraries(fsim_problem *p, const fsim_graph *called, fsim_prediction *out, fsim_plan *best,
                            fsim_arena *a)
 {
     fsim_problem q = *p;
     fsim_plan plan;
     fsim_proof proof;
-    if (out->chosen != FSIM_STRATEGY_OPTIMAL || p->objective != FSIM_MINIMISE_TIME)
+    if ((out->chosen != FSIM_STRATEGY_OPTIMAL && called->servings == 0) || p->objective != FSIM_MINIMISE_TIME)
         return;
     take_graph(&q, called, a);
     q.memory_limit = 0;
@@ -334,8 +344,9 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     if (p.progress)
         p.progress->best = p.progress->bound = 0;
     const double until_s = p.until_s;
-    const fsim_graph *called =
-        options->strategy == FSIM_STRATEGY_OPTIMAL && !options->as_read ? fsim_sdpa_graph(g, hw, FSIM_BY_ATEN, a) : g;
+    const fsim_graph *called = (options->strategy == FSIM_STRATEGY_OPTIMAL || g->servings > 0) && !options->as_read
+                                   ? called_graph(g, hw, a)
+                                   : g;
     fsim_plan known[FSIM_PLAN_COUNT], *best = &out.plan[FSIM_STRATEGY_OPTIMAL];
     int count = plan_strategies(&p, options, a, &out, known),
         searches = 1 + (called != g) + (options->top > 0) + options->pareto + (options->memory_limit > 0);

@@ -167,9 +167,10 @@ typedef struct {
     double flops, instructions, specials; /* for each of points x reduced */
     bool effect;                          /* has an effect outside: must run even if nobody reads its result */
     fsim_phase phase;
-    int call;   /* the operator, by number from 1, whose backward pass a library has in one call that does this; 0: none
-                 */
-    bool again; /* it does in the backward pass what another has done in the forward pass */
+    int call; /* the operator, by number from 1, whose backward pass a library has in one call that does this; 0: none
+               */
+    int serving; /* the call of `serving` that it belongs to, by number from 1, where plans are to take it; 0: none */
+    bool again;  /* it does in the backward pass what another has done in the forward pass */
     fsim_side side;
     fsim_loc at;
 } fsim_node;
@@ -261,7 +262,7 @@ typedef struct {
     int fuses, separates;
     fsim_serving_call *serving;
     int servings;
-    bool calls;                                         /* some primitive has a `call` */
+    bool calls;                                         /* some primitive has a `call`, or `serving` */
     int64_t parameters;                                 /* elements of all weights */
     double contraction_flops, phase_flops[FSIM_PHASES]; /* of contractions: all, and by phase */
     fsim_derive_mode derived;

@@ -127,4 +127,6 @@ void fsim_read_calls(fsim_reader *r, const fsim_yaml *y)
             read_operators(r, fsim_yaml_get(y->item[i], "operators"), &call->of))
             g->servings++;
     }
+    if (g->derived != FSIM_NOT_DERIVED) /* stacks that serve do not train */
+        g->servings = 0;
 }

@@ -305,6 +305,8 @@ static void without_recomputation_no_strategy_beats_the_optimum(void **unused)
         const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
         proven += p.proof.proven;
         for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
+            if (s == FSIM_STRATEGY_SERVING && b.g->servings == 0)
+                continue; /* not asked for */
             assert_true(fsim_planned(&p, s));
             assert_computes_once(&p, s, path);
             if (p.plan[s].time_s < p.plan[FSIM_STRATEGY_OPTIMAL].time_s)

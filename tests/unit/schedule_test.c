@@ -132,7 +132,8 @@ static void check_layout(const emitted *x, const fsim_hw *hw, fsim_arena *a)
     fsim_layout l = {.g = x->g, .hw = hw, .group = o};
     fsim_schedule s = x->priced->schedule;
     int members = LAUNCHES | GRID | BLOCK | TILE | SPLIT | VECTOR | STAGES | ROW | PIECES;
-    if (by_framework(x) || by_vendor(x) || s.tile_m > FSIM_CHAIN_ROWS_MOST) /* tiles of two: try_paired_tiles */
+    if (by_framework(x) || by_vendor(x) || o->template == FSIM_SERVING_KERNEL ||
+        s.tile_m > FSIM_CHAIN_ROWS_MOST) /* tiles of two: try_paired_tiles */
         return;
     if (o->template == FSIM_TILED_CONTRACTION || o->template == FSIM_CHAINED_CONTRACTION)
         members |= REGISTERS;

@@ -633,7 +633,7 @@ static void plans_add_up(void **unused)
         const fsim_prediction p = fsim_predict(f.g, f.hw, &usual, f.a);
         for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
             const fsim_plan *plan = &p.plan[s];
-            if (s == FSIM_STRATEGY_XLA)
+            if (s == FSIM_STRATEGY_XLA || s == FSIM_STRATEGY_SERVING)
                 continue; /* not asked for */
             double sum = 0;
             bool *ran = fsim_new(f.a, bool, f.g->nodes);

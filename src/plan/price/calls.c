@@ -59,6 +59,19 @@ static int place_of(const joining *w, int call)
     return last;
 }
 
+const fsim_graph *fsim_calls_graph(const fsim_graph *g, fsim_arena *a)
+{
+    fsim_graph *out = fsim_new(a, fsim_graph, 1);
+    *out = *g;
+    out->node = fsim_new(a, fsim_node, g->nodes + 1);
+    memcpy(out->node, g->node, (size_t)g->nodes * sizeof *g->node);
+    for (int c = 0; c < g->servings; c++)
+        for (int i = 0; i < g->serving[c].of.count; i++)
+            out->node[g->serving[c].of.node[i]].serving = c + 1;
+    out->calls = true;
+    return out;
+}
+
 static fsim_part part_of(const fsim_serving_call *call, fsim_arena *a)
 {
     fsim_part part = {call->of.count, fsim_new(a, int, call->of.count + 1), fsim_new(a, bool, call->of.count + 1)};
@@ -76,14 +89,29 @@ static void take(const joining *w, fsim_plan *out, int k)
     out->rule[at] = w->plan->rule ? w->plan->rule[k] : NULL;
 }
 
-static void take_call(const joining *w, fsim_maker maker, const fsim_serving_call *call, fsim_plan *out)
+static fsim_kernel kernel_of(const joining *w, fsim_maker maker, const fsim_serving_call *call)
 {
     const fsim_software software = {w->p->graph, w->p->hw, w->p->regime, maker};
+    const fsim_residency cold = {0};
     fsim_group *group = fsim_new(w->a, fsim_group, 1);
-    const int at = out->kernels++;
     *group = fsim_group_of_call(w->p->graph, call, w->a);
+    return fsim_framework_kernel(&software, group, &cold, NULL, w->a);
+}
+
+/* Do the kernels that the call stands for take no longer than it? */
+static bool is_slow(const joining *w, fsim_maker maker, int c)
+{
+    double apart_s = 0;
+    for (int k = 0; k < w->plan->kernels; k++)
+        apart_s += w->in[k] == c + 1 ? w->plan->kernel[k].time_s : 0;
+    return maker == FSIM_BY_FUSESIM && kernel_of(w, maker, &w->p->graph->serving[c]).time_s >= apart_s;
+}
+
+static void take_call(const joining *w, fsim_maker maker, const fsim_serving_call *call, fsim_plan *out)
+{
+    const int at = out->kernels++;
     out->l2[at] = (fsim_residency){0};
-    out->kernel[at] = fsim_framework_kernel(&software, group, &out->l2[at], NULL, w->a);
+    out->kernel[at] = kernel_of(w, maker, call);
     out->partition.part[at] = part_of(call, w->a);
     out->candidate[at] = NULL;
     out->rule[at] = NULL;
@@ -117,7 +145,7 @@ bool fsim_calls_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_ar
         w.in[k] = call_of(&w, k);
     int *place = fsim_new(a, int, g->servings + 1);
     for (int c = 0; c < g->servings; c++)
-        any = (place[c] = place_of(&w, c + 1)) >= 0 || any;
+        any = (place[c] = is_slow(&w, maker, c) ? -1 : place_of(&w, c + 1)) >= 0 || any;
     if (!any)
         return false;
     fsim_plan out = room_for(plan, a);

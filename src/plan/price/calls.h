@@ -5,9 +5,12 @@
 
 #include "plan/price/plan.h"
 
+/* The graph in which no kernel has primitives of a call and others: what a plan with calls is searched for. In a. */
+const fsim_graph *fsim_calls_graph(const fsim_graph *g, fsim_arena *a);
+
 /* Makes one kernel of those of a plan that together are such a call, as `maker` launches it. A call whose operators
- * share a kernel with others, or whose results somebody needs before it ends, stays as it is. The plan's sums are
- * added up again. In a. True where it joined any. */
+ * share a kernel with others, or whose results somebody needs before it ends, stays as it is; in fusesim's own plans
+ * also one that would take longer. The plan's sums are added up again. In a. True where it joined any. */
 bool fsim_calls_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_arena *a);
 
 #endif

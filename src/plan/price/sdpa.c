@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/sdpa.h"
 
+#include "plan/price/calls.h"
 #include "plan/price/price.h"
 #include "vendor/constants.h"
 #include "vendor/vendor.h"
@@ -391,14 +392,16 @@ fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_pl
                             : fsim_framework_kernel(&software, plan->kernel[k].group, &plan->l2[k], NULL, a);
     if (maker != FSIM_BY_FUSESIM)
         fsim_sdpa_join(p, maker, &out, a);
+    if (maker >= FSIM_BY_VLLM)
+        fsim_calls_join(p, maker, &out, a);
     fsim_add_up_plan(p, &out, a);
     return out;
 }
 
 bool fsim_plan_calling(fsim_problem *p, fsim_plan *plan, fsim_arena *a)
 {
-    if (!fsim_sdpa_join(p, FSIM_BY_FUSESIM, plan, a))
-        return false;
-    fsim_add_up_plan(p, plan, a);
-    return true;
+    const bool joined = fsim_sdpa_join(p, FSIM_BY_FUSESIM, plan, a);
+    if (joined)
+        fsim_add_up_plan(p, plan, a);
+    return fsim_calls_join(p, FSIM_BY_FUSESIM, plan, a) || joined;
 }

@@ -23,8 +23,9 @@ static bool calls_agree(const fsim_graph *g, const int *node, int count, fsim_re
     for (int i = 0; i < count; i++) {
         if (fsim_ops[g->node[node[i]].op].class == FSIM_PERMUTE)
             continue;
-        if (first >= 0 && g->node[node[i]].call != g->node[first].call) {
-            const bool inside = g->node[first].call > 0;
+        if (first >= 0 &&
+            (g->node[node[i]].call != g->node[first].call || g->node[node[i]].serving != g->node[first].serving)) {
+            const bool inside = g->node[first].call > 0 || g->node[first].serving > 0;
             *why = (fsim_refusal){.rule = FSIM_RULE_USER,
                                   .a = inside ? first : node[i],
                                   .b = inside ? node[i] : first,
