@@ -201,6 +201,62 @@ static fsim_kernel any_softmax(const fsim_costing *c, const fsim_kernel *own, fs
     return c->group->template == FSIM_COLUMN_REDUCTION ? spatial_softmax(c, own, 0, a) : softmax(c, own, 0, a);
 }
 
+/* The operator whose backward pass the group is, as a whole; FSIM_OP_COUNT otherwise. */
+static fsim_op backward_of(const fsim_graph *g, const fsim_group *o)
+{
+    int of = -1, own = 0, all = 0, first = g->sources;
+    for (int i = 0; i < o->members; i++) {
+        const int source = g->node[o->member[i].node].source, whose = g->source[source].gradient_of;
+        if (o->member[i].clone || fsim_ops[g->node[o->member[i].node].op].class == FSIM_PERMUTE)
+            continue;
+        if (g->source[source].phase != FSIM_BACKWARD || whose < 0 || (of >= 0 && whose != of))
+            return FSIM_OP_COUNT;
+        of = whose;
+        own++;
+        first = source < first ? source : first;
+    }
+    for (int s = first; of >= 0 && s < g->sources && g->source[s].gradient_of == of; s++)
+        all += g->source[s].nodes;
+    return of >= 0 && own >= all ? g->source[of].op : FSIM_OP_COUNT;
+}
+
+/* Backward of softmax, log-softmax and cross entropy along the innermost dimension: a kernel sums a row of the gradient
+ * and of what forward kept and reads both again for the result. In front of it, ATen multiplies the two by each other
+ * (softmax), or fills a gradient of the log-softmax with zeros and the targets' entries (cross entropy). */
+static fsim_kernel softmax_backward(const fsim_costing *c, const fsim_kernel *own, fsim_op op, fsim_arena *a)
+{
+    const fsim_tensor *t = &c->g->tensor[c->group->write[0].tensor];
+    const int elem = fsim_dtype_bytes(t->dtype);
+    const double width = (double)t->shape.dim[t->shape.rank - 1], bytes = (double)t->elems * elem;
+    const row_shape s = {(double)t->elems / width, width, elem}, both = {s.rows, width, 2.0 * elem};
+    const bool block = width > ATEN_WARP_SOFTMAX_MOST, kept = 2 * bytes <= c->l2_bytes;
+    const double under_way = c->sms * resident_blocks(c, softmax_threads(s)),
+                 miss = block ? missing(c, both, under_way, fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_L2),
+                                        fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_L2_WIDTH))
+                              : 0,
+                 before = op == FSIM_OP_SOFTMAX ? 2 : 0, steps = op == FSIM_OP_LOG_SOFTMAX ? 0 : 1;
+    double whole = 0;
+    for (int i = 0; i < c->group->reads; i++)
+        whole += whole_row(c, i);
+    fsim_kernel k = *own;
+    k.launches = 1 + (int)steps;
+    k.unit[FSIM_LATENCY] =
+        block ? fmax(1, s.rows / under_way) * fsim_hw_get(c->hw, FSIM_HW_SOFTMAX_BLOCK) / c->clock : 0;
+    move(c, &k,
+         (walk){(before + (block ? 4 : 2)) / fmax(1, whole), ((kept ? 0 : before) + 2 * (1 + miss)) / fmax(1, whole),
+                kept ? 0 : steps * bytes, 1},
+         a);
+    return summed(c, &k);
+}
+
+static bool is_softmax_backward(const fsim_costing *c, fsim_op op)
+{
+    const fsim_tensor *t = &c->g->tensor[c->group->write[0].tensor];
+    return (op == FSIM_OP_SOFTMAX || op == FSIM_OP_LOG_SOFTMAX || op == FSIM_OP_CROSS_ENTROPY) &&
+           c->group->writes == 1 && t->shape.rank > 0 && t->elems >= c->group->points * c->group->reduced &&
+           c->group->template != FSIM_COLUMN_REDUCTION;
+}
+
 /* Layer norm of the innermost dimensions: a block for each row. The first pass computes its moments (Welford), the
  * second the result; it finds the row in L2 if all rows in progress fit. */
 static fsim_kernel layer_norm(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
@@ -326,9 +382,11 @@ static fsim_kernel elementwise(const fsim_costing *c, const fsim_kernel *own, fs
     bool broadcast = false, narrow = false;
     for (int i = 0; i < c->group->writes; i++)
         narrow = narrow || fsim_dtype_bytes(c->g->tensor[c->group->write[i].tensor].dtype) == 2;
-    for (int i = 0; i < c->group->reads; i++)
-        broadcast = broadcast ||
-                    (c->group->read[i].maps > 0 && c->g->tensor[c->group->read[i].tensor].elems < c->group->points);
+    for (int i = 0; i < c->group->reads; i++) {
+        const fsim_tensor *t = &c->g->tensor[c->group->read[i].tensor];
+        broadcast = broadcast || (c->group->read[i].maps > 0 && t->elems < c->group->points);
+        narrow = narrow || fsim_dtype_bytes(t->dtype) == 2;
+    }
     const bool mask = holds_op(c->g, c->group, FSIM_OP_DROPOUT);
     move(c, &k, (walk){1, 1, mask ? (double)c->group->points : 0, 1}, a);
     k.unit[FSIM_COMPUTE] += scalar_powers(c);
@@ -363,8 +421,10 @@ fsim_aten_call fsim_aten_call_of(const fsim_graph *g, const fsim_group *o)
 
 fsim_kernel fsim_aten_kernel(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
-    const fsim_op op = source_of(c->g, c->group);
+    const fsim_op op = source_of(c->g, c->group), backward = backward_of(c->g, c->group);
     const bool reduces = holds_class(c->g, c->group, FSIM_REDUCE);
+    if (is_softmax_backward(c, backward))
+        return softmax_backward(c, own, backward, a);
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         if (special[i].op == op && (reduces || (special[i].cost == moments_norm && own->template == FSIM_POINTWISE)))
             return special[i].cost(c, own, a);

@@ -75,6 +75,28 @@ for op in gelu softmax; do
     [ "$(grep -oE '"phase":[[:space:]]*"backward"' $op.json | wc -l)" = 1 ] || complain "eager's gradient of $op is not one kernel"
 done
 
+# Of a softmax, ATen multiplies the gradient by the result first, in a kernel of its own: NeuSight's times, to which nothing was fitted.
+while read -r hw rows measured_us; do
+    "$FUSESIM" ops/softmax --hw "$hw" --set B="$rows" --set H=512 --set dtype=f32 --train --strategy eager --json softmax.json >out 2>err || complain "softmax on $hw: $(cat err)"
+    "$python" -c "
+import json
+us = next(s['backward_s'] for s in json.load(open('softmax.json'))['plans'][0]['strategies'] if s['name'] == 'eager') * 1e6
+assert abs(us / $measured_us - 1) < 0.07, us" 2>wrong || complain "backward of a softmax on $hw, measured $measured_us us: $(tail -n 1 wrong)"
+done <<'END'
+a100-pcie-80gb 65536 494
+v100-pcie-32gb 65536 979
+l4 65536 3465
+END
+# That of an operator without such a kernel is a formula, an operator of it a kernel: a product by one factor and by the other, and the sum
+# over what was broadcast.
+cat >formula.yaml <<'END'
+tensors: {x: {shape: [4096, 1024], dtype: f32}, w: {shape: [1024], dtype: f32, role: weight}}
+operators: [{op: mul, in: [x, w], out: y}]
+outputs: [y]
+END
+"$FUSESIM" formula.yaml --hw a100-sxm4-40gb --train --strategy eager --json formula.json >out 2>err || complain "formula: $(cat err)"
+[ "$(grep -oE '"phase":[[:space:]]*"backward"' formula.json | wc -l)" = 3 ] || complain "eager's gradient of a product is not three kernels"
+
 shared=${FUSESIM_SHARED:-$SOURCE_DIR/../shared}/data/workloads
 if [ ! -e "$shared/training.jsonl" ]; then
     echo "no $shared/training.jsonl: gradients of real graphs were not compared"

@@ -96,6 +96,33 @@ static const struct {
             {FSIM_OP_INSTANCE_NORM, FSIM_OP_RSQRT},
             {FSIM_OP_CROSS_ENTROPY, FSIM_OP_ADD}}; /* log-softmax, then the targets' entries */
 
+static bool runs_in_pieces(fsim_op op)
+{
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+        if (pieces[i].op == op)
+            return !pieces[i].before_last;
+    return false;
+}
+
+/* Elementwise operators whose backward pass is a kernel of ATen's own. That of others is a formula of operators
+ * (derivatives.yaml), each a kernel: of a product, one for each factor, and one that sums over what was broadcast. */
+static const fsim_op with_own_backward[] = {
+    FSIM_OP_TANH,      FSIM_OP_SIGMOID,  FSIM_OP_RELU,     FSIM_OP_RELU6,      FSIM_OP_LEAKY_RELU, FSIM_OP_ELU,
+    FSIM_OP_SELU,      FSIM_OP_CELU,     FSIM_OP_PRELU,    FSIM_OP_HARDSHRINK, FSIM_OP_SOFTSHRINK, FSIM_OP_LOGSIGMOID,
+    FSIM_OP_THRESHOLD, FSIM_OP_SOFTPLUS, FSIM_OP_HARDTANH, FSIM_OP_HARDSWISH,  FSIM_OP_SMOOTH_L1,  FSIM_OP_HARDSIGMOID};
+
+/* Is source s a part of the backward pass of an operator whose backward pass is a formula? */
+static bool is_formula(const fsim_graph *g, const fsim_source *s)
+{
+    if (s->phase != FSIM_BACKWARD || s->gradient_of < 0)
+        return false;
+    const fsim_source *x = &g->source[s->gradient_of];
+    for (size_t i = 0; i < sizeof with_own_backward / sizeof *with_own_backward; i++)
+        if (with_own_backward[i] == x->op)
+            return false;
+    return runs_in_pieces(x->op) || fsim_ops[x->op].class == FSIM_ELEMENTWISE;
+}
+
 static bool one_kernel(const eager *e, const int *node, int count)
 {
     fsim_group group;
@@ -237,7 +264,7 @@ static int add_composite_backward(eager *e, int s)
     const fsim_source *x = &g->source[s];
     int last = s, nodes = x->nodes;
     if (x->phase != FSIM_BACKWARD || x->gradient_of < 0 || adds_operators(g, x) ||
-        g->source[x->gradient_of].nodes < 2 || x->nodes == 0)
+        g->source[x->gradient_of].nodes < 2 || x->nodes == 0 || runs_in_pieces(g->source[x->gradient_of].op))
         return -1;
     for (int i = s + 1; i < g->sources && g->source[i].gradient_of == x->gradient_of; i++) {
         if (adds_operators(g, &g->source[i]) || (g->source[i].nodes > 0 && g->source[i].first != x->first + nodes))
@@ -263,6 +290,8 @@ static void add_source(eager *e, const fsim_source *s)
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
         if (pieces[i].op == s->op)
             most = pieces[i].before_last && s->nodes > 1 ? s->nodes - 1 : 1;
+    if (is_formula(g, s))
+        most = 1;
     for (int from = 0, take; from < s->nodes; from += take) {
         take = s->nodes - from < most ? s->nodes - from : most;
         while (take > 1 && !one_kernel(e, node + from, take))
