@@ -413,6 +413,13 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     return out;
 }
 
+int fsim_saved_with_ways(const fsim_prediction *p, fsim_arena *a, fsim_saved_value **out)
+{
+    fsim_problem q = fsim_problem_of(p->graph, p->hw, &p->options, a);
+    return fsim_saved_values(&q, &p->plan[p->chosen], fsim_maker_in(p, p->chosen) == FSIM_BY_FUSESIM ? &p->ways : NULL,
+                             a, out);
+}
+
 /* Explanation. */
 
 bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_diag *d, fsim_arena *a)

@@ -11,6 +11,7 @@
 #include "plan/price/interval.h"
 #include "plan/price/parallel.h"
 #include "plan/price/refusals.h"
+#include "plan/search/saved_ways.h"
 #include "plan/search/search.h"
 #include "plan/search/ways.h"
 
@@ -103,6 +104,10 @@ fsim_problem fsim_problem_with(const fsim_graph *g, const fsim_hw *hw, const fsi
 
 /* The time limit of the options begins now. */
 void fsim_start_clock(fsim_problem *p, const fsim_options *options);
+
+/* What the backward pass of the reported plan needs of the forward pass; where the kernels are fusesim's own, with the
+ * other ways to come by it, priced. Returns their number. In a. */
+int fsim_saved_with_ways(const fsim_prediction *p, fsim_arena *a, fsim_saved_value **out);
 
 /* Can g be planned on hw? False after an error in d: nothing to run, a primitive whose kernel fits no SM, a fuse:
  * that is no legal kernel. */

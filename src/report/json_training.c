@@ -123,22 +123,33 @@ static void put_timeline(fsim_writer *w, cJSON *to, const fsim_graph *g, const f
     }
 }
 
+static void put_other_ways(fsim_writer *w, cJSON *to, const fsim_saved_value *v)
+{
+    for (int i = 0; i < v->others; i++) {
+        cJSON *o = fsim_put_new(w, to, NULL, cJSON_CreateObject());
+        fsim_put_text(w, o, "way", fsim_way_names[v->other[i].way]);
+        fsim_put_count(w, o, "bytes", v->other[i].bytes);
+        fsim_put_number(w, o, "time_s", v->other[i].time_s);
+        fsim_put_count(w, o, "peak_memory_bytes", v->other[i].peak_memory_bytes);
+    }
+}
+
 void fsim_put_saved(fsim_writer *w, cJSON *to, const fsim_prediction *p)
 {
     const fsim_graph *g = p->graph;
     const fsim_plan *plan = &p->plan[p->chosen];
     if (g->derived != FSIM_REVERSE)
         return;
-    fsim_saved *saved;
-    const int count = fsim_saved_of(g, plan, w->a, &saved);
+    fsim_saved_value *value;
+    const int count = fsim_saved_with_ways(p, w->a, &value);
     cJSON *list = fsim_put_new(w, to, "saved", cJSON_CreateArray());
     for (int i = 0; i < count; i++) {
         cJSON *o = fsim_put_new(w, list, NULL, cJSON_CreateObject());
-        fsim_put_text(w, o, "tensor", g->tensor[saved[i].tensor].name);
-        fsim_put_text(w, o, "way", fsim_way_names[saved[i].way]);
-        fsim_put_count(w, o, "bytes", saved[i].bytes);
-        fsim_put_count(w, o, "kernel", saved[i].kernel + 1);
-        fsim_put_new(w, o, "alternatives", cJSON_CreateArray());
+        fsim_put_text(w, o, "tensor", g->tensor[value[i].now.tensor].name);
+        fsim_put_text(w, o, "way", fsim_way_names[value[i].now.way]);
+        fsim_put_count(w, o, "bytes", value[i].now.bytes);
+        fsim_put_count(w, o, "kernel", value[i].now.kernel + 1);
+        put_other_ways(w, fsim_put_new(w, o, "alternatives", cJSON_CreateArray()), &value[i]);
     }
     put_timeline(w, to, g, plan);
 }

@@ -90,6 +90,11 @@ static void put_training(const fsim_text_page *r)
     fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, fsim_text_saved(r));
     const char *peak = fsim_text_peak(r, &emphasis);
     fsim_paragraph(&r->page, emphasis, 2, 4, peak);
+    if (r->verbose) {
+        fsim_text_title(r, "values that backward needs");
+        const fsim_table values = fsim_text_saved_ways(r);
+        put_table(r, &values, 2);
+    }
 }
 
 /* Several GPUs. */

@@ -78,6 +78,8 @@ const char *fsim_text_dram(fsim_arena *a, const fsim_plan *plan); /* read and wr
 
 /* What each phase takes. */
 fsim_table fsim_text_phases(const fsim_text_page *r);
+/* --verbose: each value of the forward pass that backward needs, and the ways to come by it. */
+fsim_table fsim_text_saved_ways(const fsim_text_page *r);
 /* Sentences: what forward keeps for backward, and what backward computes again. */
 const char *fsim_text_saved(const fsim_text_page *r);
 /* What a step of several micro-batches takes; NULL where there is one. */

@@ -57,21 +57,59 @@ const char *fsim_text_saved(const fsim_text_page *r)
     fsim_saved *saved;
     const fsim_plan *eager = eager_of(r);
     const int count = fsim_saved_of(r->g, r->plan, r->a, &saved);
-    int kept = 0;
-    while (kept < count && saved[kept].way == FSIM_KEEP)
+    int held = 0, kept = 0;
+    while (held < count && saved[held].way == FSIM_KEEP && saved[held].bytes > 0)
+        held++;
+    for (kept = held; kept < count && saved[kept].way == FSIM_KEEP;)
         kept++;
     const char *other =
         eager ? fsim_printf(r->a, " (eager: %s)", fsim_bytes_text(r->a, (double)eager->saved_bytes)) : "";
-    const char *text = kept == 0
+    const char *text = held == 0
                            ? fsim_printf(r->a, "Forward keeps nothing for backward but inputs and weights%s.", other)
                            : fsim_printf(r->a, "Forward keeps %s for backward in %s%s: %s.",
                                          fsim_bytes_text(r->a, (double)r->plan->saved_bytes),
-                                         fsim_text_count(r->a, kept, "value"), other, values_text(r, saved, 0, kept));
+                                         fsim_text_count(r->a, held, "value"), other, values_text(r, saved, 0, held));
+    if (kept > held)
+        text = fsim_printf(r->a, "%s It reads %s, which %s there as output%s.", text, values_text(r, saved, held, kept),
+                           kept > held + 1 ? "are" : "is", kept > held + 1 ? "s" : "");
     if (count > kept)
         text = fsim_printf(r->a, "%s Backward computes again: %s.", text, values_text(r, saved, kept, count));
     return r->plan->saved_input_bytes > 0 ? fsim_printf(r->a, "%s Of inputs and weights backward reads %s.", text,
                                                         fsim_bytes_text(r->a, (double)r->plan->saved_input_bytes))
                                           : text;
+}
+
+/* "keep 1 GiB +14 %, recompute +28 %" */
+static const char *other_ways_text(const fsim_text_page *r, const fsim_saved_value *v)
+{
+    const char *list = "";
+    for (int i = 0; i < v->others; i++) {
+        const fsim_other_way *x = &v->other[i];
+        const char *size = x->bytes > 0 ? fsim_printf(r->a, " %s", fsim_bytes_text(r->a, (double)x->bytes)) : "";
+        list = fsim_printf(r->a, "%s%s%s%s %+.1f%%", list, i ? ", " : "", fsim_way_names[x->way], size,
+                           100 * (x->time_s / r->plan->time_s - 1));
+    }
+    return *list ? list : "-";
+}
+
+fsim_table fsim_text_saved_ways(const fsim_text_page *r)
+{
+    static const fsim_column column[] = {
+        {.title = "value", .left = true, .shrinks = true},
+        {.title = "way", .left = true, .legend = "how backward comes by it"},
+        {.title = "bytes", .legend = "held for backward"},
+        {.title = "instead", .left = true, .legend = "other ways, and how much longer the plan takes with them"}};
+    fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);
+    fsim_saved_value *value;
+    const int count = fsim_saved_with_ways(r->p, r->a, &value);
+    for (int i = 0; i < count; i++) {
+        const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+        cell[0] = r->g->tensor[value[i].now.tensor].name;
+        cell[1] = fsim_way_names[value[i].now.way];
+        cell[2] = fsim_bytes_text(r->a, (double)value[i].now.bytes);
+        cell[3] = other_ways_text(r, &value[i]);
+    }
+    return t;
 }
 
 const char *fsim_text_peak(const fsim_text_page *r, fsim_emphasis *emphasis)

@@ -125,7 +125,7 @@ static void check_phases(const fsim_graph *g, const fsim_plan *plan, bool as_pyt
             for (int i = 0; i < plan->kernel[k].inputs; i++)
                 read = read || (plan->kernel[k].input[i].tensor == t && phase_of(g, plan, k) == FSIM_BACKWARD);
         }
-        made += forward && read ? g->tensor[t].bytes : 0;
+        made += forward && read && !g->tensor[t].output ? g->tensor[t].bytes : 0; /* outputs are there in any case */
         given +=
             read && g->tensor[t].producer < 0 && strncmp(g->tensor[t].name, "grad/", 5) != 0 ? g->tensor[t].bytes : 0;
     }

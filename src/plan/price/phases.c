@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-const char *const fsim_way_names[FSIM_WAYS] = {"keep", "recompute"};
+const char *const fsim_way_names[FSIM_WAYS] = {"keep", "recompute", "derive", "bits"};
 
 fsim_phase fsim_phase_of(const fsim_graph *g, const fsim_part *part)
 {
@@ -73,7 +73,7 @@ void fsim_sum_phases(const fsim_graph *g, fsim_plan *plan, fsim_arena *a)
             if (seen[t])
                 continue;
             seen[t] = true;
-            plan->saved_bytes += is_kept(&w, t) ? g->tensor[t].bytes : 0;
+            plan->saved_bytes += is_kept(&w, t) ? fsim_held_bytes(&g->tensor[t]) : 0;
             plan->saved_input_bytes += is_given(g, t) ? g->tensor[t].bytes : 0;
         }
     }
@@ -140,7 +140,7 @@ int fsim_saved_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a, fsi
         for (int i = 0; i < plan->kernel[k].inputs && w.kernel[k] == FSIM_BACKWARD; i++) {
             const int t = plan->kernel[k].input[i].tensor;
             if (is_kept(&w, t))
-                add(&l, g->tensors, (fsim_saved){t, FSIM_KEEP, g->tensor[t].bytes, k});
+                add(&l, g->tensors, (fsim_saved){t, FSIM_KEEP, fsim_held_bytes(&g->tensor[t]), k});
         }
         for (int i = 0; i < part->count && w.kernel[k] == FSIM_BACKWARD; i++)
             if (part->clone[i] && w.home[part->node[i]] == FSIM_FORWARD && is_wanted(g, part, i))

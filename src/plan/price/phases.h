@@ -30,11 +30,16 @@ double fsim_step_seconds(const fsim_graph *g, const fsim_plan *plan);
 
 /* How the backward pass comes by a value of the forward pass. */
 typedef enum {
-    FSIM_KEEP,      /* a kernel of the forward pass stores it */
-    FSIM_RECOMPUTE, /* a kernel of the backward pass computes it again */
+    FSIM_KEEP,        /* a kernel of the forward pass stores it */
+    FSIM_RECOMPUTE,   /* a kernel of the backward pass computes it again */
+    FSIM_FROM_RESULT, /* the derivative is computed from the result instead */
+    FSIM_FROM_BITS,   /* it is computed from a bit an element */
     FSIM_WAYS
 } fsim_way;
 extern const char *const fsim_way_names[FSIM_WAYS]; /* as in JSON: "keep", ... */
+
+/* Bytes that are in memory for the backward pass only, where it is kept: an output is there in any case. */
+static inline int64_t fsim_held_bytes(const fsim_tensor *t) { return t->output ? 0 : t->bytes; }
 
 typedef struct {
     int tensor;

@@ -60,8 +60,8 @@ typedef struct {
     const fsim_partition *priced; /* where library calls were joined (sdpa.h): the partition before; NULL: the same */
     /* of a workload with gradients (phases.h) */
     double phase_s[FSIM_PHASES];             /* time of its kernels by phase */
-    fsim_sum saved_bytes, saved_input_bytes; /* that forward leaves in memory for backward: what it made; inputs and
-                                                weights */
+    fsim_sum saved_bytes, saved_input_bytes; /* that forward leaves in memory for backward: what it made, outputs
+                                                left out; inputs and weights */
 } fsim_plan;
 
 /* The partition whose kernels fsim_price knows. */

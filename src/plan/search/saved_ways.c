@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/search/saved_ways.h"
+
+#include "graph/gradient.h"
+#include "plan/price/price.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PRICED = 400000 }; /* kernels, of all ways together: beyond that, values are listed without other ways */
+
+/* A plan whose values are asked for, and its partition as fsim_price knows it. */
+typedef struct {
+    fsim_problem *p;
+    const fsim_graph *g;
+    const fsim_partition *base;
+    const fsim_plan *plan;
+    fsim_plan priced; /* base as fsim_price has it: beside library calls it differs from plan */
+    bool *stored;     /* by tensor: kernels of base find it in memory */
+    bool *in;         /* by primitive: scratch */
+    fsim_arena *a;
+    int left;
+} pricing;
+
+static bool pricing_of(pricing *w, fsim_problem *p, const fsim_plan *plan, fsim_arena *a)
+{
+    fsim_refusal why;
+    *w = (pricing){.p = p, .g = p->graph, .base = fsim_priced_partition(plan), .plan = plan, .a = a};
+    if (!fsim_price(p, w->base, a, &w->priced, &why))
+        return false;
+    w->stored = fsim_new(a, bool, w->g->tensors + 1);
+    w->in = fsim_new(a, bool, w->g->nodes + 1);
+    for (int k = 0; k < w->priced.kernels; k++)
+        for (int i = 0; i < w->priced.kernel[k].outputs; i++)
+            w->stored[w->priced.kernel[k].output[i].tensor] = true;
+    w->left = MOST_PRICED / (w->base->parts + 1);
+    return true;
+}
+
+static void mark(pricing *w, const fsim_part *part)
+{
+    memset(w->in, 0, sizeof *w->in * (size_t)w->g->nodes);
+    for (int i = 0; i < part->count; i++)
+        w->in[part->node[i]] = true;
+}
+
+/* Does a primitive that is marked read what primitive n makes? */
+static bool is_read(const pricing *w, int n)
+{
+    for (int r = 0; r < w->g->node[n].results; r++) {
+        const fsim_tensor *t = &w->g->tensor[w->g->node[n].result[r]];
+        for (int k = 0; k < t->readers; k++)
+            if (w->in[t->reader[k]])
+                return true;
+    }
+    return false;
+}
+
+/* Marks primitive n with everything before it whose results are not in memory. */
+static void mark_again(pricing *w, int n)
+{
+    w->in[n] = true;
+    for (int k = 0; k < w->g->node[n].args; k++) {
+        const int t = w->g->node[n].arg[k].tensor, from = w->g->tensor[t].producer;
+        if (from >= 0 && !w->in[from] && !w->stored[t])
+            mark_again(w, from);
+    }
+}
+
+/* Takes primitive n's mark away, and that of copies that nothing else reads. */
+static void unmark(pricing *w, const fsim_part *part, int n)
+{
+    w->in[n] = false;
+    for (int i = part->count - 1; i >= 0; i--)
+        if (part->clone[i] && w->in[part->node[i]] && !is_read(w, part->node[i]))
+            w->in[part->node[i]] = false;
+}
+
+static bool is_own(const fsim_part *part, int n)
+{
+    for (int i = 0; i < part->count; i++)
+        if (part->node[i] == n)
+            return !part->clone[i];
+    return false;
+}
+
+static fsim_part marked(const pricing *w, const fsim_part *part)
+{
+    fsim_part out = {0, NULL, NULL};
+    for (int n = 0; n < w->g->nodes; n++)
+        out.count += w->in[n];
+    out.node = fsim_new(w->a, int, out.count + 1);
+    out.clone = fsim_new(w->a, bool, out.count + 1);
+    for (int n = 0, i = 0; n < w->g->nodes; n++)
+        if (w->in[n]) {
+            out.node[i] = n;
+            out.clone[i++] = !is_own(part, n);
+        }
+    return out;
+}
+
+/* The partition where kernels of the backward pass keep the value from memory, or compute it again. */
+static bool changed(pricing *w, int tensor, fsim_way way, fsim_partition *out)
+{
+    const int n = w->g->tensor[tensor].producer;
+    bool any = false;
+    *out = (fsim_partition){w->base->parts, fsim_new(w->a, fsim_part, w->base->parts + 1)};
+    for (int i = 0; i < w->base->parts; i++) {
+        const fsim_part *part = &w->base->part[i];
+        out->part[i] = *part;
+        if (fsim_phase_of(w->g, part) != FSIM_BACKWARD)
+            continue;
+        mark(w, part);
+        const bool has = w->in[n];
+        if (is_own(part, n) || (way == FSIM_KEEP ? !has : has || !is_read(w, n)))
+            continue;
+        if (way == FSIM_KEEP)
+            unmark(w, part, n);
+        else
+            mark_again(w, n);
+        out->part[i] = marked(w, part);
+        any = true;
+    }
+    return any;
+}
+
+/* Sets *out for the value kept, or computed again, in the plan's kernels. False where that is not legal. */
+static bool price(pricing *w, int tensor, fsim_way way, fsim_other_way *out)
+{
+    const fsim_tensor *t = &w->g->tensor[tensor];
+    fsim_partition partition;
+    fsim_plan plan;
+    fsim_refusal why;
+    if (t->producer < 0 || w->left-- <= 0 || (way == FSIM_RECOMPUTE && !w->p->recompute) ||
+        !changed(w, tensor, way, &partition) || !fsim_price(w->p, &partition, w->a, &plan, &why))
+        return false;
+    *out = (fsim_other_way){way, way == FSIM_KEEP ? fsim_held_bytes(t) : 0,
+                            w->plan->time_s + (plan.time_s - w->priced.time_s),
+                            w->plan->peak_memory_bytes + (plan.peak_memory_bytes - w->priced.peak_memory_bytes)};
+    return true;
+}
+
+static int by_time(const void *x, const void *y)
+{
+    const fsim_other_way *a = x, *b = y;
+    return a->time_s != b->time_s ? (a->time_s < b->time_s ? -1 : 1) : (int)a->way - (int)b->way;
+}
+
+/* Adds a way; of equal ones the fastest stays. */
+static void add(fsim_saved_value *v, fsim_other_way x)
+{
+    if (x.way == v->now.way)
+        return;
+    for (int i = 0; i < v->others; i++)
+        if (v->other[i].way == x.way) {
+            v->other[i] = x.time_s < v->other[i].time_s ? x : v->other[i];
+            return;
+        }
+    v->other[v->others++] = x;
+}
+
+static bool reads_argument(const char *term)
+{
+    for (const char *at = strchr(term, '$'); at; at = strchr(at + 1, '$'))
+        if (at[1] >= '0' && at[1] <= '9')
+            return true;
+    return false;
+}
+
+/* What a form of a derivative does about the argument of the primitive: keep stands for whatever reads it. */
+static fsim_way way_of(const fsim_graph *g, const fsim_choice *c, int form)
+{
+    const char *term = c->packed >> form & 1 ? NULL : fsim_derivative(g->node[c->node].op, c->argument, form);
+    return !term ? FSIM_FROM_BITS : reads_argument(term) ? FSIM_KEEP : FSIM_FROM_RESULT;
+}
+
+/* Bytes of an element for each element, or a bit. */
+static int64_t held_by(const fsim_graph *g, const fsim_choice *c, fsim_way way)
+{
+    const int64_t bits_of_byte = 8;
+    return way == FSIM_FROM_BITS ? g->node[c->node].points / bits_of_byte : 0;
+}
+
+static int argument_of(const fsim_graph *g, const fsim_choice *c)
+{
+    return g->node[c->node].arg[c->argument < g->node[c->node].args ? c->argument : 0].tensor;
+}
+
+/* The first kernel of the backward pass that computes a part of this derivative; -1: none. */
+static int kernel_of(const fsim_graph *g, const fsim_plan *plan, const fsim_choice *c)
+{
+    for (int k = 0; k < plan->kernels; k++)
+        for (int i = 0; i < plan->partition.part[k].count; i++) {
+            const fsim_node *n = &g->node[plan->partition.part[k].node[i]];
+            if (n->phase == FSIM_BACKWARD && g->source[n->source].gradient_of == g->node[c->node].source)
+                return k;
+        }
+    return -1;
+}
+
+typedef struct {
+    fsim_problem *p;
+    const fsim_plan *plan;
+    const fsim_ways *ways;
+    fsim_arena *a;
+    fsim_saved_value *at;
+    int count;
+    bool tried; /* the plan is the one that `ways` chose */
+} list;
+
+static fsim_saved_value *value_of(list *l, int tensor)
+{
+    for (int i = 0; i < l->count; i++)
+        if (l->at[i].now.tensor == tensor)
+            return &l->at[i];
+    return NULL;
+}
+
+/* What the plan of another graph does about the argument of choice c, where its derivative reads that, and the same
+ * plan with the other way. */
+static void add_reading(list *l, fsim_saved_value *v, const fsim_tried *x, const fsim_choice *c)
+{
+    fsim_saved *saved;
+    fsim_problem q = *l->p;
+    pricing w;
+    fsim_other_way other;
+    const int tensor = argument_of(x->graph, c), count = fsim_saved_of(x->graph, &x->plan, l->a, &saved);
+    fsim_way now = FSIM_WAYS;
+    for (int i = 0; i < count; i++)
+        now = saved[i].tensor == tensor ? saved[i].way : now;
+    if (now == FSIM_WAYS) /* an input */
+        return;
+    add(v, (fsim_other_way){now, now == FSIM_KEEP ? fsim_held_bytes(&x->graph->tensor[tensor]) : 0, x->plan.time_s,
+                            x->plan.peak_memory_bytes});
+    q.graph = q.limits.graph = x->graph;
+    q.store = fsim_store_new(l->a);
+    if (pricing_of(&w, &q, &x->plan, l->a) && price(&w, tensor, now == FSIM_KEEP ? FSIM_RECOMPUTE : FSIM_KEEP, &other))
+        add(v, other);
+}
+
+/* The value that choice i is about: its argument. */
+static void add_forms(list *l, int i)
+{
+    const fsim_graph *g = l->p->graph;
+    const fsim_choice *c = &g->choice[i];
+    const fsim_way now = way_of(g, c, c->form);
+    const int tensor = argument_of(g, c), kernel = kernel_of(g, l->plan, c);
+    fsim_saved_value *v = value_of(l, tensor);
+    if (now != FSIM_KEEP && !v && g->tensor[tensor].producer >= 0 && kernel >= 0) {
+        v = &l->at[l->count++];
+        *v =
+            (fsim_saved_value){{tensor, now, held_by(g, c, now), kernel}, fsim_new(l->a, fsim_other_way, FSIM_WAYS), 0};
+    }
+    for (int t = 0; v && l->tried && t < l->ways->count; t++) {
+        const fsim_tried *x = &l->ways->tried[t];
+        if (x->form[i] == c->form || x->plan.kernels == 0 || i >= x->graph->choices)
+            continue;
+        const fsim_way way = way_of(x->graph, &x->graph->choice[i], x->form[i]);
+        if (way == FSIM_KEEP)
+            add_reading(l, v, x, &x->graph->choice[i]);
+        else
+            add(v, (fsim_other_way){way, held_by(g, c, way), x->plan.time_s, x->plan.peak_memory_bytes});
+    }
+}
+
+int fsim_saved_values(fsim_problem *p, const fsim_plan *plan, const fsim_ways *ways, fsim_arena *a,
+                      fsim_saved_value **out)
+{
+    fsim_saved *saved;
+    pricing w;
+    const int count = fsim_saved_of(p->graph, plan, a, &saved);
+    list l = {p, plan, ways, a, fsim_new(a, fsim_saved_value, count + p->graph->choices + 1), 0, false};
+    const bool priced = ways && pricing_of(&w, p, plan, a);
+    for (int i = 0; i < count; i++) {
+        fsim_other_way other;
+        fsim_saved_value *v = &l.at[l.count++];
+        *v = (fsim_saved_value){saved[i], fsim_new(a, fsim_other_way, FSIM_WAYS), 0};
+        if (priced && price(&w, saved[i].tensor, saved[i].way == FSIM_KEEP ? FSIM_RECOMPUTE : FSIM_KEEP, &other))
+            add(v, other);
+    }
+    l.tried = ways && ways->count > 1 && ways->tried[ways->best].graph == p->graph;
+    for (int i = 0; i < p->graph->choices; i++)
+        add_forms(&l, i);
+    for (int i = 0; i < l.count; i++)
+        if (l.at[i].others > 1)
+            qsort(l.at[i].other, (size_t)l.at[i].others, sizeof *l.at[i].other, by_time);
+    *out = l.at;
+    return l.count;
+}
