@@ -333,6 +333,21 @@ static void call_libraries(fsim_problem *p, const fsim_graph *called, fsim_predi
     out->proof.lower_bound = fmin(out->proof.lower_bound, best->time_s);
 }
 
+/* The user's own plan, where there is one: in *known with fusesim's kernels. Returns how many there are. */
+static int plan_by_user(fsim_problem *p, fsim_prediction *out, fsim_plan *known, fsim_arena *a)
+{
+    const fsim_options *o = &out->options;
+    fsim_plan *plan = &out->plan[FSIM_STRATEGY_FILE];
+    fsim_refusal why;
+    if (!o->user_plan || !fsim_price(p, o->user_plan, a, known, &why))
+        return 0;
+    out->chosen = FSIM_STRATEGY_FILE;
+    *plan = fsim_plan_launched_by(p, o->user_plan_maker, known, a);
+    if (o->user_plan_maker == FSIM_BY_FUSESIM && p->graph->calls)
+        fsim_plan_calling(p, plan, a);
+    return 1;
+}
+
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
 {
     enum { MOST_OF_FRONT = 64 };
@@ -350,12 +365,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     fsim_plan known[FSIM_PLAN_COUNT], *best = &out.plan[FSIM_STRATEGY_OPTIMAL];
     int count = plan_strategies(&p, options, a, &out, known),
         searches = 1 + (called != g) + (options->top > 0) + options->pareto + (options->memory_limit > 0);
-    fsim_refusal why;
-    if (options->user_plan && fsim_price(&p, options->user_plan, a, &known[count], &why)) {
-        out.chosen = FSIM_STRATEGY_FILE;
-        out.plan[FSIM_STRATEGY_FILE] = fsim_plan_launched_by(&p, options->user_plan_maker, &known[count], a);
-        count++;
-    }
+    count += plan_by_user(&p, &out, &known[count], a);
     count = g->fuses + g->separates ? 0 : count; /* the strategies ignore fuse: and separate: */
     fsim_problem part = next_search(&p, &searches);
     fsim_traded *traded = !options->as_read && may_trade(&p, &out) ? fsim_new(a, fsim_traded, 1) : NULL;

@@ -195,6 +195,7 @@ static bool read_plan(fsim_context *c, fsim_inputs *in)
     fsim_diag_source(c->diag, name, text, bytes);
     const fsim_user_plan_file file = {name, text, bytes, c->set.hw.count == 1 ? in->hw[0]->name : NULL};
     bool good = fsim_user_plan_read(in->graph, c->arena, c->diag, &file, own);
+    in->graph = good && own->graph ? own->graph : in->graph;
     for (int i = 0; i < c->set.hw.count && good; i++) {
         fsim_problem p = fsim_problem_of(in->graph, in->hw[i], &in->how, c->arena);
         fsim_plan plan;

@@ -304,6 +304,8 @@ fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const s
 fsim_graph *fsim_graph_with_forms(const fsim_graph *g, const signed char *form, int forms, fsim_arena *a);
 /* The same with the forms that g has, and with what `fate` (fsim_derive) gives up computed again. */
 fsim_graph *fsim_graph_with_fates(const fsim_graph *g, const signed char *fate, int fates, fsim_arena *a);
+/* How g was differentiated; NULL: it was not. */
+const struct fsim_derive *fsim_derivation_of(const fsim_graph *g);
 /* Are two graphs the same in all but the places in their files: names, shapes, operators and what they read, in the
  * same order? */
 bool fsim_same_graph(const fsim_graph *x, const fsim_graph *y);

@@ -263,6 +263,8 @@ static fsim_graph *derived_otherwise(const fsim_graph *g, fsim_derive how, fsim_
     return fsim_graph_of(a, fsim_diag_new(a), g->origin->path, g->origin->yaml, &set);
 }
 
+const fsim_derive *fsim_derivation_of(const fsim_graph *g) { return g->origin ? &g->origin->derive : NULL; }
+
 fsim_graph *fsim_graph_with_forms(const fsim_graph *g, const signed char *form, int forms, fsim_arena *a)
 {
     if (!g->origin)

@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "fusion/sets.h"
 #include "input/yaml.h"
+#include "plan/derivation_file.h"
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"
 #include "plan/search/search.h"
@@ -22,7 +23,7 @@ typedef struct {
 
 /* Groups. */
 
-static const char *const spelling[] = {"plan", "kernels", "groups"};
+static const char *const spelling[] = {"plan", "groups", "kernels"};
 
 static fsim_maker maker_named(const fsim_yaml *strategy)
 {
@@ -83,13 +84,16 @@ static const fsim_yaml *chosen_plan(const reader *r, const fsim_yaml *root, cons
     return plans ? plan_in(r, plans, gpu) : list_of_plans ? plan_in(r, root, gpu) : root;
 }
 
-/* The list of groups, at whatever level of the document it is. NULL after an error. */
-static const fsim_yaml *groups_of(const reader *r, const fsim_yaml *at, const char *gpu, fsim_maker *maker)
+/* The list of groups, at whatever level of the document it is, and beside it how the workload was differentiated. NULL
+ * after an error. */
+static const fsim_yaml *groups_of(const reader *r, const fsim_yaml *at, const char *gpu, fsim_maker *maker,
+                                  const fsim_yaml **derivation)
 {
     at = chosen_plan(r, at, gpu);
     for (int depth = 0; at && depth < 3 && at->kind == FSIM_YAML_MAPPING; depth++) {
         const fsim_yaml *next = NULL;
         *maker = maker_named(fsim_yaml_get(at, "strategy"));
+        *derivation = fsim_yaml_get(at, "derivation");
         for (int i = 0; i < 3 && !next; i++)
             next = fsim_yaml_get(at, spelling[i]);
         if (!next)
@@ -203,16 +207,20 @@ bool fsim_user_plan_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const
                          fsim_user_plan *out)
 {
     const int errors = fsim_errors(d);
-    reader r = {
-        .g = g, .a = a, .d = d, .in_parts = fsim_new(a, bool, g->sources + 1), .last = fsim_new(a, int, g->nodes + 1)};
-    const fsim_yaml *root = fsim_yaml_parse_json(a, d, file->path, file->text, file->bytes), *list;
+    reader r = {.g = g, .a = a, .d = d};
+    const fsim_yaml *root = fsim_yaml_parse_json(a, d, file->path, file->text, file->bytes), *list, *derivation = NULL;
     fsim_maker maker = FSIM_BY_FUSESIM;
-    list = root ? groups_of(&r, root, file->gpu, &maker) : NULL;
-    if (!list)
+    list = root ? groups_of(&r, root, file->gpu, &maker, &derivation) : NULL;
+    fsim_graph *derived = list && derivation ? fsim_derived_as(g, derivation, a, d) : NULL;
+    if (!list || (derivation && !derived))
         return false;
+    r.g = derived ? derived : g;
+    r.in_parts = fsim_new(a, bool, r.g->sources + 1);
+    r.last = fsim_new(a, int, r.g->nodes + 1);
     index_names(&r);
     const fsim_yaml **names = fsim_new(a, const fsim_yaml *, list->count + 1);
-    *out = (fsim_user_plan){{0, fsim_new(a, fsim_part, list->count + 1)},
+    *out = (fsim_user_plan){derived,
+                            {0, fsim_new(a, fsim_part, list->count + 1)},
                             maker,
                             {.file = file->path},
                             fsim_new(a, fsim_loc, list->count + 1)};

@@ -6,6 +6,8 @@
 #include "plan/search/search.h"
 
 typedef struct {
+    fsim_graph *graph; /* that it is a partition of, differentiated as the file says (derivation_file.h); NULL: the one
+                          that was given */
     fsim_partition partition;
     fsim_maker maker;   /* whose kernels it launches: plans of the strategies eager and inductor name a framework */
     fsim_loc file, *at; /* the file; per group, where it starts in it */
@@ -23,8 +25,8 @@ typedef struct {
  * without `plans`, an object or a list of them), as codegen's manifest or `enumerate` writes it
  * (kernels[].operators, groups), or a bare list of lists of names. A name stands for a primitive, or for an operator
  * of the workload and all of its primitives. The last primitive of a composite has the composite's name; the name
- * stands for that primitive alone where the file names other primitives of the composite too. False after errors. In
- * a. */
+ * stands for that primitive alone where the file names other primitives of the composite too. Where the plan has
+ * `derivation`, the graph is differentiated so first. False after errors. In a. */
 bool fsim_user_plan_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const fsim_user_plan_file *file,
                          fsim_user_plan *out);
 

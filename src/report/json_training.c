@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/json_training.h"
 
+#include "plan/derivation_file.h"
 #include "plan/price/memory.h"
 #include "plan/price/phases.h"
 
@@ -134,6 +135,31 @@ static void put_other_ways(fsim_writer *w, cJSON *to, const fsim_saved_value *v)
     }
 }
 
+/* What --plan needs beside the kernels: forms of derivatives, what is computed again, kernels before they became
+ * library calls. */
+static void put_derivation(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_plan *plan)
+{
+    const fsim_derive *how = fsim_derivation_of(g);
+    if (!how || (how->forms == 0 && how->fates == 0))
+        return;
+    cJSON *o = fsim_put_new(w, to, "derivation", cJSON_CreateObject());
+    cJSON *forms = fsim_put_new(w, o, "forms", cJSON_CreateArray());
+    for (int i = 0; i < g->choices; i++)
+        fsim_put_count(w, forms, NULL, g->choice[i].form);
+    cJSON *again = how->fates > 0 ? fsim_put_new(w, o, "again", cJSON_CreateObject()) : NULL;
+    for (int t = 0; t < how->fates && t < g->own_tensors; t++)
+        if (how->fate[t] != FSIM_HELD)
+            fsim_put_text(w, again, g->tensor[t].name, fsim_fate_words[how->fate[t]]);
+    if (g->calls)
+        fsim_put_bool(w, o, "calls", true);
+    cJSON *groups = plan->priced ? fsim_put_new(w, to, "groups", cJSON_CreateArray()) : NULL;
+    for (int k = 0; plan->priced && k < plan->priced->parts; k++) {
+        cJSON *names = fsim_put_new(w, groups, NULL, cJSON_CreateArray());
+        for (int i = 0; i < plan->priced->part[k].count; i++)
+            fsim_put_text(w, names, NULL, g->node[plan->priced->part[k].node[i]].name);
+    }
+}
+
 void fsim_put_saved(fsim_writer *w, cJSON *to, const fsim_prediction *p)
 {
     const fsim_graph *g = p->graph;
@@ -152,4 +178,5 @@ void fsim_put_saved(fsim_writer *w, cJSON *to, const fsim_prediction *p)
         put_other_ways(w, fsim_put_new(w, o, "alternatives", cJSON_CreateArray()), &value[i]);
     }
     put_timeline(w, to, g, plan);
+    put_derivation(w, to, g, plan);
 }

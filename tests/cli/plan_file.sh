@@ -37,6 +37,41 @@ END
     done
 done
 
+# So are plans whose derivatives have other forms than the first (log_chain), or with library calls and values that are computed again for
+# them (gpt2_layer), of every maker.
+again() {
+    "$FUSESIM" $1 --hw a100-sxm4-80gb --train --search-steps 20000 $2 --json written.json >/dev/null 2>err || complain "$1 $2: $(cat err)"
+    "$FUSESIM" $1 --hw a100-sxm4-80gb --train --search-steps 20000 --plan written.json --json read.json >/dev/null 2>err || complain "$1 $2: $(cat err)"
+    "$python" - "$3" <<'END' || complain "$1 $2: read back, it differs"
+import json, sys
+written, read = (json.load(open(name))["plans"][0] for name in ("written.json", "read.json"))
+assert sorted(written["plan"].get("derivation", {})) == sys.argv[1].split(), written["plan"].get("derivation")
+for kernel in written["plan"]["kernels"]:
+    kernel.pop("rule", None)
+assert written["plan"]["kernels"] == read["plan"]["kernels"]
+time = lambda p, name: next(s["time_s"] for s in p["strategies"] if s["name"] == name)
+assert time(written, written["plan"]["strategy"]) == time(read, "file")
+END
+}
+again 'seeds/log_chain --grad x1' '' forms
+again gpt2_layer '' 'again calls forms'
+again gpt2_layer '--strategy eager' 'again calls forms'
+derived() {
+    workload="$SOURCE_DIR/workloads/seeds/log_chain.yaml"
+    printf '{"plan": {"derivation": %s, "kernels": [["s", "b", "y"], ["grad/b/1", "grad/b/2", "grad/x1"]]}}' "$1" >bad.json
+    "$FUSESIM" "$workload" --hw "$toy" $2 --plan bad.json >out 2>err
+    [ $? = 65 ] || complain "exit status $?, wanted 65: $1"
+    grep -Eq -- "^bad.json:1:[0-9]+: error: $3" err || complain "no '$3' about $1: $(cat err)"
+}
+derived '{"forms": [1]}' '' 'this is a plan of a workload with gradients: say --train'
+derived '{"forms": [1, 1]}' '--train' "'forms' is a list of 1 numbers"
+derived '{"forms": [2]}' '--train' "wanted a form from 0 to 1 of the derivative of 'y'"
+derived '{"forms": [1], "again": {"bb": "dropped"}}' '--train' "'log_chain' has no tensor 'bb'; did you mean 'b'"
+derived '{"forms": [1], "again": {"b": "gone"}}' '--train' "'b' is held, passed, dropped, dropped_after or unread"
+derived '{"forms": [1], "agian": {}}' '--train' "unknown key 'agian' in a derivation; did you mean 'again'"
+derived '[1]' '--train' "'derivation' is a mapping, not a list"
+unset workload
+
 # Every form of a plan, from files and from standard input; a source operator's name stands for all its primitives.
 "$FUSESIM" mlp --hw "$toy" --json mlp.json >/dev/null
 "$FUSESIM" mlp --hw "$toy" --plan mlp.json >wanted

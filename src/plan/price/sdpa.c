@@ -24,6 +24,16 @@ static bool is_flash(const fsim_graph *g, int s)
     return all;
 }
 
+void fsim_sdpa_mark(fsim_graph *g)
+{
+    for (int n = 0; n < g->nodes; n++) {
+        const fsim_source *s = &g->source[g->node[n].source];
+        if (g->node[n].phase == FSIM_BACKWARD && s->gradient_of >= 0 && is_flash(g, s->gradient_of))
+            g->node[n].call = s->gradient_of + 1;
+    }
+    g->calls = true;
+}
+
 const fsim_graph *fsim_sdpa_graph(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, fsim_arena *a)
 {
     bool any = false;
@@ -38,13 +48,8 @@ const fsim_graph *fsim_sdpa_graph(const fsim_graph *g, const fsim_hw *hw, fsim_m
                     any = (fate[g->node[n].result[r]] = FSIM_DROPPED) != 0;
     }
     fsim_graph *other = any ? fsim_graph_with_fates(g, fate, g->own_tensors, a) : NULL;
-    for (int n = 0; other && n < other->nodes; n++) {
-        const fsim_source *s = &other->source[other->node[n].source];
-        if (other->node[n].phase == FSIM_BACKWARD && s->gradient_of >= 0 && is_flash(other, s->gradient_of))
-            other->node[n].call = s->gradient_of + 1;
-    }
     if (other)
-        other->calls = true;
+        fsim_sdpa_mark(other);
     return other ? other : g;
 }
 

@@ -10,6 +10,9 @@
  * kernel for on this GPU. In a. */
 const fsim_graph *fsim_sdpa_graph(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, fsim_arena *a);
 
+/* Marks what of such a graph belongs to the backward pass of an attention, which may be a call. */
+void fsim_sdpa_mark(fsim_graph *g);
+
 /* Makes one kernel of those of a plan that together are the backward pass of an attention whose forward pass is one
  * kernel, as `maker` launches both: 5 products for 2. Fusesim's own plans call the library where that is faster.
  * plan->apart is the partition as it was. Its sums are for the caller to add up again. In a. True where it joined any.
