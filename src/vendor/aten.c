@@ -390,7 +390,9 @@ static fsim_kernel elementwise(const fsim_costing *c, const fsim_kernel *own, fs
     const bool mask = holds_op(c->g, c->group, FSIM_OP_DROPOUT);
     move(c, &k, (walk){1, 1, mask ? (double)c->group->points : 0, 1}, a);
     k.unit[FSIM_COMPUTE] += scalar_powers(c);
-    const double cycles = holds_class(c->g, c->group, FSIM_GATHER)                    ? aten_gather_cycles
+    const bool lists = c->g->node[c->group->member[0].node].phase == FSIM_OPTIMIZER; /* multi_tensor_apply: vectors */
+    const double cycles = lists                                                       ? 0
+                          : holds_class(c->g, c->group, FSIM_GATHER)                  ? aten_gather_cycles
                           : !broadcast && !holds_class(c->g, c->group, FSIM_ASSEMBLE) ? 0
                           : narrow                                                    ? aten_narrow_broadcast
                                                                                       : aten_broadcast;
