@@ -66,6 +66,27 @@ static bool is_compiled_call(const fsim_prepared *p)
     return p->row->strategy == FSIM_STRATEGY_INDUCTOR && is_short(p);
 }
 
+/* Is the row one call of a serving stack, of a kind from `first` to `last`? */
+static bool is_call(const fsim_prepared *p, fsim_serving_kind first, fsim_serving_kind last)
+{
+    return p->kernels == 1 && p->group[0].template == FSIM_SERVING_KERNEL && p->group[0].call->kind >= first &&
+           p->group[0].call->kind <= last;
+}
+
+#define CALL_GROUP(name, first, last)                                                                                  \
+    static bool is_##name(const fsim_prepared *p) { return is_call(p, FSIM_SERVING_##first, FSIM_SERVING_##last); }
+CALL_GROUP(gemm_f8, GEMM_F8_TOKEN, GEMM_F8_BLOCK)
+CALL_GROUP(gemm_i8, GEMM_I8, GEMM_I8)
+CALL_GROUP(gemm_w, GEMM_W8, GEMM_W4)
+CALL_GROUP(gemm_nvfp4, GEMM_NVFP4, GEMM_NVFP4)
+CALL_GROUP(quantize, QUANTIZE_STATIC, QUANTIZE_TOKEN)
+CALL_GROUP(attention_context, CONTEXT_ATTENTION, CONTEXT_ATTENTION)
+CALL_GROUP(attention_causal, CAUSAL_ATTENTION, CAUSAL_ATTENTION)
+CALL_GROUP(attention_decode, DECODE_ATTENTION, DECODE_ATTENTION)
+CALL_GROUP(mla, CONTEXT_MLA, DECODE_MLA)
+CALL_GROUP(moe, MOE, MOE_NVFP4)
+#undef CALL_GROUP
+
 const fsim_fit_group fsim_fit_groups[] = {
     {"streaming",
      "achievable bandwidth, what a write costs, and launch cost, from elementwise operators",
@@ -122,6 +143,28 @@ const fsim_fit_group fsim_fit_groups[] = {
      is_compiled_call,
      {FSIM_HW_COMPILED_CALL, FSIM_HW_COMPILED_LAUNCH},
      2},
+    {"gemm_f8", "products of 8-bit floats, as serving stacks run them", is_gemm_f8, {FSIM_HW_SERVING_GEMM_F8}, 1},
+    {"gemm_i8", "products of 8-bit integers, as serving stacks run them", is_gemm_i8, {FSIM_HW_SERVING_GEMM_I8}, 1},
+    {"gemm_w",
+     "products with weights of 4 or 8 bits, as serving stacks run them",
+     is_gemm_w,
+     {FSIM_HW_SERVING_GEMM_W},
+     1},
+    {"gemm_nvfp4",
+     "products of 4-bit floats, as serving stacks run them",
+     is_gemm_nvfp4,
+     {FSIM_HW_SERVING_GEMM_NVFP4},
+     1},
+    {"quantize", "quantising kernels of serving stacks", is_quantize, {FSIM_HW_SERVING_QUANTIZE}, 1},
+    {"attention_context",
+     "attention with rotary embedding and cache write of serving stacks",
+     is_attention_context,
+     {FSIM_HW_SERVING_CONTEXT},
+     1},
+    {"attention_causal", "causal attention of serving stacks", is_attention_causal, {FSIM_HW_SERVING_CAUSAL}, 1},
+    {"attention_decode", "decode attention of serving stacks", is_attention_decode, {FSIM_HW_SERVING_DECODE}, 1},
+    {"mla", "multi-head latent attention of serving stacks", is_mla, {FSIM_HW_SERVING_MLA}, 1},
+    {"moe", "mixtures of experts of serving stacks", is_moe, {FSIM_HW_SERVING_MOE}, 1},
     {"residuals",
      "intervals, from how far off rows are that were not fitted",
      NULL,

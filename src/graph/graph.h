@@ -225,7 +225,7 @@ typedef struct {
 
 /* What serving stacks run as calls of their libraries. */
 typedef enum {
-#define FSIM_SERVING(id, name, price, residual, values, meaning) FSIM_SERVING_##id,
+#define FSIM_SERVING(id, name, price, factor, residual, values, meaning) FSIM_SERVING_##id,
 #include "graph/serving.def"
 #undef FSIM_SERVING
     FSIM_SERVING_KINDS

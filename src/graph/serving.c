@@ -5,13 +5,13 @@
 #include <string.h>
 
 static const char *const names[FSIM_SERVING_KINDS] = {
-#define FSIM_SERVING(id, name, price, residual, values, meaning) name,
+#define FSIM_SERVING(id, name, price, factor, residual, values, meaning) name,
 #include "graph/serving.def"
 #undef FSIM_SERVING
 };
 
 static const char *const values_of[FSIM_SERVING_KINDS] = {
-#define FSIM_SERVING(id, name, price, residual, values, meaning) values,
+#define FSIM_SERVING(id, name, price, factor, residual, values, meaning) values,
 #include "graph/serving.def"
 #undef FSIM_SERVING
 };
@@ -49,7 +49,7 @@ static bool read_kind(fsim_reader *r, const fsim_yaml *y, fsim_serving_call *cal
 
 static bool read_values(fsim_reader *r, const fsim_yaml *y, fsim_serving_call *call)
 {
-    static const char *const common[] = {"kernel", "operators", "dtype", "stored"};
+    static const char *const common[] = {"kernel", "operators", "dtype", "stored", "when"};
     enum { COMMON = sizeof common / sizeof *common };
     const char *key[COMMON + FSIM_SERVING_VALUES];
     memcpy(key, common, sizeof common);
@@ -111,6 +111,12 @@ static bool read_operators(fsim_reader *r, const fsim_yaml *y, fsim_node_set *of
     return true;
 }
 
+static bool read_when(fsim_reader *r, const fsim_yaml *y, bool *applies)
+{
+    const fsim_yaml *when = fsim_yaml_get(y, "when");
+    return !when || fsim_read_flag(r, when, "'when'", applies);
+}
+
 void fsim_read_calls(fsim_reader *r, const fsim_yaml *y)
 {
     fsim_graph *g = r->graph;
@@ -121,10 +127,12 @@ void fsim_read_calls(fsim_reader *r, const fsim_yaml *y)
     g->serving = fsim_new(r->arena, fsim_serving_call, (y ? y->count : 0) + 1);
     for (int i = 0; y && i < y->count; i++) {
         fsim_serving_call *call = &g->serving[g->servings];
+        bool applies = true;
         call->of.at = y->item[i]->at;
         if (fsim_want_mapping(r, y->item[i], "an entry of 'calls'") && read_kind(r, y->item[i], call) &&
             read_values(r, y->item[i], call) && read_dtypes(r, y->item[i], call) &&
-            read_operators(r, fsim_yaml_get(y->item[i], "operators"), &call->of))
+            read_operators(r, fsim_yaml_get(y->item[i], "operators"), &call->of) &&
+            read_when(r, y->item[i], &applies) && applies)
             g->servings++;
     }
     if (g->derived != FSIM_NOT_DERIVED) /* stacks that serve do not train */

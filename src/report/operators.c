@@ -230,7 +230,7 @@ static void markdown_calls(FILE *out)
     static const struct {
         const char *name, *values, *meaning;
     } row[] = {
-#define FSIM_SERVING(id, name, price, residual, values, meaning) {name, values, meaning},
+#define FSIM_SERVING(id, name, price, factor, residual, values, meaning) {name, values, meaning},
 #include "graph/serving.def"
 #undef FSIM_SERVING
     };

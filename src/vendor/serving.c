@@ -1,46 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vendor/serving.h"
 
+#include "vendor/constants.h"
+
 #include <math.h>
 #include <string.h>
 
-/* The larger of the arithmetic at the data sheet's rate and the bytes at the bandwidth of DRAM, in one kernel. */
-static fsim_serving_time fsim_serving_roofline(const fsim_serving_site *s)
+fsim_design fsim_serving_kin(const fsim_serving_site *s, int i)
 {
-    fsim_serving_time t = {.launches = 1};
-    const fsim_hw_key unit = fsim_tensor_key(s->hw, s->arithmetic);
-    const double rate = unit == FSIM_HW_COUNT ? fsim_hw_get(s->hw, FSIM_HW_FP32_PEAK) : fsim_hw_peak(s->hw, unit);
-    t.unit[FSIM_COMPUTE] = s->flops / rate;
-    t.unit[FSIM_DRAM] = s->bytes / fsim_hw_peak(s->hw, FSIM_HW_DRAM_BANDWIDTH);
-    t.busy_s = fmax(t.unit[FSIM_COMPUTE], t.unit[FSIM_DRAM]);
+    static const fsim_design ampere[FSIM_SERVING_KIN] = {FSIM_AMPERE, FSIM_ADA, FSIM_HOPPER, FSIM_BLACKWELL},
+                             graphics[FSIM_SERVING_KIN] = {FSIM_ADA, FSIM_HOPPER, FSIM_AMPERE, FSIM_BLACKWELL},
+                             hopper[FSIM_SERVING_KIN] = {FSIM_HOPPER, FSIM_BLACKWELL, FSIM_AMPERE, FSIM_ADA},
+                             blackwell[FSIM_SERVING_KIN] = {FSIM_BLACKWELL, FSIM_HOPPER, FSIM_ADA, FSIM_AMPERE};
+    static const fsim_design *const kin[FSIM_DESIGNS] = {
+        [FSIM_PASCAL] = ampere, [FSIM_VOLTA] = ampere, [FSIM_TURING] = ampere,
+        [FSIM_AMPERE] = ampere, [FSIM_ADA] = graphics, [FSIM_AMPERE_GRAPHICS] = ampere,
+        [FSIM_HOPPER] = hopper, [FSIM_CDNA] = hopper,  [FSIM_BLACKWELL_GRAPHICS] = graphics,
+        [FSIM_CPU] = hopper,    [FSIM_OTHER] = hopper, [FSIM_BLACKWELL] = blackwell};
+    return kin[s->hw->arch->design][i];
+}
+
+double fsim_serving_rate(const fsim_serving_site *s, fsim_dtype arithmetic)
+{
+    fsim_hw_key unit = fsim_tensor_key(s->hw, arithmetic);
+    unit = unit == FSIM_HW_COUNT ? fsim_tensor_key(s->hw, FSIM_F16) : unit;
+    return fsim_hw_peak(s->hw, unit == FSIM_HW_COUNT ? FSIM_HW_FP32_PEAK : unit) / s->sms;
+}
+
+double fsim_ramp(double x, double from, double width) { return fmin(1, fmax(0, (x - from) / width)); }
+
+fsim_serving_time fsim_serving_sum(double compute_s, double dram_s, double busy_s, int launches)
+{
+    fsim_serving_time t = {.busy_s = busy_s, .launches = launches};
+    t.unit[FSIM_COMPUTE] = fmin(compute_s, busy_s);
+    t.unit[FSIM_DRAM] = fmin(dram_s, busy_s);
+    t.unit[FSIM_LATENCY] = fmax(0, busy_s - fmax(compute_s, dram_s));
     return t;
+}
+
+/* How much longer the kind's calls take on this GPU than by the numbers of its design. */
+static double factor(const fsim_hw *hw, fsim_serving_kind kind)
+{
+    static const fsim_hw_key key[FSIM_SERVING_KINDS] = {
+#define FSIM_SERVING(id, name, price, factor, residual, values, meaning) [FSIM_SERVING_##id] = FSIM_HW_SERVING_##factor,
+#include "graph/serving.def"
+#undef FSIM_SERVING
+    };
+    return fsim_hw_get(hw, key[kind]);
 }
 
 static fsim_serving_time price(const fsim_serving_site *s)
 {
     static fsim_serving_time (*const price_of[FSIM_SERVING_KINDS])(const fsim_serving_site *) = {
-#define FSIM_SERVING(id, name, price, residual, values, meaning) [FSIM_SERVING_##id] = fsim_serving_##price,
+#define FSIM_SERVING(id, name, price, factor, residual, values, meaning) [FSIM_SERVING_##id] = fsim_serving_##price,
 #include "graph/serving.def"
 #undef FSIM_SERVING
     };
     return price_of[s->call->kind](s);
 }
 
-static fsim_serving_site site_of(const fsim_costing *c, fsim_maker maker, const fsim_kernel *k)
+static fsim_serving_site site_of(const fsim_costing *c, fsim_maker maker)
 {
-    fsim_serving_site s = {.hw = c->hw, .call = c->group->call, .flops = 0, .arithmetic = FSIM_DTYPE_NONE};
+    fsim_serving_site s = {.hw = c->hw, .call = c->group->call, .sms = c->sms, .clock = c->clock};
     s.maker = maker >= FSIM_BY_VLLM ? maker : FSIM_BY_TENSORRT_LLM;
-    for (int i = 0; i < c->group->members; i++) {
-        const fsim_gemm *m = &c->g->node[c->group->member[i].node].gemm;
-        if (m->k == 0)
-            continue;
-        s.flops += 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k;
-        s.arithmetic = m->arithmetic;
-    }
-    for (int i = 0; i < k->inputs; i++)
-        s.bytes += (double)k->input[i].bytes;
-    for (int i = 0; i < k->outputs; i++)
-        s.bytes += (double)k->output[i].bytes;
+    s.dram = fsim_hw_peak(c->hw, FSIM_HW_DRAM_BANDWIDTH);
+    s.l2 = fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH), s.dram * attention_l2_over_dram);
+    s.l2_bytes = fsim_hw_get(c->hw, FSIM_HW_L2_CAPACITY);
     return s;
 }
 
@@ -50,11 +75,11 @@ fsim_kernel fsim_serving_kernel(const fsim_costing *c, fsim_maker maker, fsim_ar
     fsim_lay_out(c, &k.schedule);
     fsim_add_arithmetic(c, &k, NULL, true);
     fsim_add_memory(c, &k, NULL, NULL);
-    const fsim_serving_site s = site_of(c, maker, &k);
+    const fsim_serving_site s = site_of(c, maker);
     const fsim_serving_time t = price(&s);
     k.launches = t.launches;
     k.penalised = true;
     memcpy(k.unit, t.unit, sizeof k.unit);
-    fsim_sum_up_to(c, &k, t.busy_s);
+    fsim_sum_up_to(c, &k, t.busy_s * factor(c->hw, s.call->kind));
     return k;
 }

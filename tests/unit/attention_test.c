@@ -134,7 +134,9 @@ static void laws(void **state)
     shared.kv_heads = 4;
     for (size_t m = 0; m < sizeof stacks / sizeof *stacks; m++) {
         const double full = seconds("h100-sxm5-80gb", stacks[m], s), masked = seconds("h100-sxm5-80gb", stacks[m], c);
-        assert_true(masked < 0.7 * full && masked > 0.5 * full);
+        /* serving stacks run causal prefill as a call with numbers of its own (vendor/serving_fit.def) */
+        const bool called = stacks[m] != FSIM_BY_ATEN;
+        assert_true(masked < 0.7 * full && masked > (called ? 0.4 : 0.5) * full);
         assert_true(seconds("h100-sxm5-80gb", stacks[m], more) > 1.8 * full);
         assert_true(seconds("h100-sxm5-80gb", stacks[m], shared) < 1.02 * full);
     }

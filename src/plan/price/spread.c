@@ -40,7 +40,7 @@ static fsim_hw_key streaming(const fsim_graph *g, const fsim_kernel *k)
 static fsim_hw_key serving(const fsim_graph *g, const fsim_kernel *k)
 {
     static const fsim_hw_key key[] = {
-#define FSIM_SERVING(id, name, price, residual, values, meaning) FSIM_HW_##residual,
+#define FSIM_SERVING(id, name, price, factor, residual, values, meaning) FSIM_HW_##residual,
 #include "graph/serving.def"
 #undef FSIM_SERVING
     };

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* serving_moe.c: a rank's share of a gated mixture of experts: routing, permutation, two grouped products, combination.
+ *
+ *     busy = floor + experts + sum over both products of (compute^2.5 + DRAM^2.5)^0.4 + permutation
+ * A grouped product has for each active expert the tiles that its rows fill, in rounds over the SMs as in
+ * serving_product.c; one tile height for all, the fastest. Balanced routing gives each expert the same number of rows.
+ * Skewed routing draws an expert's load from x^-alpha on [1, 0.8 tokens]; the most loaded rank is what counts. Its load
+ * over the mean: the larger of what the spread of loads makes of a rank's sum, 1.5 x (standard deviation / root of
+ * experts a rank) x the expected largest of so many ranks, and of what the most loaded expert alone makes of it. */
+#include "vendor/constants.h"
+#include "vendor/serving.h"
+
+#include <math.h>
+
+typedef struct {
+    fsim_serving_kind kind;
+    fsim_design design;
+    double floor, share, startup, clocks, weights, activations, expert_s, routed_passes, token_passes, from, l2;
+} fit;
+
+static const fit fits[] = {
+#define FSIM_SERVING_EXPERTS(kind, design, ...) {FSIM_SERVING_##kind, FSIM_##design, __VA_ARGS__},
+#include "vendor/serving_fit.def"
+};
+
+static const fit *fit_of(const fsim_serving_site *s)
+{
+    for (int i = 0; i < FSIM_SERVING_KIN; i++)
+        for (size_t k = 0; k < sizeof fits / sizeof *fits; k++)
+            if (fits[k].kind == s->call->kind && fits[k].design == fsim_serving_kin(s, i))
+                return &fits[k];
+    return fits;
+}
+
+enum { HEIGHTS = 4, MOST_EXPERTS = 4096, LAUNCHES = 6 };
+static const int heights[HEIGHTS] = {16, 32, 64, 128};
+
+/* What a rank's experts get. */
+typedef struct {
+    double tokens, experts, topk, ranks, skew;
+    double mine;           /* experts of a rank */
+    double rows, active;   /* of the most loaded rank: routed rows, experts with any */
+    double tiles[HEIGHTS]; /* of each height that the rows fill */
+} routing;
+
+/* A load at quantile u of the power law, without its scale; power: 1 - alpha. */
+static double load_at(double u, double most, double power) { return pow(1 + u * (pow(most, power) - 1), 1 / power); }
+
+/* The j-th moment of that. */
+static double moment(double most, double power, int j)
+{
+    return power / (power + j) * (pow(most, power + j) - 1) / (pow(most, power) - 1);
+}
+
+/* The expected largest of `count` normal numbers. */
+static double largest_of(double count)
+{
+    if (count < 2)
+        return 0;
+    const double twice = 2 * log(count);
+    return count <= 3 ? serving_largest_of_two : sqrt(twice) * (1 - log(2 * serving_pi * twice) / (2 * twice));
+}
+
+/* The load of the most loaded rank over the mean of all. */
+static double hottest(const routing *r, double most, double power)
+{
+    const double mean = moment(most, power, 1), spread = sqrt(fmax(0, moment(most, power, 2) / (mean * mean) - 1)),
+                 top = fmin(load_at((2 * r->experts - 1) / (2 * r->experts), most, power) / mean, r->experts / r->topk),
+                 others = (r->experts - top) / fmax(1, r->experts - 1);
+    return r->ranks <= 1 ? 1
+                         : fmax(1 + serving_heavy_tail * spread / sqrt(r->mine) * largest_of(r->ranks),
+                                (top + (r->mine - 1) * others) / r->mine);
+}
+
+static void route_evenly(routing *r)
+{
+    const double rows = r->tokens * r->topk / r->ranks;
+    r->active = fmin(r->mine, fmax(1, floor(rows)));
+    r->rows = fmax(1, rows);
+    for (int h = 0; h < HEIGHTS; h++)
+        r->tiles[h] = floor(r->active) * ceil((rows > 1 ? rows / r->active : 1) / heights[h] - serving_slack);
+}
+
+static void route_skewed(routing *r)
+{
+    enum { PASSES = 4 };
+    const int mine = (int)fmin(MOST_EXPERTS, r->mine);
+    const double most = fmax(2, serving_law_top * r->tokens), power = 1 - r->skew / 100,
+                 rows =
+                     fmin(r->tokens * fmin(r->topk, r->topk / r->ranks * hottest(r, most, power)), r->mine * r->tokens);
+    double scale = 0, sum = 0;
+    for (int i = 0; i < mine; i++)
+        sum += load_at((2 * i + 1) / (2 * (double)mine), most, power);
+    scale = rows / sum;
+    for (int pass = 0; pass < PASSES; pass++) { /* no expert gets a token twice: the others take what is over */
+        sum = 0;
+        for (int i = 0; i < mine; i++)
+            sum += fmin(r->tokens, scale * load_at((2 * i + 1) / (2 * (double)mine), most, power));
+        scale *= sum < rows * serving_enough && pass + 1 < PASSES ? rows / sum : 1;
+    }
+    r->rows = sum;
+    for (int i = 0; i < mine; i++) {
+        const double load = fmin(r->tokens, scale * load_at((2 * i + 1) / (2 * (double)mine), most, power)),
+                     likely = 1 - exp(-load);
+        r->active += likely;
+        for (int h = 0; h < HEIGHTS; h++)
+            r->tiles[h] += likely * ceil(fmax(1, load / fmax(likely, serving_slack)) / heights[h] - serving_slack);
+    }
+    r->active = fmax(1, r->active);
+}
+
+static double element_bytes(fsim_serving_kind kind)
+{
+    return kind == FSIM_SERVING_MOE ? 2 : kind == FSIM_SERVING_MOE_NVFP4 ? serving_nvfp4_bytes : 1;
+}
+
+typedef struct {
+    const fsim_serving_site *s;
+    const fit *f;
+    const routing *r;
+    double rate, bytes, byte_s; /* of an element; seconds of a byte of weights */
+    double compute_s, dram_s;   /* of both products, with the fastest tiles */
+} pricing;
+
+/* One grouped product of tiles of heights[h] rows: k to n for each routed row. */
+static double grouped_s(const pricing *p, int h, double n, double k, double *compute_s, double *dram_s)
+{
+    const fit *f = p->f;
+    *compute_s = INFINITY;
+    for (int width = 64; width <= 256; width *= 2) {
+        const double blocks = p->r->tiles[h] * ceil(n / width), m = heights[h],
+                     one = 2 * m * width * (k + f->startup) / (p->rate * f->share) *
+                           (1 + serving_narrow * (128 / m + 128 / (double)width - 2)),
+                     alone = k * f->clocks / p->s->clock, full = floor(blocks / p->s->sms);
+        *compute_s = fmin(*compute_s, full * fmax(one, alone / 2) + (blocks > full * p->s->sms ? fmax(one, alone) : 0));
+    }
+    *dram_s = p->r->active * n * k * p->bytes * p->byte_s +
+              p->r->rows * (k * p->bytes + 2 * n) / (p->s->dram * f->activations);
+    return pow(pow(*compute_s, serving_product_norm) + pow(*dram_s, serving_product_norm), 1 / serving_product_norm);
+}
+
+static double products_s(pricing *p, double hidden, double width)
+{
+    double best = INFINITY;
+    for (int h = 0; h < HEIGHTS; h++) {
+        double compute[2], dram[2];
+        const double seconds = grouped_s(p, h, 2 * width, hidden, &compute[0], &dram[0]) +
+                               grouped_s(p, h, hidden, width, &compute[1], &dram[1]);
+        p->compute_s = seconds < best ? compute[0] + compute[1] : p->compute_s;
+        p->dram_s = seconds < best ? dram[0] + dram[1] : p->dram_s;
+        best = fmin(best, seconds);
+    }
+    return best;
+}
+
+fsim_serving_time fsim_serving_experts(const fsim_serving_site *s)
+{
+    const double *v = s->call->value, hidden = v[1], width = v[2];
+    const fit *f = fit_of(s);
+    routing r = {
+        .tokens = fmax(1, v[0]), .experts = fmax(1, v[3]), .topk = fmax(1, v[4]), .ranks = fmax(1, v[6]), .skew = v[7]};
+    r.mine = fmax(1, r.experts / r.ranks);
+    if (r.skew > 0 && r.skew != 100)
+        route_skewed(&r);
+    else
+        route_evenly(&r);
+    pricing p = {.s = s, .f = f, .r = &r, .bytes = element_bytes(s->call->kind)};
+    p.rate = fsim_serving_rate(s, s->call->kind == FSIM_SERVING_MOE ? FSIM_BF16 : FSIM_F8E4M3);
+    const double missed = fsim_ramp(r.active * 3 * hidden * width * p.bytes / s->l2_bytes, f->from, 0.5);
+    p.byte_s = missed / (s->dram * f->weights) + (1 - missed) / (f->l2 * s->sms * s->clock);
+    const double both_s = products_s(&p, hidden, width),
+                 moved_s = (r.rows * f->routed_passes + r.tokens * f->token_passes) * hidden * 2 / s->dram,
+                 floor_s = fmax(0, f->floor - LAUNCHES * fsim_hw_get(s->hw, FSIM_HW_LAUNCH_GRAPH));
+    return fsim_serving_sum(p.compute_s, p.dram_s, floor_s + f->expert_s * r.experts + both_s + moved_s, LAUNCHES);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* serving_quantize.c: 16-bit numbers to 8 bits.
+ *
+ *     static    floor + ((bytes from DRAM / DRAM)^3 + (bytes / L2)^3)^(1/3), bytes = 3 m k
+ *     each row  floor + k clocks + the same with 5 m k bytes of L2 + m / SMs x clocks of a row
+ * A row is read twice, for its largest magnitude and to be quantised; where the rows under way do not fit L2, twice
+ * from DRAM. Replays find in L2 what fits there. */
+#include "vendor/constants.h"
+#include "vendor/serving.h"
+
+#include <math.h>
+
+typedef struct {
+    fsim_design design;
+    double floor, dram, l2, from, row_clocks, element_clocks;
+} fit;
+
+static const fit of_static[] = {
+#define FSIM_SERVING_STATIC(design, ...) {FSIM_##design, __VA_ARGS__, 0, 0},
+#include "vendor/serving_fit.def"
+};
+
+static const fit of_rows[] = {
+#define FSIM_SERVING_ROW(design, ...) {FSIM_##design, __VA_ARGS__},
+#include "vendor/serving_fit.def"
+};
+
+static const fit *fit_of(const fsim_serving_site *s, const fit *rows, int count)
+{
+    for (int i = 0; i < FSIM_SERVING_KIN; i++)
+        for (int k = 0; k < count; k++)
+            if (rows[k].design == fsim_serving_kin(s, i))
+                return &rows[k];
+    return rows;
+}
+
+static double streamed_s(const fsim_serving_site *s, const fit *f, double bytes, double again, double l2_bytes)
+{
+    const double missed = fsim_ramp(bytes / s->l2_bytes, f->from, serving_ramp),
+                 dram = (bytes + again) * missed / (s->dram * f->dram), l2 = l2_bytes / (f->l2 * s->sms * s->clock);
+    return cbrt(dram * dram * dram + l2 * l2 * l2);
+}
+
+double fsim_quantize_static_s(const fsim_serving_site *s, double m, double k)
+{
+    const fit *f = fit_of(s, of_static, sizeof of_static / sizeof *of_static);
+    return f->floor + streamed_s(s, f, 3 * m * k, 0, 3 * m * k);
+}
+
+double fsim_quantize_rows_s(const fsim_serving_site *s, double m, double k)
+{
+    const fit *f = fit_of(s, of_rows, sizeof of_rows / sizeof *of_rows);
+    const double under_way = 4 * s->sms * k,
+                 again = 2 * m * k * fsim_ramp(under_way / s->l2_bytes, serving_rows_from, serving_rows_from);
+    return f->floor + k * f->element_clocks / s->clock + streamed_s(s, f, 3 * m * k, again, 5 * m * k) +
+           m / s->sms * f->row_clocks / s->clock;
+}
+
+fsim_serving_time fsim_serving_quantize(const fsim_serving_site *s)
+{
+    const double m = s->call->value[0], k = s->call->value[1];
+    const bool known = s->call->kind == FSIM_SERVING_QUANTIZE_STATIC;
+    return fsim_serving_sum(0, 3 * m * k / s->dram,
+                            known ? fsim_quantize_static_s(s, m, k) : fsim_quantize_rows_s(s, m, k), 1);
+}

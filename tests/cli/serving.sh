@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# depends: compiler
+# cost: 3
+# Calls of serving stacks: more work never takes less time; and where the measurements are, how far off each file is.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+export LC_ALL=C
+unset COLUMNS FUSESIM_HWMODELS
+failures=0
+
+complain() {
+    echo "FAILED: $1" >&2
+    failures=$((failures + 1))
+}
+
+# grows WORKLOAD SYMBOL OTHERS: on each GPU the call takes longer when the symbol is 8 times as large.
+gpus='a100-sxm4-80gb l40s h100-sxm5-80gb b200 b300 gb200 rtx-pro-6000 mi300x t4'
+: >wanted
+echo 'id,hw,workload,set,strategy,l2,launch,time_s,source' >rows.csv
+grows() {
+    local gpu
+    for gpu in $gpus; do
+        printf '%s,%s,ops/%s,%s=%s;%s,eager,warm,graph,1,trtllm/1\n' "$1-$2-$gpu-1" "$gpu" "$1" "$2" "$3" "$5" "$1-$2-$gpu-2" "$gpu" "$1" "$2" "$4" "$5" | sed 's/;,/,/' >>rows.csv
+        echo "$1-$2-$gpu" >>wanted
+    done
+}
+for product in matmul_f8_token matmul_f8_tensor matmul_f8_static matmul_f8_block matmul_i8 matmul_w8 matmul_w4 matmul_nvfp4; do
+    grows $product M 512 4096 'N=4096;K=4096'
+    grows $product N 512 4096 'M=4096;K=4096'
+    grows $product K 512 4096 'M=4096;N=4096'
+done
+grows quantize_static M 4096 32768 'K=4096'
+grows quantize_token K 4096 32768 'M=4096'
+grows decode_attention S 4096 32768 'B=64'
+grows decode_attention B 16 128 'S=8192'
+grows context_attention S 1024 8192 'B=4'
+grows attention Sq 1024 8192 'Sk=8192;causal=1'
+grows context_mla heads 16 128 'B=4'
+grows decode_mla S 4096 32768 'B=64'
+for experts in moe moe_f8 moe_f8_block moe_nvfp4; do
+    grows $experts T 1024 8192 'experts=64;active=64;rows=64'
+    grows $experts F 1024 8192 'experts=64;active=64;rows=64'
+    grows $experts alpha 0 120 'T=8192;experts=64;ep=8;active=8;rows=64' # the most loaded of 8 ranks
+done
+"$FUSESIM" validate --measurements rows.csv --json rows.json >out 2>&1 || complain "validate: $(cat out)"
+tr '{' '\n' <rows.json | sed -n 's/.*"id": "\([^"]*\)".*"predicted_s": \([^,]*\),.*/\1 \2/p' >predicted
+[ "$(wc -l <predicted)" = "$(($(wc -l <rows.csv) - 1))" ] || complain "$(wc -l <predicted) predictions of $(($(wc -l <rows.csv) - 1)) rows"
+awk 'NR == FNR { of[$1] = $2; next } { if (!(of[$1 "-2"] > of[$1 "-1"] * 1.02)) print $1, of[$1 "-1"], of[$1 "-2"] }' predicted wanted >shrunk
+[ -s shrunk ] && complain "more work takes less time: $(cat shrunk)"
+
+# off FILE BOUND: the mean error of all of its rows, %.
+shared=${FUSESIM_SHARED:-$SOURCE_DIR/../shared}/data/measured
+off() {
+    "$FUSESIM" validate --measurements "$shared/aiconfigurator_$1.csv" >out 2>err || complain "$1: $(cat err)"
+    mean=$(sed -n '1s/.*mean error \([0-9.]*\) %.*/\1/p' out)
+    awk -v mean="${mean:-999}" -v most="$2" 'BEGIN { exit !(mean <= most) }' || complain "$1 is ${mean:-?} % off, at most $2"
+}
+if [ -d "$shared" ]; then
+    off gemm_f8 10.5
+    off gemm_int 9.5
+    off gemm_w4 11.5
+    off gemm_nvfp4 9
+    off quantize 6
+    off decode_attention 12
+    off context_attention 12
+    off mla 9.5
+    off moe 14
+    off moe_nvfp4 15
+else
+    echo "skipped: measurements ($shared)"
+fi
+[ "$failures" = 0 ]
