@@ -348,17 +348,21 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The files of row[0, count), as they come. */
+/* The files of row[0, count), as they come; of many, how many there are besides the first. */
 static const char *files_of(const fsim_prepared *const *row, int count, fsim_arena *a)
 {
-    const char *files = "", *last = "";
+    enum { MOST_NAMED = 2 };
+    const char *files = "", *last = "", *first = "";
+    int found = 0;
     for (int i = 0; i < count; i++) {
         const char *file = base_of(row[i]->row->at.file);
-        if (strcmp(file, last) != 0 && !strstr(files, file))
-            files = fsim_printf(a, "%s%s%s", files, *files ? " and " : "", file);
+        if (strcmp(file, last) != 0 && !strstr(files, file)) {
+            files = fsim_printf(a, "%s%s%s", files, found ? " and " : "", file);
+            first = found++ == 0 ? file : first;
+        }
         last = file;
     }
-    return files;
+    return found > MOST_NAMED ? fsim_printf(a, "%s and %d other files", first, found - 1) : files;
 }
 
 /* The fit of one group. Scalars are logarithms, in the group's order. */
