@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/collective.h"
 #include "cost/constants.h"
 #include "cost/costing.h"
 
@@ -329,9 +330,27 @@ static fsim_kernel over_link(const fsim_costing *c, fsim_hw_key link, double tim
     return k;
 }
 
+/* Between so many GPUs of a node as the operator says; otherwise twice over the link, to the host and back. */
 static fsim_kernel communication(const fsim_costing *c, fsim_arena *a)
 {
-    return over_link(c, FSIM_HW_LINK_BANDWIDTH, 2, a); /* to the host and back */
+    const fsim_node *n = &c->g->node[c->group->anchor];
+    fsim_kernel k = streamed(c, 1, a);
+    double bytes = 0;
+    for (int i = 0; i < k.inputs; i++)
+        bytes = fmax(bytes, (double)k.input[i].bytes);
+    for (int i = 0; i < k.outputs; i++)
+        bytes = fmax(bytes, (double)k.output[i].bytes);
+    const double seconds = n->attrs.ranks < 2 ? NAN
+                                              : fsim_collective_s(c->hw, n->op, bytes, (double)n->attrs.ranks,
+                                                                  c->regime == FSIM_REGIME_GRAPH);
+    if (!isnan(seconds)) {
+        memset(k.unit, 0, sizeof k.unit);
+        k.unit[FSIM_LATENCY] = seconds;
+        k.penalised = true;
+        fsim_sum_up_to(c, &k, seconds);
+        return k;
+    }
+    return over_link(c, FSIM_HW_LINK_BANDWIDTH, 2, a);
 }
 
 static fsim_kernel transfer(const fsim_costing *c, fsim_arena *a)

@@ -151,5 +151,8 @@ fsim_serving_time fsim_serving_product(const fsim_serving_site *s)
          rest * fsim_ramp(rest / s->l2_bytes, f->rest_from, serving_ramp)) /
         (s->dram * f->dram);
     const double product_s = f->few_floor > 0 && p.m <= FEW_ROWS ? few_rows_s(&p) : tiled_s(&p);
-    return fsim_serving_sum(p.compute_s, p.dram_s, product_s + quantizing_s(&p), c->launches);
+    const bool fours = s->call->kind == FSIM_SERVING_GEMM_NVFP4 &&
+                       (s->hw->arch->design == FSIM_BLACKWELL || s->hw->arch->design == FSIM_BLACKWELL_GRAPHICS);
+    const double least_s = 2 * p.m * p.n * p.k / (p.rate * s->sms * (fours ? 2 : 1)); /* units for 4 bits: twice 8 */
+    return fsim_serving_sum(p.compute_s, p.dram_s, fmax(least_s, product_s) + quantizing_s(&p), c->launches);
 }

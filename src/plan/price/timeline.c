@@ -38,6 +38,15 @@ fsim_timeline fsim_timeline_of(const fsim_graph *g, const fsim_plan *plan, fsim_
     return out;
 }
 
+/* Collectives alone are timed by many calls in a row (nccl-tests), and not with events around one. */
+static bool only_communicates(const fsim_kernel *kernel, int kernels)
+{
+    for (int k = 0; k < kernels; k++)
+        if (kernel[k].template != FSIM_COMMUNICATION_KERNEL)
+            return false;
+    return kernels > 0;
+}
+
 double fsim_call_seconds_with_host(const fsim_kernel *kernel, int kernels, fsim_maker maker, fsim_regime regime,
                                    const fsim_hw *hw, double host_factor)
 {
@@ -53,9 +62,10 @@ double fsim_call_seconds_with_host(const fsim_kernel *kernel, int kernels, fsim_
         host += launch * kernel[k].launches;
         gpu = fmax(begun + floor * kernel[k].launches + (kernel[k].time_s - kernel[k].time[FSIM_LAUNCH]), host + floor);
     }
-    return regime == FSIM_REGIME_EAGER    ? gpu
-           : regime == FSIM_REGIME_STREAM ? seconds + fsim_hw_get(hw, FSIM_HW_CALL_STREAM)
-                                          : seconds;
+    return regime == FSIM_REGIME_EAGER ? gpu
+           : regime == FSIM_REGIME_STREAM
+               ? seconds + (only_communicates(kernel, kernels) ? 0 : fsim_hw_get(hw, FSIM_HW_CALL_STREAM))
+               : seconds;
 }
 
 double fsim_call_seconds(const fsim_kernel *kernel, int kernels, fsim_maker maker, fsim_regime regime,

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/collective.h"
+
+#include "cost/constants.h"
+#include <math.h>
+
+typedef enum { NCCL, CUSTOM } library;
+typedef struct {
+    fsim_op op;
+    library of;
+    fsim_design design;
+    struct {
+        double latency_s, step_s, share;
+    } protocol[2];
+    double four, more; /* factors of the second share: 3 to 4 ranks, more ranks */
+} fit;
+
+static const fit fits[] = {
+#define FSIM_COLLECTIVE(op, library, design, a1, h1, s1, a2, h2, s2, four, more)                                       \
+    {FSIM_OP_##op, library, FSIM_##design, {{a1, h1, s1}, {a2, h2, s2}}, four, more},
+#include "cost/collective.def"
+#undef FSIM_COLLECTIVE
+};
+
+/* The designs whose numbers a GPU takes, nearest first. */
+static fsim_design nearest_design(const fsim_hw *hw, double link, int i)
+{
+    static const fsim_design of[][2] = {
+        {FSIM_ADA, FSIM_AMPERE}, {FSIM_AMPERE, FSIM_HOPPER}, {FSIM_HOPPER, FSIM_AMPERE}, {FSIM_BLACKWELL, FSIM_HOPPER}};
+    const fsim_design design = hw->arch->design;
+    const int row = link <= pcie_most                                               ? 0
+                    : design <= FSIM_AMPERE_GRAPHICS                                ? 1
+                    : design == FSIM_BLACKWELL || design == FSIM_BLACKWELL_GRAPHICS ? 3
+                                                                                    : 2;
+    return of[row][i];
+}
+
+static const fit *fit_of(const fsim_hw *hw, double link, fsim_op op, library of)
+{
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; k < sizeof fits / sizeof *fits; k++)
+            if (fits[k].op == op && fits[k].of == of && fits[k].design == nearest_design(hw, link, i))
+                return &fits[k];
+    return NULL;
+}
+
+/* Bytes that each GPU sends, over the larger buffer. */
+static double bus_share(fsim_op op, double ranks)
+{
+    return op == FSIM_OP_SEND ? 1 : (op == FSIM_OP_ALL_REDUCE ? 2 : 1) * (ranks - 1) / ranks;
+}
+
+double fsim_collective_s(const fsim_hw *hw, fsim_op op, double bytes, double ranks, bool graph)
+{
+    const double link = fsim_hw_get(hw, FSIM_HW_LINK_BANDWIDTH);
+    const fsim_op which = op == FSIM_OP_RECV ? FSIM_OP_SEND : op;
+    const fit *f = isnan(link) ? NULL : fit_of(hw, link, which, graph && which == FSIM_OP_ALL_REDUCE ? CUSTOM : NCCL);
+    if (!f)
+        return NAN;
+    const double bus = bytes * bus_share(which, ranks), factor = ranks <= 2 ? 1 : ranks <= 4 ? f->four : f->more;
+    double best = INFINITY;
+    for (int p = 0; p < 2; p++) {
+        const double share = f->protocol[p].share * (p == 1 || f->design == FSIM_ADA ? factor : 1);
+        best = fmin(best, f->protocol[p].latency_s + f->protocol[p].step_s * log2(ranks) + bus / (link * share));
+    }
+    return best;
+}
