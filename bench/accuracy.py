@@ -240,6 +240,28 @@ def aiconfigurator():
         chart(name, name, title)
 
 
+SERVING = (("aiconfigurator_gemm_f8", "FP8 products with quantising"), ("aiconfigurator_gemm_int", "INT8 products, 8-bit weights"), ("aiconfigurator_gemm_w4", "products with 4-bit weights"),
+           ("aiconfigurator_gemm_nvfp4", "NVFP4 products"), ("aiconfigurator_quantize", "quantising"), ("aiconfigurator_context_attention", "prefill attention"),
+           ("aiconfigurator_decode_attention", "decode attention"), ("aiconfigurator_mla", "multi-head latent attention"), ("aiconfigurator_moe", "mixtures of experts"),
+           ("aiconfigurator_moe_nvfp4", "mixtures of experts, NVFP4"), ("collectives", "collectives"))
+
+
+def serving():
+    say("## Calls of serving stacks, and collectives", "", "vLLM, SGLang, TensorRT-LLM and NCCL, replayed. The numbers of their equations (docs/MODEL.md) were fitted to these rows: the errors are of fitted rows.", "")
+    rows, commands = [], []
+    for name, title in SERVING:
+        d, command = validate(name, "--by", "workload,hw")
+        if not d or not d["overall"]:
+            continue
+        commands.append(command)
+        rows += [[title, g["workload"], g["hw"]] + errors(g) for g in d["by"] if g["rows"]]
+        o = d["overall"][0]
+        summary.append([f"{title}, as serving stacks run them" if name != "collectives" else "collectives of 2 to 8 GPUs", o["rows"], all_gpus(d), percent(o["mape"]), percent(o["median"]), percent(o["p90"]), "-", whole(o["coverage"])])
+    table(["rows", "workload", "GPU"] + ERRORS, rows, 3)
+    for command in commands:
+        said(command)
+
+
 def level1():
     say("## Single operators of KernelBench (v01, level 1)", "", "Storage f32; convolutions in TF32, products in true FP32; L2 thrashed before each call. A few operators of one GPU can make most of a mean.", "")
     rows, commands = [], []
@@ -525,7 +547,7 @@ if CROSS != "-":
 if FITS:
     take_fits(FITS)
 CROSS_VALIDATED = read_cross()
-for section in (neusight, aiconfigurator, level1, lambda: level(2, "Chains of three to eight operators"), lambda: level(3, "Networks"), v0, others, models, training, unseen, coverage, excluded):
+for section in (neusight, aiconfigurator, serving, level1, lambda: level(2, "Chains of three to eight operators"), lambda: level(3, "Networks"), v0, others, models, training, unseen, coverage, excluded):
     section()
 say("## Rows predicted a second", "", "Single operators on one core: rows, seconds of processor time, rows a second; `bench/validate.sh`, stored by `bench/accuracy.sh --rate`.", "",
     "```", *included(f"{OUT}/accuracy/rate.txt", "not measured"), "```", "")

@@ -76,6 +76,8 @@ fsim_serving_time fsim_serving_flash(const fsim_serving_site *s)
     const double *v = s->call->value, batch = v[0], heads = v[1], kv_heads = v[2], length = v[3], d = v[4];
     const bool prepares = s->call->kind == FSIM_SERVING_CONTEXT_ATTENTION;
     const flash_fit *f = flash_fit_of(s);
+    if (length == 1 && !prepares && f->design == FSIM_BLACKWELL) /* vLLM has its decode kernel run these there */
+        return fsim_serving_decode(s);
     const double tiles = ceil(length / STEP), rate = fsim_serving_rate(s, s->call->dtype),
                  blocks =
                      length == 1 && !prepares ? batch * kv_heads * ceil(heads / kv_heads / 64) : batch * heads * tiles,
