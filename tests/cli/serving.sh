@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: compiler
+# depends: once
 # cost: 3
 # Calls of serving stacks, and collectives: more work never takes less time; and where the measurements are, how far off each file is.
 set -u
