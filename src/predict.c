@@ -109,7 +109,7 @@ static void launch_otherwise(const fsim_problem *p, fsim_prediction *out)
 /* Whether a plan of every strategy is to be made, or of the asked ones only. */
 static bool is_planned(const fsim_graph *g, int strategy, const fsim_options *o)
 {
-    if (strategy == FSIM_STRATEGY_SERVING && g->servings > 0)
+    if (strategy == FSIM_STRATEGY_SERVING && g->servings + g->hand_fusions > 0)
         return true;
     return strategy != FSIM_STRATEGY_OPTIMAL && (!fsim_strategies[strategy].asked || strategy == (int)o->strategy);
 }
@@ -314,15 +314,14 @@ static void call_libraries(fsim_problem *p, const fsim_graph *called, fsim_predi
     fsim_problem q = *p;
     fsim_plan plan;
     fsim_proof proof;
+    double saved_s;
     if ((out->chosen != FSIM_STRATEGY_OPTIMAL && called->servings == 0) || p->objective != FSIM_MINIMISE_TIME)
         return;
     take_graph(&q, called, a);
     q.memory_limit = 0;
-    fsim_best(&q, NULL, 0, a, &plan, &proof);
-    const double apart_s = plan.time_s;
-    if (plan.kernels == 0 || !fsim_plan_calling(&q, &plan, a))
+    if (!fsim_best_calling(&q, a, &plan, &proof, &saved_s))
         return;
-    const double bound = fmin(out->proof.lower_bound, fmax(0, proof.lower_bound + plan.time_s - apart_s));
+    const double bound = fmin(out->proof.lower_bound, fmax(0, proof.lower_bound - saved_s));
     if (fsim_compare_plans(p, &plan, best) < 0) {
         *best = plan;
         best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];

@@ -131,12 +131,13 @@ static bool read_attr(fsim_reader *r, fsim_call *c, fsim_attr attr, const fsim_y
 /* "; did you mean 'dim'?" or "; it is an input: ..." for a key of an operator that is none of its attributes. */
 static const char *meant(fsim_reader *r, fsim_op op, const char *key)
 {
-    const char *names[FSIM_MAX_TAKEN + 5] = {"op", "in", "out", "layer", "from"}, *instead = fsim_attr_instead(op, key);
+    const char *names[FSIM_MAX_TAKEN + 6] = {"op", "in", "out", "layer", "from", "when"},
+                                       *instead = fsim_attr_instead(op, key);
     fsim_taken taken[FSIM_MAX_TAKEN];
     const int takes = fsim_taken_of(op, taken);
     for (int i = 0; i < takes; i++)
-        names[5 + i] = fsim_attr_rows[taken[i].attr].name;
-    return instead ? fsim_printf(r->arena, "; %s", instead) : fsim_did_you_mean(r->arena, key, names, 5 + takes);
+        names[6 + i] = fsim_attr_rows[taken[i].attr].name;
+    return instead ? fsim_printf(r->arena, "; %s", instead) : fsim_did_you_mean(r->arena, key, names, 6 + takes);
 }
 
 static void unknown_attr(fsim_reader *r, fsim_op op, const fsim_yaml *key)
@@ -162,7 +163,7 @@ bool fsim_read_attrs(fsim_reader *r, fsim_call *c, const fsim_yaml *y)
     bool ok = true;
     for (int i = 0; i < y->count; i++) {
         const char *key = y->key[i]->text;
-        if (strcmp(key, "op") == 0 || strcmp(key, "in") == 0 || strcmp(key, "out") == 0)
+        if (strcmp(key, "op") == 0 || strcmp(key, "in") == 0 || strcmp(key, "out") == 0 || strcmp(key, "when") == 0)
             continue;
         if (strcmp(key, "layer") == 0 || strcmp(key, "from") == 0) {
             ok = fsim_want_scalar(r, y->item[i], key) && ok;

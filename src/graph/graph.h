@@ -262,6 +262,8 @@ typedef struct {
     int fuses, separates;
     fsim_serving_call *serving;
     int servings;
+    fsim_node_set *hand_fused; /* what serving stacks run as one kernel of their own (`kernel: fused`) */
+    int hand_fusions;
     bool calls;                                         /* some primitive has a `call`, or `serving` */
     int64_t parameters;                                 /* elements of all weights */
     double contraction_flops, phase_flops[FSIM_PHASES]; /* of contractions: all, and by phase */

@@ -60,6 +60,23 @@ static bool casts_given(const fsim_graph *g, int s)
     return g->tensor[g->tensor[n->arg[0].tensor].storage].producer < 0;
 }
 
+static void give_names(fsim_reader *r, const fsim_pending *p, int i, int tensor)
+{
+    fsim_names_set(r->arena, &r->tensor, p->out[i], tensor);
+    if (p->alias && p->alias[i])
+        fsim_names_set(r->arena, &r->tensor, p->alias[i], tensor);
+}
+
+/* The result of an operator that is not there: its first input. */
+static bool stand_in(fsim_reader *r, const fsim_pending *p)
+{
+    const int tensor = fsim_names_get(&r->tensor, p->in[0]);
+    if (tensor < 0)
+        return false;
+    give_names(r, p, 0, tensor);
+    return true;
+}
+
 static bool build(fsim_reader *r, fsim_pending *p)
 {
     const fsim_yaml *op = fsim_yaml_get(p->yaml, "op");
@@ -74,6 +91,8 @@ static bool build(fsim_reader *r, fsim_pending *p)
         return false;
     }
     const fsim_op_row *row = &fsim_ops[c.op];
+    if (p->absent)
+        return stand_in(r, p);
     if (!fsim_read_attrs(r, &c, p->yaml))
         return false;
     if (p->ins < row->least_args || (row->most_args >= 0 && p->ins > row->most_args))
@@ -102,11 +121,8 @@ static bool build(fsim_reader *r, fsim_pending *p)
         return false;
     if (!fsim_map_over_batch(&c))
         return false;
-    for (int i = 0; i < p->outs; i++) {
-        fsim_names_set(r->arena, &r->tensor, p->out[i], c.result[i]);
-        if (p->alias && p->alias[i])
-            fsim_names_set(r->arena, &r->tensor, p->alias[i], c.result[i]);
-    }
+    for (int i = 0; i < p->outs; i++)
+        give_names(r, p, i, c.result[i]);
     if (r->build.recording)
         *FSIM_PUSH(r->arena, r->graph->operation, r->graph->operations, r->build.operation_room) =
             (fsim_operation){c.op, p->ins, c.arg, p->outs, c.result, c.attrs};

@@ -22,8 +22,15 @@ typedef struct {
     const char *layer, *from; /* as in fsim_source */
     int layer_number;         /* as in fsim_source */
     int state;                /* of the topological walk: 0 new, 1 under way, 2 done */
+    bool absent;              /* its `when` is 0: its result is its first input */
     fsim_loc at;
 } fsim_pending;
+
+/* An entry of `calls` in one turn of a repeat block. */
+typedef struct {
+    const fsim_yaml *yaml;
+    fsim_iteration block_turn; /* of the repeat block that it stands in */
+} fsim_pending_call;
 
 typedef struct {
     fsim_build build;
@@ -40,6 +47,9 @@ typedef struct {
     bool *symbol_used;
     fsim_pending *op;
     int ops, op_room, layers; /* layers: turns of outermost repeat blocks, so far */
+    fsim_pending_call *call;  /* entries of `calls` inside repeat blocks */
+    int calls, call_room;
+    fsim_names absent; /* names of operators whose `when` is 0 */
     const fsim_yaml *symbols;
     bool marked; /* some input says `batch: true`, so those that do not are shared */
 } fsim_reader;
@@ -82,7 +92,9 @@ typedef enum { FSIM_MARK_OUTPUT, FSIM_MARK_MATERIALIZE } fsim_mark_kind;
 void fsim_read_marks(fsim_reader *r, const fsim_yaml *y, fsim_mark_kind kind);
 /* The sets of primitives under `what`, their number in *count. */
 fsim_node_set *fsim_read_sets(fsim_reader *r, const fsim_yaml *y, const char *what, int *count);
-/* What serving stacks run as calls: the entries of y (NULL: none) into the graph. */
+/* Puts the entries of y (NULL: none), `calls` of a repeat block, aside. turn: of that block. */
+void fsim_add_calls(fsim_reader *r, const fsim_yaml *y, const fsim_iteration *turn);
+/* What serving stacks run as calls: the entries of y (NULL: none), and those of repeat blocks, into the graph. */
 void fsim_read_calls(fsim_reader *r, const fsim_yaml *y);
 /* The primitive of that name, for an entry of `what`; -1 after an error. */
 int fsim_read_primitive(fsim_reader *r, const fsim_yaml *y, const char *what);

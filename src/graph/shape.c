@@ -231,6 +231,17 @@ bool fsim_rule_elementwise(fsim_call *call)
     return true;
 }
 
+/* To the dtype that it has: x itself, as PyTorch's `to`. */
+bool fsim_rule_cast(fsim_call *call)
+{
+    const fsim_tensor *x = fsim_arg(call, 0);
+    if (call->attrs.dtype != x->dtype)
+        return fsim_rule_elementwise(call);
+    const fsim_shape s = x->shape;
+    call->result[0] = fsim_add_view(call->build, call->at, call->out[0], &s, call->arg[0], 0);
+    return call->result[0] >= 0;
+}
+
 /* One slope for each channel of x[N, C, ...], or one for all. */
 bool fsim_rule_prelu(fsim_call *call)
 {

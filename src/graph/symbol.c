@@ -34,9 +34,28 @@ static bool symbol_value(const void *scope, const char *name, int64_t *value)
     return true;
 }
 
+/* The dtype that a name is, or that the symbol of that name stands for; -1: none. */
+static int symbol_dtype(const void *scope, const char *name)
+{
+    const fsim_reader *r = scope;
+    const int i = fsim_names_get(&r->symbol, name);
+    fsim_dtype t;
+    if (i < 0)
+        return fsim_dtype_parse(name, &t) ? (int)t : -1;
+    if (i >= r->graph->symbols || r->graph->symbol[i].dtype == FSIM_DTYPE_NONE)
+        return -1;
+    r->symbol_used[i] = true;
+    return (int)r->graph->symbol[i].dtype;
+}
+
+static fsim_scope scope_of(const fsim_reader *r)
+{
+    return (fsim_scope){symbol_value, r, r->symbol_names, r->graph->symbols, symbol_dtype};
+}
+
 bool fsim_read_int(fsim_reader *r, const fsim_yaml *y, const char *what, int64_t *value)
 {
-    const fsim_scope scope = {symbol_value, r, r->symbol_names, r->graph->symbols};
+    const fsim_scope scope = scope_of(r);
     return fsim_want_scalar(r, y, what) && fsim_eval(r->arena, r->diag, y->at, y->text, &scope, value);
 }
 
@@ -60,7 +79,7 @@ static void read_symbol(fsim_reader *r, const fsim_yaml *key, const char *in_fil
         fsim_error(r->diag, at, "%s%s", in_file == text ? "" : fsim_printf(r->arena, "%s=%s: ", s.name, text),
                    fsim_unknown_dtype(r->arena, text));
     } else if (!is_dtype) {
-        const fsim_scope scope = {symbol_value, r, r->symbol_names, g->symbols};
+        const fsim_scope scope = scope_of(r);
         s.dtype = FSIM_DTYPE_NONE;
         if (!fsim_eval(r->arena, r->diag, at, text, &scope, &s.value)) {
             s.value = 1;

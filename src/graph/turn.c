@@ -34,7 +34,7 @@ static const char *choice(fsim_arena *a, const char *list, const fsim_iteration 
 static const char *number(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *text, const fsim_iteration *t)
 {
     static const char *const names[] = {"i"};
-    const fsim_scope scope = {turn_value, &t->number, names, 1};
+    const fsim_scope scope = {turn_value, &t->number, names, 1, NULL};
     const bool optional = *text == '_';
     int64_t value;
     if (strchr(text, '|')) {

@@ -118,7 +118,8 @@ static expansion expansion_of(fsim_reader *r, const fsim_yaml *list, int depth)
             continue; /* the error is reported where it is read */
         tensors = fsim_yaml_get(y, "tensors");
         const expansion inner = expansion_of(r, fsim_yaml_get(y, "operators"), depth + 1);
-        const int own = 1 + (tensors && tensors->kind == FSIM_YAML_MAPPING ? tensors->count : 0);
+        const int called = names_in(fsim_yaml_get(y, "calls"));
+        const int own = 1 + called + (tensors && tensors->kind == FSIM_YAML_MAPPING ? tensors->count : 0);
         sum.operators += (double)iterations * inner.operators;
         sum.entries += (double)iterations * (own + inner.entries);
     }
@@ -128,7 +129,7 @@ static expansion expansion_of(fsim_reader *r, const fsim_yaml *list, int depth)
 /* Reports errors of a block's keys and values. Returns its number of iterations, or 0. */
 static int64_t check_repeat(fsim_reader *r, const fsim_yaml *y, int depth)
 {
-    static const char *const keys[] = {"repeat", "carry", "tensors", "operators"};
+    static const char *const keys[] = {"repeat", "carry", "tensors", "operators", "calls"};
     const fsim_yaml *ops = fsim_yaml_get(y, "operators"), *repeat = fsim_yaml_get(y, "repeat");
     int64_t iterations;
     fsim_yaml_check_keys(r->arena, r->diag, y, "a repeat block", keys, sizeof keys / sizeof *keys);
@@ -202,6 +203,7 @@ static void read_repeat(fsim_reader *r, const fsim_yaml *y, const frame *outer)
         const int errors = fsim_errors(r->diag);
         fsim_read_tensors(r, fsim_yaml_get(y, "tensors"), &f.now);
         read_list(r, ops, &f);
+        fsim_add_calls(r, fsim_yaml_get(y, "calls"), &f.now);
         if (fsim_errors(r->diag) > errors)
             return; /* the other iterations would report the same errors */
     }
@@ -219,6 +221,31 @@ static const char *remark(fsim_reader *r, const fsim_yaml *y, const char *key, c
     if (!said || said->kind != FSIM_YAML_SCALAR)
         return NULL;
     return f ? fsim_turn_text(r->arena, r->diag, said->at, said->text, &f->now) : said->text;
+}
+
+/* Is there no such operator, because its `when` is 0? Its result is then its first input; others are not looked for.
+ * False after an error. */
+static bool read_presence(fsim_reader *r, const fsim_yaml *y, fsim_pending *p)
+{
+    const fsim_yaml *when = fsim_yaml_get(y, "when");
+    bool present = true;
+    if (when && !fsim_read_flag(r, when, "'when'", &present))
+        return false;
+    if (present)
+        return true;
+    if (p->ins < 1) {
+        fsim_error(r->diag, when->at, "'when' is 0, and '%s' has no input to stand for its result", p->out[0]);
+        return false;
+    }
+    for (int i = 0; i < p->ins; i++) {
+        const int tensor = fsim_names_get(&r->tensor, p->in[i]);
+        if (tensor >= 0)
+            r->graph->tensor[tensor].used = true;
+    }
+    p->absent = true;
+    p->ins = p->outs = 1;
+    fsim_names_set(r->arena, &r->absent, p->out[0], 1);
+    return true;
 }
 
 static void read_operator(fsim_reader *r, const fsim_yaml *y, const frame *f)
@@ -247,6 +274,8 @@ static void read_operator(fsim_reader *r, const fsim_yaml *y, const frame *f)
             return;
         fsim_names_set(r->arena, &r->maker, p.out[i], r->ops);
     }
+    if (!read_presence(r, y, &p))
+        return;
     *FSIM_PUSH(r->arena, r->op, r->ops, r->op_room) = p;
 }
 

@@ -30,6 +30,7 @@ static char peek(parser *s)
 }
 
 static bool sum(parser *s, int64_t *value);
+static bool comparison(parser *s, int64_t *value);
 
 /* min(a, b, ...) and max(a, b, ...), behind their bracket. */
 static bool extreme(parser *s, bool most, int64_t *value)
@@ -69,12 +70,18 @@ static bool call(parser *s, const char *word, int64_t *value)
     return true;
 }
 
-static bool name(parser *s, int64_t *value)
+/* The name that stands here, behind which s->p is then. */
+static const char *word_of(parser *s)
 {
     const char *from = s->p;
     while (isalnum((unsigned char)*s->p) || *s->p == '_')
         s->p++;
-    const char *word = fsim_strndup(s->arena, from, (size_t)(s->p - from));
+    return fsim_strndup(s->arena, from, (size_t)(s->p - from));
+}
+
+static bool name(parser *s, int64_t *value)
+{
+    const char *word = word_of(s);
     if (peek(s) == '(') {
         s->p++;
         return call(s, word, value);
@@ -106,7 +113,7 @@ static bool factor(parser *s, int64_t *value)
     bool ok;
     if (c == '(') {
         s->p++;
-        ok = sum(s, value) && (peek(s) == ')' || fail(s, "wants ')'"));
+        ok = comparison(s, value) && (peek(s) == ')' || fail(s, "wants ')'"));
         s->p += ok;
     } else if (c == '-' || c == '+') {
         s->p++;
@@ -163,8 +170,64 @@ static bool sum(parser *s, int64_t *value)
     return true;
 }
 
+typedef enum { EQUAL, UNEQUAL, AT_MOST, AT_LEAST, LESS, MORE, COMPARISONS } relation;
+
+/* The comparison that stands here, behind which s->p is then; COMPARISONS: none. */
+static relation relation_at(parser *s)
+{
+    static const char *const text[COMPARISONS] = {"==", "!=", "<=", ">=", "<", ">"};
+    peek(s);
+    for (int r = 0; r < COMPARISONS; r++)
+        if (strncmp(s->p, text[r], strlen(text[r])) == 0) {
+            s->p += strlen(text[r]);
+            return (relation)r;
+        }
+    return COMPARISONS;
+}
+
+/* The dtype that stands here, behind which s->p is then; -1, and s->p as it was: none does. */
+static int dtype_at(parser *s)
+{
+    const char c = peek(s), *from = s->p;
+    const int dtype = s->scope->dtype && isalpha((unsigned char)c) ? s->scope->dtype(s->scope->scope, word_of(s)) : -1;
+    s->p = dtype < 0 ? from : s->p;
+    return dtype;
+}
+
+/* A dtype was read: it is, or is not, another. */
+static bool dtypes(parser *s, int left, int64_t *value)
+{
+    const relation how = relation_at(s);
+    if (how != EQUAL && how != UNEQUAL)
+        return fail(s, "a dtype can only be compared with another, by == or !=");
+    const int right = dtype_at(s);
+    if (right < 0)
+        return fail(s, "wants a dtype, or a symbol that is one, behind the comparison");
+    *value = (left == right) == (how == EQUAL);
+    return true;
+}
+
+static bool comparison(parser *s, int64_t *value)
+{
+    const int dtype = dtype_at(s);
+    int64_t right;
+    if (dtype >= 0)
+        return dtypes(s, dtype, value);
+    if (!sum(s, value))
+        return false;
+    const relation how = relation_at(s);
+    if (how == COMPARISONS)
+        return true;
+    if (!sum(s, &right))
+        return false;
+    const bool holds[COMPARISONS] = {*value == right, *value != right, *value <= right, *value >= right,
+                                     *value<right, *value> right};
+    *value = holds[how];
+    return true;
+}
+
 bool fsim_eval(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *text, const fsim_scope *scope, int64_t *value)
 {
     parser s = {a, d, at, text, text, scope, 0, false};
-    return sum(&s, value) && (peek(&s) == '\0' || fail(&s, "has something behind its end"));
+    return comparison(&s, value) && (peek(&s) == '\0' || fail(&s, "has something behind its end"));
 }

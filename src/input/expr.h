@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* expr.h: integer expressions of a workload file: integers, symbols, + - * / % and parentheses; / and % truncate as in
- * C. */
+ * C. == != < <= > >= bind least and are 1 or 0; == and != compare dtypes too. */
 #ifndef FUSESIM_INPUT_EXPR_H
 #define FUSESIM_INPUT_EXPR_H
 
@@ -14,6 +14,8 @@ typedef struct {
     const void *scope;
     const char *const *names;
     int count;
+    /* The number of the dtype that a name is, or stands for; -1: it is none. NULL: there are no dtypes. */
+    int (*dtype)(const void *scope, const char *name);
 } fsim_scope;
 
 /* Evaluates text. False after an error at `at`: syntax, unknown symbol, division by zero, overflow of 64 bits,

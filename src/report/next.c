@@ -202,10 +202,11 @@ static void refused(steps *s)
     if (!largest)
         return;
     const char *x = g->node[largest->a].name, *y = g->node[largest->b].name;
-    const bool user = largest->why.rule == FSIM_RULE_USER;
+    const bool user = largest->why.rule == FSIM_RULE_USER, call = largest->why.unit == FSIM_IN_LIBRARY_CALL;
     const char *what = fsim_printf(s->a,
-                                   user ? "'%s' and '%s' in one kernel, which the workload forbids"
-                                        : "one kernel for '%s' and '%s', written by hand",
+                                   user && call ? "'%s' and '%s' in one kernel, in place of a library's call"
+                                   : user       ? "'%s' and '%s' in one kernel, which the workload forbids"
+                                                : "one kernel for '%s' and '%s', written by hand",
                                    x, y);
     add(s, (fsim_step){.what = times > 1 ? fsim_printf(s->a, "%s (x %d)", what, times) : what,
                        .saves_s = saves_s,

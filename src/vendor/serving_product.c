@@ -52,6 +52,7 @@ static const choice choices[FSIM_SERVING_KINDS] = {
     [FSIM_SERVING_GEMM_F8_TOKEN] = {FSIM_F8E4M3, 1, 1, TILES(row_tiles), 1, true, 2},
     [FSIM_SERVING_GEMM_F8_TENSOR] = {FSIM_F8E4M3, 1, 1, TILES(all_tiles), 16, false, 4},
     [FSIM_SERVING_GEMM_F8_STATIC] = {FSIM_F8E4M3, 1, 1, TILES(all_tiles), 16, false, 2},
+    [FSIM_SERVING_GEMM_F8] = {FSIM_F8E4M3, 1, 1, TILES(all_tiles), 16, false, 1},
     [FSIM_SERVING_GEMM_F8_BLOCK] = {FSIM_F8E4M3, 1, 1, TILES(block_tiles), 1, true, 2},
     [FSIM_SERVING_GEMM_I8] = {FSIM_I8, 1, 1, TILES(few_tiles), 1, false, 1},
     [FSIM_SERVING_GEMM_W8] = {FSIM_F16, 1, 2, TILES(few_tiles), 8, false, 1},
@@ -59,11 +60,13 @@ static const choice choices[FSIM_SERVING_KINDS] = {
     [FSIM_SERVING_GEMM_NVFP4] = {FSIM_F8E4M3, serving_nvfp4_bytes, 1, TILES(few_tiles), 1, false, 2},
 };
 
+/* A product alone is that of a known scale without its first kernel. */
 static const fit *fit_of(const fsim_serving_site *s)
 {
+    const fsim_serving_kind kind = s->call->kind == FSIM_SERVING_GEMM_F8 ? FSIM_SERVING_GEMM_F8_STATIC : s->call->kind;
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (size_t k = 0; k < sizeof fits / sizeof *fits; k++)
-            if (fits[k].kind == s->call->kind && fits[k].design == fsim_serving_kin(s, i))
+            if (fits[k].kind == kind && fits[k].design == fsim_serving_kin(s, i))
                 return &fits[k];
     return fits;
 }

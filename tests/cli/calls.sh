@@ -40,10 +40,65 @@ refused "'calls' is a mapping; wants a list of calls" '{kernel: gemm_i8}'
 refused "'m' is -8; wants 0 to" '[{kernel: gemm_i8, m: -8, n: 64, k: 64}]'
 refused "an entry of 'calls' has no 'kernel'" '[{m: 8}]'
 
-# Functions in expressions, which such workloads need for ranks and blocks.
+refused "'calls': no kernel 'fuse'; did you mean 'fused'?" '[{kernel: fuse}]'
+refused "unknown key 'm'" '[{kernel: fused, m: 8, operators: [y]}]'
+refused "unknown symbol 'q'" '[{kernel: fused, when: q, operators: [y]}]'
+
+# Operators that are there only sometimes, and calls inside repeat blocks: symbol W says whether the weight has 8 bits.
+cat >layers.yaml <<'END'
+symbols: {L: 3, M: 64, W: bf16, ranks: 1}
+tensors: {x: {shape: [M, 256], dtype: bf16}, unused: {shape: [1], dtype: f32}}
+operators:
+  - repeat: L
+    carry: {x: z}
+    tensors: {w: {shape: [256, 256], dtype: W, role: weight}, scale: {shape: [1], dtype: f32, role: weight}}
+    operators:
+      - {op: quantize, in: [x, scale], out: q, dtype: W, when: W != bf16}
+      - {op: linear, in: [q, w], out: y, dtype: bf16}
+      - {op: all_reduce, in: y, out: sum, ranks: ranks, when: ranks > 1}
+      - {op: relu, in: sum, out: r}
+      - {op: mul, in: [r, r], out: z}
+    calls:
+      - {kernel: gemm_f8_static, operators: [q, y], m: M, n: 256, k: 256, when: W == f8e4m3}
+      - {kernel: fused, operators: [r, z]}
+  - {op: mul, in: [z, unused], out: last, when: ranks == 0}
+END
+# launches WANTED SET...: kernels of the strategies eager and serving.
+launches() {
+    local want=$1 set=()
+    shift
+    for one in "$@"; do set+=(--set "$one"); done
+    "$FUSESIM" layers.yaml --hw h100-sxm5-80gb --json layers.json "${set[@]}" >out 2>err || complain "$*: $(cat err)"
+    [ ! -s err ] || complain "$* warns: $(cat err)"
+    [ "$(python3 -c 'import json; s = {s["name"]: s["kernels"] for s in json.load(open("layers.json"))["plans"][0]["strategies"]}; print(s["eager"], s["serving"])')" = "$want" ] ||
+        complain "$*: wants $want kernels: $(grep -E '^  (eager|serving)' out)"
+}
+command -v python3 >/dev/null || { echo 'no python3'; exit 77; }
+launches '9 6'
+launches '12 6' W=f8e4m3
+launches '12 9' ranks=2
+launches '3 2' L=1
+sed 's/in: \[q, w\], out: y, dtype/in: [q, w], when: 0, out: y, dtype/' layers.yaml >less.yaml
+"$FUSESIM" less.yaml --hw t4 >out 2>err || complain "an operator that is not there: $(cat err)"
+grep -q 'error' err && complain "an operator that is not there: $(cat err)"
+sed 's/ranks > 1/q > 1/' layers.yaml >less.yaml
+"$FUSESIM" less.yaml --hw t4 >out 2>err && complain 'when: with an unknown symbol is taken'
+grep -q "less.yaml:10:[0-9]*: error: unknown symbol 'q'" err || complain "when: $(cat err)"
+sed 's/operators: \[r, z\]/operators: [r, zz]/' layers.yaml >less.yaml
+"$FUSESIM" less.yaml --hw t4 >out 2>err && complain 'a call of an unknown operator is taken'
+grep -q "less.yaml:15:[0-9]*: error: 'operators': no primitive 'zz.0'; did you mean 'z.0'?" err || complain "calls in a block: $(cat err)"
+[ "$(grep -c error err)" = 1 ] || complain "a call in a block is wrong once: $(cat err)"
+sed 's/    calls:/    calls: {kernel: fused}/; /^      - {kernel/d' layers.yaml >less.yaml
+"$FUSESIM" less.yaml --hw t4 >out 2>err && complain 'calls as a mapping is taken'
+grep -q "'calls' is a mapping; wants a list of calls" err || complain "calls in a block: $(cat err)"
+printf 'operators: [{op: arange, end: 8, out: x, when: 0}, {op: relu, in: x, out: y}]\n' >less.yaml
+"$FUSESIM" less.yaml --hw t4 >out 2>err && complain 'an operator without input is left out'
+grep -q "'when' is 0, and 'x' has no input to stand for its result" err || complain "when without input: $(cat err)"
+
+# Functions and comparisons in expressions, which such workloads need for ranks, blocks and types.
 # valued WANTED EXPRESSION
 valued() {
-    printf 'symbols: {A: 7, B: "%s"}\ntensors: {x: {shape: [A, B], dtype: f32}}\noperators: [{op: relu, in: x, out: y}]\n' "$2" >e.yaml
+    printf 'symbols: {T: f16, A: 7, B: "%s"}\ntensors: {x: {shape: [A, B + 1], dtype: T}}\noperators: [{op: relu, in: x, out: y}]\n' "$2" >e.yaml
     "$FUSESIM" workloads e.yaml >out 2>err || complain "$2: $(cat err)"
     grep -q "A=7, B=$1\$" out || complain "$2 is not $1: $(cat out)"
 }
@@ -52,7 +107,21 @@ valued 7 'ceil(A / 2) + A / 2'
 valued 12 'max(A, 4 * 3, 2)'
 valued 3 'min(A, 100) - min(4, A)'
 valued 2 'ceil(max(A, 9) / 5) + 7 % 7'
-printf 'symbols: {A: flor(3)}\ntensors: {x: {shape: [A], dtype: f32}}\noperators: [{op: relu, in: x, out: y}]\n' >e.yaml
-"$FUSESIM" e.yaml --hw t4 >out 2>err && complain 'an unknown function is taken'
-grep -q "e.yaml:1:14: error: expression 'flor(3)': no function 'flor'; there are min, max, ceil" err || complain "unknown function: $(cat err)"
+valued 1 'A == 7'
+valued 0 'A + 1 <= 7'
+valued 3 '1 + 2 * (A >= 7)'
+valued 1 'A != 6'
+valued 0 '(A < 7) + (A > 7)'
+valued 1 'T == f16'
+valued 5 '4 + (T != bf16)'
+# invalid MESSAGE EXPRESSION
+invalid() {
+    printf 'symbols: {T: f16, A: "%s"}\ntensors: {x: {shape: [A], dtype: T}}\noperators: [{op: relu, in: x, out: y}]\n' "$2" >e.yaml
+    "$FUSESIM" e.yaml --hw t4 >out 2>err
+    [ $? = 65 ] || complain "$2 is not refused"
+    grep -qF "e.yaml:1:" err && grep -qF "$1" err || complain "$2: $(cat err)"
+}
+invalid "expression 'flor(3)': no function 'flor'; there are min, max, ceil" 'flor(3)'
+invalid "a dtype can only be compared with another, by == or !=" '1 + (T < f32)'
+invalid "wants a dtype, or a symbol that is one, behind the comparison" '1 + (T == 16)'
 [ "$failures" = 0 ]

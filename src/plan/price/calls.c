@@ -30,32 +30,49 @@ static int call_of(const joining *w, int k)
     return of < 0 ? 0 : of;
 }
 
-static bool makes(const fsim_kernel *k, int tensor)
+/* The calls whose kernels have primitives of others too. */
+static void mark_mixed(const joining *w, bool *bad)
 {
-    for (int i = 0; i < k->outputs; i++)
-        if (k->output[i].tensor == tensor)
-            return true;
-    return false;
+    for (int k = 0; k < w->plan->kernels; k++) {
+        const fsim_part *part = &w->plan->partition.part[k];
+        for (int i = 0; i < part->count; i++)
+            if (w->call_of[part->node[i]] != w->in[k])
+                bad[w->call_of[part->node[i]]] = true;
+    }
 }
 
-/* The kernel of the plan that the call stands for: its last; -1 where it can't be joined. */
-static int place_of(const joining *w, int call)
+/* The calls one of whose results is needed, elsewhere, before their last kernel. */
+static void mark_early(const joining *w, const int *last, bool *bad)
 {
     const fsim_plan *plan = w->plan;
-    int last = -1;
-    for (int k = 0; k < plan->kernels; k++)
-        last = w->in[k] == call ? k : last;
-    for (int n = 0; n < w->p->graph->nodes; n++) { /* all of its primitives are in kernels of its own */
-        for (int k = 0; k < plan->kernels && w->call_of[n] == call; k++)
-            for (int i = 0; i < plan->partition.part[k].count && w->in[k] != call; i++)
-                if (plan->partition.part[k].node[i] == n)
-                    return -1;
+    int *maker = fsim_new(w->a, int, w->p->graph->tensors + 1); /* of each tensor: its kernel, from 1; 0: none yet */
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_kernel *kernel = &plan->kernel[k];
+        for (int i = 0; i < kernel->inputs; i++) {
+            const int from = maker[kernel->input[i].tensor] - 1, call = from < 0 ? 0 : w->in[from];
+            if (call > 0 && w->in[k] != call && k < last[call])
+                bad[call] = true;
+        }
+        for (int i = 0; i < kernel->outputs; i++)
+            maker[kernel->output[i].tensor] = k + 1;
     }
-    for (int k = 0; k < last; k++) /* nobody else needs its results before */
-        for (int i = 0; i < plan->kernel[k].inputs && w->in[k] != call; i++)
-            for (int from = 0; from < k; from++)
-                if (w->in[from] == call && makes(&plan->kernel[from], plan->kernel[k].input[i].tensor))
-                    return -1;
+}
+
+/* For each call, from 1 on, the kernel of the plan that it stands for: its last; -1 where it can't be joined. */
+static int *places(const joining *w)
+{
+    const int calls = w->p->graph->servings;
+    int *last = fsim_new(w->a, int, calls + 1);
+    bool *bad = fsim_new(w->a, bool, calls + 1);
+    for (int c = 0; c <= calls; c++)
+        last[c] = -1;
+    for (int k = 0; k < w->plan->kernels; k++)
+        if (w->in[k] > 0)
+            last[w->in[k]] = k;
+    mark_mixed(w, bad);
+    mark_early(w, last, bad);
+    for (int c = 1; c <= calls; c++)
+        last[c] = bad[c] ? -1 : last[c];
     return last;
 }
 
@@ -98,13 +115,17 @@ static fsim_kernel kernel_of(const joining *w, fsim_maker maker, const fsim_serv
     return fsim_framework_kernel(&software, group, &cold, NULL, w->a);
 }
 
-/* Do the kernels that the call stands for take no longer than it? */
-static bool is_slow(const joining *w, fsim_maker maker, int c)
+/* fusesim's own kernels stay where they take no longer than the call that would stand for them. */
+static void keep_faster(const joining *w, int *place)
 {
-    double apart_s = 0;
+    const int calls = w->p->graph->servings;
+    double *apart_s = fsim_new(w->a, double, calls + 1);
     for (int k = 0; k < w->plan->kernels; k++)
-        apart_s += w->in[k] == c + 1 ? w->plan->kernel[k].time_s : 0;
-    return maker == FSIM_BY_FUSESIM && kernel_of(w, maker, &w->p->graph->serving[c]).time_s >= apart_s;
+        if (w->in[k] > 0)
+            apart_s[w->in[k]] += w->plan->kernel[k].time_s;
+    for (int c = 1; c <= calls; c++)
+        if (place[c] >= 0 && kernel_of(w, FSIM_BY_FUSESIM, &w->p->graph->serving[c - 1]).time_s >= apart_s[c])
+            place[c] = -1;
 }
 
 static void take_call(const joining *w, fsim_maker maker, const fsim_serving_call *call, fsim_plan *out)
@@ -143,18 +164,20 @@ bool fsim_calls_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_ar
             w.call_of[g->serving[c].of.node[i]] = c + 1;
     for (int k = 0; k < plan->kernels; k++)
         w.in[k] = call_of(&w, k);
-    int *place = fsim_new(a, int, g->servings + 1);
-    for (int c = 0; c < g->servings; c++)
-        any = (place[c] = is_slow(&w, maker, c) ? -1 : place_of(&w, c + 1)) >= 0 || any;
+    int *place = places(&w);
+    if (maker == FSIM_BY_FUSESIM)
+        keep_faster(&w, place);
+    for (int c = 1; c <= g->servings; c++)
+        any = any || place[c] >= 0;
     if (!any)
         return false;
     fsim_plan out = room_for(plan, a);
     for (int k = 0; k < plan->kernels; k++) {
-        const int c = w.in[k] - 1;
-        if (c < 0 || place[c] < 0)
+        const int c = w.in[k];
+        if (c <= 0 || place[c] < 0)
             take(&w, &out, k);
         else if (place[c] == k)
-            take_call(&w, maker, &g->serving[c], &out);
+            take_call(&w, maker, &g->serving[c - 1], &out);
     }
     out.partition.parts = out.kernels;
     fsim_partition *apart = fsim_new(a, fsim_partition, 1);

@@ -75,6 +75,8 @@ fsim_spread_parts fsim_spread_parts_of(const fsim_graph *g, const fsim_hw *hw, f
 {
     fsim_spread_parts p = {.kind = residual(hw, fsim_residual_key(g, k))};
     const bool product = k->template == FSIM_TILED_CONTRACTION || k->template == FSIM_CHAINED_CONTRACTION;
+    if (k->template == FSIM_SERVING_KERNEL) /* its rows measured all that it does */
+        return p;
     p.unmeasured = fsim_unmeasured_spread(g, hw, maker, k);
     if (fsim_is_vendor_kernel(maker, k))
         return p;

@@ -1,9 +1,111 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* serving.c: as a serving stack runs it: what the workload's `calls:` name as calls of its library (price/calls.h joins
- * them), everything else as PyTorch does. */
+ * them), what they name as `fused` in one kernel, everything else as PyTorch does. */
 #include "plan/rivals/rivals.h"
+
+#include "plan/price/price.h"
+#include "plan/price/sdpa.h"
+#include "plan/search/lists.h"
+#include "plan/search/ways.h"
+#include <stdlib.h>
+
+typedef struct {
+    fsim_problem *p;
+    fsim_arena *a;
+    int *set_of;  /* per primitive: the `fused` entry that it belongs to, by number from 1; 0: none */
+    int *part_in; /* per part of eager's: the entry that it is a piece of; 0: none */
+} merging;
+
+/* The entry that all of the part is a piece of; views of others that it reads through do not matter. */
+static int entry_of(const merging *m, const fsim_part *part)
+{
+    const fsim_graph *g = m->p->graph;
+    int of = 0;
+    for (int i = 0; i < part->count; i++) {
+        const int set = m->set_of[part->node[i]];
+        if (set == 0 && fsim_ops[g->node[part->node[i]].op].class == FSIM_PERMUTE)
+            continue;
+        if (set == 0 || (of != 0 && of != set))
+            return 0;
+        of = set;
+    }
+    return of;
+}
+
+/* Adds to of[0, count), ascending, what the part has beyond. Returns the new count. */
+static int add_part(const fsim_part *part, int *of, int count)
+{
+    const int before = count;
+    for (int i = 0; i < part->count; i++)
+        if (!bsearch(&part->node[i], of, (size_t)before, sizeof *of, fsim_by_int))
+            of[count++] = part->node[i];
+    qsort(of, (size_t)count, sizeof *of, fsim_by_int);
+    return count;
+}
+
+/* One part for each entry, in place of the last of its pieces, where all of them together can be one kernel. */
+static fsim_partition merged(const merging *m, const fsim_partition *eager)
+{
+    const int entries = m->p->graph->hand_fusions;
+    fsim_partition out = {.part = fsim_new(m->a, fsim_part, eager->parts + 1)};
+    fsim_part *whole = fsim_new(m->a, fsim_part, entries + 1);
+    int *pieces = fsim_new(m->a, int, entries + 1), *room = fsim_new(m->a, int, entries + 1);
+    for (int i = 0; i < eager->parts; i++) {
+        room[m->part_in[i]] += eager->part[i].count;
+        pieces[m->part_in[i]]++;
+    }
+    for (int e = 1; e <= entries; e++)
+        whole[e].node = fsim_new(m->a, int, room[e] + 1);
+    for (int i = 0; i < eager->parts; i++)
+        if (m->part_in[i] > 0)
+            whole[m->part_in[i]].count =
+                add_part(&eager->part[i], whole[m->part_in[i]].node, whole[m->part_in[i]].count);
+    for (int e = 1; e <= entries; e++)
+        if (pieces[e] > 0 && !fsim_kernel_alone(m->p, whole[e].node, whole[e].count, m->a))
+            pieces[e] = 0;
+    for (int i = 0; i < eager->parts; i++) {
+        const int e = m->part_in[i];
+        if (e == 0 || pieces[e] == 0)
+            out.part[out.parts++] = eager->part[i];
+        else if (--pieces[e] == 0) {
+            whole[e].clone = fsim_new(m->a, bool, whole[e].count);
+            out.part[out.parts++] = whole[e];
+        }
+    }
+    return out;
+}
 
 fsim_partition fsim_serving_partition(fsim_problem *p, fsim_arena *a, const char ***rule)
 {
-    return fsim_eager_partition(p, a, rule);
+    const fsim_graph *g = p->graph;
+    const fsim_partition eager = fsim_eager_partition(p, a, rule);
+    merging m = {
+        .p = p, .a = a, .set_of = fsim_new(a, int, g->nodes + 1), .part_in = fsim_new(a, int, eager.parts + 1)};
+    fsim_refusal why;
+    fsim_plan plan;
+    if (g->hand_fusions == 0)
+        return eager;
+    for (int e = 0; e < g->hand_fusions; e++)
+        for (int i = 0; i < g->hand_fused[e].count; i++)
+            m.set_of[g->hand_fused[e].node[i]] = e + 1;
+    for (int i = 0; i < eager.parts; i++)
+        m.part_in[i] = entry_of(&m, &eager.part[i]);
+    const fsim_partition out = merged(&m, &eager);
+    return fsim_price(p, &out, a, &plan, &why) ? out : eager;
+}
+
+bool fsim_best_calling(fsim_problem *q, fsim_arena *a, fsim_plan *plan, fsim_proof *proof, double *saved_s)
+{
+    const bool serves = q->graph->servings > 0;
+    fsim_plan stack;
+    if (serves)
+        fsim_baseline(q, FSIM_STRATEGY_SERVING, a, &stack);
+    fsim_best(q, serves ? &stack : NULL, serves, a, plan, proof);
+    const double apart_s = plan->time_s;
+    const bool calls = plan->kernels > 0 && fsim_plan_calling(q, plan, a);
+    *saved_s = apart_s - plan->time_s;
+    if (!serves || !fsim_plan_calling(q, &stack, a) || fsim_compare_plans(q, &stack, plan) >= 0)
+        return calls;
+    *plan = stack;
+    return true;
 }

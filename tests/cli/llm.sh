@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Layers of language models as they are served (workloads/llm): what a serving stack launches for them, what they must read, and how
+# their symbols change them. The optimum is never slower than the stack.
+# depends: once
+# cost: 3
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+command -v python3 >/dev/null || { echo 'no python3'; exit 77; }
+export LC_ALL=C
+unset COLUMNS FUSESIM_HWMODELS
+failures=0
+
+# plans NAME SET...: the workload on an H100 with these symbols, into NAME.json.
+plans() {
+    local name=$1 workload=$2 set=()
+    shift 2
+    for one in "$@"; do set+=(--set "$one"); done
+    "$FUSESIM" "$SOURCE_DIR/workloads/llm/$workload.yaml" --hw h100-sxm5-80gb --launch graph --search-steps 1000 "${set[@]}" --json "$name.json" >out 2>err || {
+        echo "FAILED: $workload ${set[*]}: $(cat err)"
+        failures=1
+    }
+    [ ! -s err ] || { echo "FAILED: $workload ${set[*]} warns: $(cat err)"; failures=1; }
+}
+for path in "$SOURCE_DIR"/workloads/llm/*.yaml; do
+    workload=$(basename "$path" .yaml)
+    plans "$workload-bf16" "$workload"
+    plans "$workload-f8" "$workload" weight_dtype=f8e4m3
+done
+plans dense_decode-tp dense_decode tp=8
+plans dense_decode-pp dense_decode layers=8 pp=4
+plans dense_decode-cache dense_decode kv_dtype=f8e4m3
+plans moe_decode-ep moe_decode tp=4 ep=4
+plans moe_mixed-tp moe_mixed tp=4
+plans mla_decode-one mla_decode ep=1 experts=32
+python3 - <<'END' || failures=1
+import glob, json, sys
+
+failed = False
+
+
+def complain(text):
+    global failed
+    failed = True
+    print("FAILED:", text)
+
+
+plan = {}
+for path in glob.glob("*.json"):
+    p = json.load(open(path))["plans"][0]
+    strategies = {s["name"]: s for s in p["strategies"]}
+    plan[path[:-5]] = strategies
+    for other in ("eager", "serving", "inductor", "greedy"):
+        if strategies["optimal"]["time_s"] > strategies[other]["time_s"] * (1 + 1e-9):
+            complain(f"{path}: {other} takes {strategies[other]['time_s']:.4g} s, optimal {strategies['optimal']['time_s']:.4g}")
+
+
+def kernels(name, strategy="serving"):
+    return plan[name][strategy]["kernels"]
+
+
+# What a stack launches: residual and norm, QKV, attention with rotary embedding and cache write, output; norm, gate and up, SwiGLU, down; at the end the residual.
+for name, want in {"dense_decode-bf16": 9, "dense_prefill-bf16": 9, "dense_decode-f8": 9, "dense_decode-tp": 11, "dense_decode-pp": 18, "dense_decode-cache": 9,
+                   "moe_decode-bf16": 8, "moe_decode-f8": 8, "moe_decode-ep": 10, "encoder-bf16": 9, "encoder-f8": 9}.items():
+    if kernels(name) != want:
+        complain(f"serving runs {name} in {kernels(name)} kernels; wants {want}")
+
+# Bytes that a decode step can't avoid: weights and caches once.
+weights = (4096 + 2048) * 4096 + 4096 * 4096 + 3 * 14336 * 4096
+cache = 2 * 32 * 8 * 4096 * 128
+for name, least in {"dense_decode-bf16": 2 * weights + 2 * cache, "dense_decode-f8": weights + 2 * cache, "dense_decode-cache": 2 * weights + cache,
+                    "dense_decode-tp": (2 * weights + 2 * cache) / 8}.items():
+    read = plan[name]["optimal"]["dram_read_bytes"]
+    if not least <= read <= 1.02 * least + 4e6:
+        complain(f"{name} reads {read:.4g} B; its weights and caches have {least:.4g}")
+expert = 3 * 14336 * 4096
+if not 8 * 2 * expert < plan["moe_decode-bf16"]["optimal"]["dram_read_bytes"] < 8 * 2 * expert + 2 * cache + 2e8:
+    complain("moe_decode does not read all experts once")
+if not 2 * 2 * expert < plan["moe_decode-ep"]["optimal"]["dram_read_bytes"] < 2 * 2 * expert + cache:
+    complain("a rank of moe_decode does not read its experts alone")
+
+# 8-bit weights and more ranks take less time, more layers more.
+for less, more in (("dense_decode-f8", "dense_decode-bf16"), ("dense_decode-tp", "dense_decode-bf16"), ("moe_decode-ep", "moe_decode-bf16"), ("dense_decode-bf16", "dense_decode-pp"),
+                   ("dense_prefill-f8", "dense_prefill-bf16"), ("mla_prefill-f8", "mla_prefill-bf16"), ("dense_decode-bf16", "dense_mixed-bf16"), ("moe_mixed-tp", "moe_mixed-bf16")):
+    for strategy in ("serving", "optimal"):
+        if not plan[less][strategy]["time_s"] < plan[more][strategy]["time_s"]:
+            complain(f"{strategy}: {less} takes no less than {more}")
+sys.exit(failed)
+END
+[ "$failures" = 0 ]
