@@ -59,8 +59,8 @@ static void vector_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
                                         : sizeof vector_tiles / sizeof *vector_tiles;
 }
 
-/* achieved: the rate of the longest products; NaN. */
-static void tensor_scalars(const fsim_hw *hw, double peak, double achieved, fsim_gemm_device *d)
+/* achieved: the rate of the longest products; NaN. fitted: is the arithmetic that which the scalars were fitted to? */
+static void tensor_scalars(const fsim_hw *hw, double peak, double achieved, bool fitted, fsim_gemm_device *d)
 {
     d->efficiency = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR);
     d->transposed = 1;
@@ -70,8 +70,8 @@ static void tensor_scalars(const fsim_hw *hw, double peak, double achieved, fsim
     d->least_s = tensor_least_s;
     d->l2_rate = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_L2) * d->sms * fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
     d->power_rate = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_POWER) * peak;
-    if (fsim_hw_origin(hw, FSIM_HW_GEMM_TENSOR) == FSIM_FROM_ASSUMED &&
-        achieved > 0) /* scalars of related GPUs, but the largest product was measured */
+    if ((fsim_hw_origin(hw, FSIM_HW_GEMM_TENSOR) == FSIM_FROM_ASSUMED || !fitted) &&
+        achieved > 0) /* scalars of related GPUs, or of 16-bit products, but the largest product was measured */
         d->power_rate = fmin(d->power_rate, achieved);
     d->block_dram_rate = fsim_hw_get(hw, FSIM_HW_GEMM_BLOCK_DRAM);
     d->split_s = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_SPLIT);
@@ -86,7 +86,7 @@ static void tensor_scalars(const fsim_hw *hw, double peak, double achieved, fsim
  * its compiler keeps on the chip is not known. */
 static void plain_scalars(const fsim_hw *hw, fsim_hw_key key, fsim_gemm_device *d)
 {
-    tensor_scalars(hw, d->rate * d->sms, NAN, d);
+    tensor_scalars(hw, d->rate * d->sms, NAN, true, d);
     d->efficiency = fsim_or_else(fsim_hw_get(hw, key) / fsim_hw_peak(hw, key), 1);
     d->narrow = d->startup_bytes = d->step_s = d->least_s = d->split_s = 0;
     d->l2_bytes = d->l2_rate = d->power_rate = d->block_dram_rate = INFINITY;
@@ -105,7 +105,8 @@ fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
     if (hw->arch->plain)
         plain_scalars(hw, d.tensor ? key : FSIM_HW_FP32_PEAK, &d);
     else if (d.tensor)
-        tensor_scalars(hw, peak, fsim_hw_origin(hw, key) == FSIM_FROM_MEASURED ? fsim_hw_achieved(hw, key) : NAN, &d);
+        tensor_scalars(hw, peak, fsim_hw_origin(hw, key) == FSIM_FROM_MEASURED ? fsim_hw_achieved(hw, key) : NAN,
+                       key == FSIM_HW_TENSOR_F16 || key == FSIM_HW_TENSOR_BF16, &d);
     else
         vector_scalars(hw, peak, &d);
     return d;

@@ -52,7 +52,6 @@ static const choice choices[FSIM_SERVING_KINDS] = {
     [FSIM_SERVING_GEMM_F8_TOKEN] = {FSIM_F8E4M3, 1, 1, TILES(row_tiles), 1, true, 2},
     [FSIM_SERVING_GEMM_F8_TENSOR] = {FSIM_F8E4M3, 1, 1, TILES(all_tiles), 16, false, 4},
     [FSIM_SERVING_GEMM_F8_STATIC] = {FSIM_F8E4M3, 1, 1, TILES(all_tiles), 16, false, 2},
-    [FSIM_SERVING_GEMM_F8] = {FSIM_F8E4M3, 1, 1, TILES(all_tiles), 16, false, 1},
     [FSIM_SERVING_GEMM_F8_BLOCK] = {FSIM_F8E4M3, 1, 1, TILES(block_tiles), 1, true, 2},
     [FSIM_SERVING_GEMM_I8] = {FSIM_I8, 1, 1, TILES(few_tiles), 1, false, 1},
     [FSIM_SERVING_GEMM_W8] = {FSIM_F16, 1, 2, TILES(few_tiles), 8, false, 1},
@@ -60,10 +59,8 @@ static const choice choices[FSIM_SERVING_KINDS] = {
     [FSIM_SERVING_GEMM_NVFP4] = {FSIM_F8E4M3, serving_nvfp4_bytes, 1, TILES(few_tiles), 1, false, 2},
 };
 
-/* A product alone is that of a known scale without its first kernel. */
-static const fit *fit_of(const fsim_serving_site *s)
+static const fit *fit_of(const fsim_serving_site *s, fsim_serving_kind kind)
 {
-    const fsim_serving_kind kind = s->call->kind == FSIM_SERVING_GEMM_F8 ? FSIM_SERVING_GEMM_F8_STATIC : s->call->kind;
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (size_t k = 0; k < sizeof fits / sizeof *fits; k++)
             if (fits[k].kind == kind && fits[k].design == fsim_serving_kin(s, i))
@@ -82,7 +79,7 @@ typedef struct {
 
 static int rows_of_tile(const pricing *p)
 {
-    const bool ada = p->f->design == FSIM_ADA && p->s->call->kind == FSIM_SERVING_GEMM_F8_TOKEN;
+    const bool ada = p->f->design == FSIM_ADA && p->f->kind == FSIM_SERVING_GEMM_F8_TOKEN;
     return ada ? (p->m <= 256 ? 64 : p->m <= 1024 ? 128 : 256) : p->m <= 128 ? 64 : 128;
 }
 
@@ -140,12 +137,13 @@ static double quantizing_s(const pricing *p)
     return 0; /* in the floor */
 }
 
-fsim_serving_time fsim_serving_product(const fsim_serving_site *s)
+/* The product of a call of this kind, beside what quantises its activation. */
+static pricing product_of(const fsim_serving_site *s, fsim_serving_kind kind, double *product_s)
 {
     enum { FEW_ROWS = 4 };
     const double *v = s->call->value;
-    const fit *f = fit_of(s);
-    const choice *c = &choices[s->call->kind];
+    const fit *f = fit_of(s, kind);
+    const choice *c = &choices[kind];
     pricing p = {.s = s, .f = f, .c = c, .m = v[0], .n = v[1], .k = v[2], .rate = fsim_serving_rate(s, c->arithmetic)};
     const double weights = p.n * p.k * c->weight_bytes, rest = p.m * p.k * c->activation_bytes + 2 * p.m * p.n;
     p.l2_rate = f->l2 * s->sms * s->clock;
@@ -153,9 +151,24 @@ fsim_serving_time fsim_serving_product(const fsim_serving_site *s)
         (weights * fsim_ramp(weights / s->l2_bytes, f->weights_from - serving_weights_ramp / 2, serving_weights_ramp) +
          rest * fsim_ramp(rest / s->l2_bytes, f->rest_from, serving_ramp)) /
         (s->dram * f->dram);
-    const double product_s = f->few_floor > 0 && p.m <= FEW_ROWS ? few_rows_s(&p) : tiled_s(&p);
+    *product_s = f->few_floor > 0 && p.m <= FEW_ROWS ? few_rows_s(&p) : tiled_s(&p);
+    return p;
+}
+
+fsim_serving_time fsim_serving_product(const fsim_serving_site *s)
+{
+    const bool alone = s->call->kind == FSIM_SERVING_GEMM_F8;
+    double product_s;
+    pricing p = product_of(s, alone ? FSIM_SERVING_GEMM_F8_TOKEN : s->call->kind, &product_s);
+    if (alone) { /* of the libraries behind two kinds of rows the faster one */
+        double other_s;
+        const pricing other = product_of(s, FSIM_SERVING_GEMM_F8_STATIC, &other_s);
+        p = other_s < product_s ? other : p;
+        product_s = fmin(product_s, other_s);
+    }
     const bool fours = s->call->kind == FSIM_SERVING_GEMM_NVFP4 &&
                        (s->hw->arch->design == FSIM_BLACKWELL || s->hw->arch->design == FSIM_BLACKWELL_GRAPHICS);
     const double least_s = 2 * p.m * p.n * p.k / (p.rate * s->sms * (fours ? 2 : 1)); /* units for 4 bits: twice 8 */
-    return fsim_serving_sum(p.compute_s, p.dram_s, fmax(least_s, product_s) + quantizing_s(&p), c->launches);
+    return fsim_serving_sum(p.compute_s, p.dram_s, fmax(least_s, product_s) + quantizing_s(&p),
+                            alone ? 1 : p.c->launches);
 }

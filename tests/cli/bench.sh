@@ -34,6 +34,8 @@ runs kernels.sh '^few: 2 workloads, [1-9][0-9]* kernels compared \(0 more whose 
 runs host.sh '^chain_2 +1 +' '^median ratio error: run 1: ' -- env ROWS=64 CHAINS=2 OTHERS=seeds/softmax_primitive RUNS=1 BUDGET=1 "$bench/host.sh"
 runs training.sh '^wrote step.md$' -- env HW=t4 "$bench/training.sh" step.md seeds/chain4 seeds/boundaries
 grep -q '^| seeds/chain4 | ' step.md && grep -q 'seeds/boundaries. (custom' step.md || { echo "FAILED: training.sh: $(cat step.md)"; fail=1; }
+runs llm.sh '^wrote layers.md$' -- env HW=h100-sxm5-80gb MODELS=llama-3-8b STEPS=decode "$bench/llm.sh" layers.md
+grep -q '^| Llama 3 8B, decode, f8 | ' layers.md && grep -q '^| 1[0-9.]* us | ' layers.md || { echo "FAILED: llm.sh: $(cat layers.md)"; fail=1; }
 runs regret.sh . -- "$bench/regret.sh" "$toy" few
 runs bounds.sh '^--search-steps 100 +[0-9]+ +[0-9.]+%  0$' '^2 workloads on .*: 0 bounds above a plan$' -- env STEPS_LONG=30000 LIMITS='--time-limit 0.001,--search-steps 100' "$bench/bounds.sh" "$toy" few
 # A bound that is above a plan is found: with a longest search that pretends to have found a faster one.

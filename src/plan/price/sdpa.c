@@ -391,10 +391,13 @@ fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_pl
     const fsim_software software = {p->graph, p->hw, p->regime, maker};
     fsim_plan out = *plan;
     out.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
-    for (int k = 0; k < plan->kernels; k++)
-        out.kernel[k] = plan->candidate[k]
-                            ? fsim_kernel_launched_by(p, maker, plan->candidate[k], &plan->l2[k], a)
-                            : fsim_framework_kernel(&software, plan->kernel[k].group, &plan->l2[k], NULL, a);
+    for (int k = 0; k < plan->kernels; k++) {
+        const bool by_hand = maker >= FSIM_BY_VLLM && plan->rule && plan->rule[k]; /* not PyTorch's */
+        out.kernel[k] =
+            plan->candidate[k]
+                ? fsim_kernel_launched_by(p, by_hand ? FSIM_BY_FUSESIM : maker, plan->candidate[k], &plan->l2[k], a)
+                : fsim_framework_kernel(&software, plan->kernel[k].group, &plan->l2[k], NULL, a);
+    }
     if (maker != FSIM_BY_FUSESIM)
         fsim_sdpa_join(p, maker, &out, a);
     if (maker >= FSIM_BY_VLLM)

@@ -43,8 +43,9 @@ static int add_part(const fsim_part *part, int *of, int count)
     return count;
 }
 
-/* One part for each entry, in place of the last of its pieces, where all of them together can be one kernel. */
-static fsim_partition merged(const merging *m, const fsim_partition *eager)
+/* One part for each entry, in place of the last of its pieces, where all of them together can be one kernel; rule[i]
+ * then names part i. */
+static fsim_partition merged(const merging *m, const fsim_partition *eager, const char **rule)
 {
     const int entries = m->p->graph->hand_fusions;
     fsim_partition out = {.part = fsim_new(m->a, fsim_part, eager->parts + 1)};
@@ -69,6 +70,7 @@ static fsim_partition merged(const merging *m, const fsim_partition *eager)
             out.part[out.parts++] = eager->part[i];
         else if (--pieces[e] == 0) {
             whole[e].clone = fsim_new(m->a, bool, whole[e].count);
+            rule[out.parts] = "fused by hand";
             out.part[out.parts++] = whole[e];
         }
     }
@@ -90,8 +92,12 @@ fsim_partition fsim_serving_partition(fsim_problem *p, fsim_arena *a, const char
             m.set_of[g->hand_fused[e].node[i]] = e + 1;
     for (int i = 0; i < eager.parts; i++)
         m.part_in[i] = entry_of(&m, &eager.part[i]);
-    const fsim_partition out = merged(&m, &eager);
-    return fsim_price(p, &out, a, &plan, &why) ? out : eager;
+    const char **names = fsim_new(a, const char *, eager.parts + 1);
+    const fsim_partition out = merged(&m, &eager, names);
+    if (!fsim_price(p, &out, a, &plan, &why))
+        return eager;
+    *rule = names;
+    return out;
 }
 
 bool fsim_best_calling(fsim_problem *q, fsim_arena *a, fsim_plan *plan, fsim_proof *proof, double *saved_s)
