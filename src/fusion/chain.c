@@ -400,6 +400,8 @@ static bool chained_below(const fsim_limits *limits, int n, int high)
     return f.more;
 }
 
+bool fsim_may_lead_chain(const fsim_limits *limits, int n) { return chained_below(limits, n, -1); }
+
 int fsim_contraction_company(const fsim_limits *limits, int n)
 {
     const fsim_graph *g = limits->graph;

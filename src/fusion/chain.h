@@ -39,6 +39,8 @@ enum { FSIM_TILE_ROW = 256, FSIM_CHAIN_LEAST = 16, FSIM_KEPT_WIDTH = 256, FSIM_R
 /* How the contractions and reductions of node[0, count) can be one kernel. Needs a contraction, and a second one
  * or a reduction. False with *why; why->final where that holds for every larger set too. */
 bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_joint *out, fsim_refusal *why);
+/* May contraction n be the first one of a chain, which computes of it what the second one reads? */
+bool fsim_may_lead_chain(const fsim_limits *limits, int n);
 /* The most contractions that a kernel may hold together with contraction n, itself included: 1, two of a chain, or
  * siblings. */
 int fsim_contraction_company(const fsim_limits *limits, int n);

@@ -20,24 +20,6 @@ bool fsim_proceed(fsim_frontier *f, const fsim_budget *b, int small)
     return fsim_within(b, f->p);
 }
 
-/* Per place: is it computed at all its points in every plan? That is so where its result must be stored, or where
- * such a place reads all of it. */
-static bool *computed_whole(const fsim_frontier *f)
-{
-    const fsim_graph *g = f->p->graph;
-    bool *whole = fsim_new(f->a, bool, f->l.count + 1);
-    for (int i = f->l.count; i-- > 0;) {
-        whole[i] = (whole[i] || f->l.must[i]) && !fsim_is_free(f, i);
-        for (int k = 0; whole[i] && k < fsim_node_of(f, i)->args; k++) {
-            const fsim_access *x = &fsim_node_of(f, i)->arg[k];
-            const int from = g->tensor[x->tensor].producer < 0 ? -1 : f->l.place[g->tensor[x->tensor].producer];
-            if (from >= 0 && x->how != FSIM_READ_INDIRECT && x->distinct == g->tensor[x->tensor].elems)
-                whole[from] = true;
-        }
-    }
-    return whole;
-}
-
 /* Per place: may its contraction be chained with another one through a causal mask? The mask skips less than half of
  * it. */
 static bool *masked_chains(const fsim_frontier *f)
@@ -58,14 +40,24 @@ static bool *masked_chains(const fsim_frontier *f)
     return masked;
 }
 
+/* Is the tensor a graph input, or one in which a kernel before has written some rows, too large for L2 to hold? */
+static bool is_given(const fsim_frontier *f, int tensor)
+{
+    const fsim_graph *g = f->p->graph;
+    int base = tensor;
+    while (g->tensor[base].producer >= 0 && g->tensor[base].over >= 0)
+        base = g->tensor[base].over;
+    return g->tensor[base].producer < 0 && (base == tensor || !fsim_may_reside(f->p, tensor));
+}
+
 bool fsim_reads_whole_input(const fsim_frontier *f, int place, int k)
 {
     const fsim_graph *g = f->p->graph;
     const fsim_node *n = fsim_node_of(f, place);
     const int t = n->arg[k].tensor;
-    return g->tensor[t].producer < 0 && n->arg[k].how != FSIM_READ_INDIRECT &&
-           n->arg[k].distinct == g->tensor[t].elems && (!f->p->warm || !fsim_may_reside(f->p, t)) && f->whole[place] &&
-           !f->read_outside[t] && (n->gemm.k || f->arithmetic || g->tensor[t].role != FSIM_WEIGHT);
+    return is_given(f, t) && n->arg[k].how != FSIM_READ_INDIRECT && n->arg[k].distinct == g->tensor[t].elems &&
+           (!f->p->warm || !fsim_may_reside(f->p, t)) && f->whole[place] && !f->read_outside[t] &&
+           (n->gemm.k || f->arithmetic || g->tensor[t].role != FSIM_WEIGHT);
 }
 
 /* The seconds of each unit that place takes in every plan: its own, in *own; per graph input that it is the first to
@@ -119,7 +111,7 @@ static void find_floor(fsim_frontier *f)
     for (int t = 0; t < g->tensors; t++)
         f->read_outside[t] = may_be_read_before(f, t);
     const bool *masked = masked_chains(f);
-    f->whole = computed_whole(f);
+    f->whole = fsim_computed_whole(f);
     f->arithmetic = floor.arithmetic;
     for (int i = 0; i < l->count; i++) {
         const fsim_node *n = fsim_node_of(f, i);

@@ -169,6 +169,12 @@ typedef struct {
 
 static inline int fsim_bit_of(const expansion *x, int place) { return place - x->root + FSIM_BACK; }
 
+/* whole.c */
+
+/* Per place, is it computed at all its points in every plan? That is so where its result must be stored, where such
+ * places read all of it, and of contractions that fill any kernel that they are in. In f->a. */
+bool *fsim_computed_whole(const fsim_frontier *f);
+
 /* frontier.c */
 
 /* Is there budget for so many more small steps? */
