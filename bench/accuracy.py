@@ -25,7 +25,7 @@ LEVEL1 = (
     ("pooling", "pooling"), ("convolutions", "convolution"), ("several operators", "chain"),
 )
 FITTED = (("neusight", ("streaming", "softmax", "layer_norm", "gemm_fp32")), ("aiconfigurator_gemm", ("gemm_tensor",)),
-          ("aiconfigurator_attention", ("attention",)), ("kernelbench_v01", ("convolutions",)))
+          ("aiconfigurator_attention", ("attention",)), ("aiconfigurator_b200", ("gemm_tensor", "attention")), ("kernelbench_v01", ("convolutions",)))
 report, summary = [], []
 
 
@@ -238,6 +238,8 @@ def aiconfigurator():
         by_gpu(name, title, (), group)
         by_gpu(name, f"{title}, above 100 us", ("--above", "100us"))
         chart(name, name, title)
+    for title, group, folder in (("bf16 GEMM on B200", "gemm_tensor", "/ops/matmul/"), ("bf16 attention on B200", "attention", "/ops/attention/")):
+        by_gpu("aiconfigurator_b200", title, ("--match", folder), group)
 
 
 SERVING = (("aiconfigurator_gemm_f8", "FP8 products with quantising"), ("aiconfigurator_gemm_int", "INT8 products, 8-bit weights"), ("aiconfigurator_gemm_w4", "products with 4-bit weights"),

@@ -75,7 +75,8 @@ static void tensor_scalars(const fsim_hw *hw, double peak, double achieved, bool
         d->power_rate = fmin(d->power_rate, achieved);
     d->block_dram_rate = fsim_hw_get(hw, FSIM_HW_GEMM_BLOCK_DRAM);
     d->split_s = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_SPLIT);
-    d->dram_rate = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) * fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_DRAM);
+    d->dram_rate = fmin(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) * fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_DRAM),
+                        fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH));
     const bool warp_groups = hw->arch->design == FSIM_HOPPER || hw->arch->design == FSIM_BLACKWELL;
     d->tile = warp_groups ? hopper_tiles : tensor_tiles;
     d->tiles = d->tile == hopper_tiles ? sizeof hopper_tiles / sizeof *hopper_tiles

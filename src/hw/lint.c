@@ -119,7 +119,8 @@ static bool check_tensor_rate(linter *l, const fsim_architecture *arch, int i)
     const double peak = figure(l, key), sms = figure(l, FSIM_HW_SMS), clock = figure(l, FSIM_HW_SM_CLOCK);
     const double per_clock = arch->dense_f16 * tensor_keys[i].factor, expected = sms * per_clock * clock,
                  ratio = peak / expected;
-    if (!(ratio < least || ratio > dense_most))
+    const bool unknown = key == FSIM_HW_TENSOR_I8 && isnan(arch->tensor_rate[FSIM_MATRIX_I8]);
+    if (unknown || !(ratio < least || ratio > dense_most))
         return true;
     const char *product = fsim_printf(l->arena, "%g SMs x %g FLOP per clock (%s) x %s = %s", sms, per_clock, arch->name,
                                       shown(l, clock, FSIM_HW_SM_CLOCK), shown(l, expected, key));

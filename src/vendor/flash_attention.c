@@ -12,7 +12,15 @@
  *     ((4 D flops / (peak x tensor_share))^p + (special_turns / special_rate)^p)^(1 / p)
  *
  * and each block has a start-up time. The scalars are rows of flash_attention.def, one set for each library. */
-typedef enum { FLASH_3_TILES, FLASH_2_TILES, TRT_90_TILES, TRT_80_TILES, FLASH_4_TILES } tile_set;
+typedef enum {
+    FLASH_3_TILES,
+    FLASH_2_TILES,
+    TRT_90_TILES,
+    TRT_80_TILES,
+    FLASH_4_TILES,
+    TRT_100_TILES,
+    TRT_ODD_TILES
+} tile_set;
 typedef struct {
     tile_set set;
     int features, rows, step;
@@ -32,7 +40,7 @@ typedef struct {
     double tensor_share, special_turns, overlap;
     double block_cycles, small_cycles, step_cycles;
     double resident;
-    bool hides, splits, copies;
+    bool hides, splits, once, copies, pairs;
     double misaligned, copy_share, fits, spread;
     int launches;
     double setup_s;
@@ -53,7 +61,7 @@ static const attention_library *const libraries[FSIM_DESIGNS][STACKS] = {
     [FSIM_AMPERE_GRAPHICS] = {&flash_2, &flash_2, &tensorrt_ampere},
     [FSIM_ADA] = {&flash_2, &flash_2, &tensorrt_ampere},
     [FSIM_HOPPER] = {&flash_3_vllm, &flash_3_sglang, &tensorrt_hopper},
-    [FSIM_BLACKWELL] = {&flash_4, &flash_4, &tensorrt_blackwell},
+    [FSIM_BLACKWELL] = {&flash_4_vllm, &flash_4_sglang, &tensorrt_blackwell},
     [FSIM_BLACKWELL_GRAPHICS] = {&flash_2, &flash_2, &tensorrt_ampere},
 };
 
@@ -79,13 +87,22 @@ static bool is_attention(const fsim_costing *c)
     return true;
 }
 
+/* Are the features of a head no multiple of 16? TensorRT-LLM's kernels for Blackwell do not have such heads, and
+ * kernels of an earlier design serve them. */
+static bool is_odd(const fsim_costing *c)
+{
+    const fsim_chain_shape s = fsim_chain_shape_of(c->g, c->group, true);
+    return fmod(fmax(s.k, s.results), 16) > 0;
+}
+
 /* The library for a group that is such attention; otherwise NULL. */
 static const attention_library *library_of(const fsim_costing *c, fsim_maker maker)
 {
     if (!is_attention(c))
         return NULL;
     const int stack = maker == FSIM_BY_TENSORRT_LLM ? TENSORRT_LLM : maker == FSIM_BY_SGLANG ? SGLANG : VLLM;
-    return libraries[c->hw->arch->design][stack];
+    const attention_library *l = libraries[c->hw->arch->design][stack];
+    return l == &tensorrt_blackwell && is_odd(c) ? &tensorrt_blackwell_odd : l;
 }
 
 /* The rule of FlashAttention (hopper/heuristics.h, num_splits_heuristic): no split where blocks fill four fifths of
@@ -102,6 +119,17 @@ static double splits_of(double blocks, double sms, double steps)
         if (blocks * s / sms / ceil(blocks * s / sms) >= flash_splits_near * best)
             return s;
     return 1;
+}
+
+/* How many blocks share a row's keys. FlashAttention-4 has as many as run at
+ * once. */
+static double shares_of(const attention_library *l, double queries, double blocks, double sms, double steps)
+{
+    if (!l->splits && queries > FLASH_SMALL_ROWS) /* few queries: every library lets them share their keys */
+        return 1;
+    if (!l->once)
+        return splits_of(blocks, sms, steps);
+    return steps <= FLASH_LEAST_STEPS ? 1 : fmax(1, fmin(floor(sms / blocks), fmin(steps, FLASH_MOST_SPLITS)));
 }
 
 /* Seconds of all rounds of blocks: full ones, and the last. */
@@ -134,11 +162,11 @@ static attention_work attention_work_of(const fsim_costing *c, const attention_l
     const library_tile *t = tile_for(l->tiles, features);
     const double filled = fmax(t->features, features);
     const bool small = l->small_cycles > 0 && s->m <= FLASH_SMALL_ROWS && filled <= FLASH_SMALL_ROWS;
-    attention_work w = {.rows = small ? FLASH_SMALL_ROWS : t->rows, .step = t->step};
+    const double rows = l->pairs && 2 * s->m <= t->rows ? t->rows / 2.0 : t->rows;
+    attention_work w = {.rows = small ? FLASH_SMALL_ROWS : rows, .step = t->step};
     const double causal = s->causal > 0 ? fmin(1, (s->causal + w.rows + w.step) / (2 * s->causal)) : 1;
     const double tiles = s->batch * ceil(s->m / w.rows), steps = ceil(s->width / w.step);
-    w.splits = l->splits || s->m <= FLASH_SMALL_ROWS ? splits_of(tiles, c->sms, steps)
-                                                     : 1; /* few queries: every library lets them share their keys */
+    w.splits = shares_of(l, s->m, tiles, c->sms, steps);
     w.blocks = tiles * w.splits;
     w.steps = fmax(1, ceil(steps / w.splits) * causal);
     const double flops = 4 * filled * c->sms /

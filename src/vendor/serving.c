@@ -27,6 +27,16 @@ double fsim_serving_rate(const fsim_serving_site *s, fsim_dtype arithmetic)
     return fsim_hw_peak(s->hw, unit == FSIM_HW_COUNT ? FSIM_HW_FP32_PEAK : unit) / s->sms;
 }
 
+double fsim_serving_rate_of_fours(const fsim_serving_site *s)
+{
+    const fsim_design d = s->hw->arch->design;
+    const double peak = fsim_hw_peak(s->hw, FSIM_HW_TENSOR_F4);
+    if (peak > 0)
+        return peak / s->sms;
+    return d == FSIM_BLACKWELL || d == FSIM_BLACKWELL_GRAPHICS ? 2 * fsim_serving_rate(s, FSIM_F8E4M3)
+                                                               : fsim_serving_rate(s, FSIM_F16);
+}
+
 double fsim_ramp(double x, double from, double width) { return fmin(1, fmax(0, (x - from) / width)); }
 
 fsim_serving_time fsim_serving_sum(double compute_s, double dram_s, double busy_s, int launches)

@@ -49,6 +49,9 @@ double fsim_quantize_static_s(const fsim_serving_site *s, double m, double k);
 double fsim_quantize_rows_s(const fsim_serving_site *s, double m, double k);
 /* FLOP/s of one SM in this arithmetic by the data sheet; that of 16 bits where the GPU has no unit for it. */
 double fsim_serving_rate(const fsim_serving_site *s, fsim_dtype arithmetic);
+/* The same in 4-bit floats: on Blackwell twice that of 8 bits where the file does not say; GPUs without such units turn
+ * them into 16 bits first. */
+double fsim_serving_rate_of_fours(const fsim_serving_site *s);
 enum { FSIM_SERVING_KIN = 4 };
 /* The designs whose numbers a GPU of the site's design takes, nearest first: number i of FSIM_SERVING_KIN. */
 fsim_design fsim_serving_kin(const fsim_serving_site *s, int i);

@@ -35,7 +35,14 @@ static const tile all_tiles[] = {{16, 64},  {16, 128}, {32, 64},  {32, 128},  {6
                   few_tiles[] = {{16, 64},  {16, 128}, {32, 64},   {32, 128},  {64, 64},
                                  {64, 128}, {128, 64}, {128, 128}, {128, 256}, {256, 128}},
                   row_tiles[] = {{64, 64}, {64, 128}, {128, 128}, {256, 128}},
-                  block_tiles[] = {{64, 32}, {64, 64}, {64, 128}, {128, 32}, {128, 64}, {128, 128}};
+                  block_tiles[] = {{64, 32}, {64, 64}, {64, 128}, {128, 32}, {128, 64}, {128, 128}},
+                  ada_tiles[] = {{16, 64}, {16, 128}, {16, 256}, {32, 64},  {32, 128},  {32, 256},
+                                 {64, 64}, {64, 128}, {64, 256}, {128, 64}, {128, 128}, {128, 256}},
+                  wide_tiles[] = {{64, 64}, {64, 128}, {64, 256}, {128, 64}, {128, 128}, {128, 256}},
+                  any_width[] = {{64, 16},   {64, 32},   {64, 48},   {64, 64},   {64, 80},   {64, 96},
+                                 {64, 112},  {64, 128},  {64, 160},  {64, 192},  {64, 224},  {64, 256},
+                                 {128, 16},  {128, 32},  {128, 48},  {128, 64},  {128, 80},  {128, 96},
+                                 {128, 112}, {128, 128}, {128, 160}, {128, 192}, {128, 224}, {128, 256}};
 
 /* What the library of a kind chooses from. */
 typedef struct {
@@ -59,6 +66,16 @@ static const choice choices[FSIM_SERVING_KINDS] = {
     [FSIM_SERVING_GEMM_NVFP4] = {FSIM_F8E4M3, serving_nvfp4_bytes, 1, TILES(few_tiles), 1, false, 2},
 };
 
+/* Where the libraries for one design have others. */
+static const struct {
+    fsim_serving_kind kind;
+    fsim_design design;
+    const tile *tiles;
+    int count;
+} other_tiles[] = {{FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, TILES(ada_tiles)},
+                   {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_BLACKWELL, TILES(wide_tiles)},
+                   {FSIM_SERVING_GEMM_F8_BLOCK, FSIM_BLACKWELL, TILES(any_width)}};
+
 static const fit *fit_of(const fsim_serving_site *s, fsim_serving_kind kind)
 {
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
@@ -73,14 +90,28 @@ typedef struct {
     const fsim_serving_site *s;
     const fit *f;
     const choice *c;
+    const tile *tiles;
+    int count;
     double m, n, k, rate, dram_s, l2_rate;
     double compute_s; /* of the best tile so far */
 } pricing;
 
+static void take_tiles(pricing *p)
+{
+    p->tiles = p->c->tiles;
+    p->count = p->c->count;
+    for (size_t i = 0; i < sizeof other_tiles / sizeof *other_tiles; i++)
+        if (other_tiles[i].kind == p->f->kind && other_tiles[i].design == p->f->design) {
+            p->tiles = other_tiles[i].tiles;
+            p->count = other_tiles[i].count;
+        }
+}
+
 static int rows_of_tile(const pricing *p)
 {
-    const bool ada = p->f->design == FSIM_ADA && p->f->kind == FSIM_SERVING_GEMM_F8_TOKEN;
-    return ada ? (p->m <= 256 ? 64 : p->m <= 1024 ? 128 : 256) : p->m <= 128 ? 64 : 128;
+    if (p->f->design == FSIM_ADA && p->f->kind == FSIM_SERVING_GEMM_F8_TOKEN)
+        return p->m <= 16 ? 16 : p->m <= 64 ? 32 : p->m <= 128 ? 64 : 128;
+    return p->m <= 128 ? 64 : 128;
 }
 
 static double with(const pricing *p, tile t, int split, double *compute_s)
@@ -105,12 +136,12 @@ static double tiled_s(pricing *p)
 {
     enum { LEAST_DEPTH = 256 };
     double best = INFINITY;
-    for (int i = 0; i < p->c->count; i++)
+    for (int i = 0; i < p->count; i++)
         for (int split = 1; split <= p->c->splits && (split == 1 || ceil(p->k / split) >= LEAST_DEPTH); split *= 2) {
             double compute_s;
-            if (p->c->by_rows && p->c->tiles[i].m != rows_of_tile(p))
+            if (p->c->by_rows && p->tiles[i].m != rows_of_tile(p))
                 continue;
-            const double seconds = with(p, p->c->tiles[i], split, &compute_s);
+            const double seconds = with(p, p->tiles[i], split, &compute_s);
             p->compute_s = seconds < best ? compute_s : p->compute_s;
             best = fmin(best, seconds);
         }
@@ -144,7 +175,9 @@ static pricing product_of(const fsim_serving_site *s, fsim_serving_kind kind, do
     const double *v = s->call->value;
     const fit *f = fit_of(s, kind);
     const choice *c = &choices[kind];
-    pricing p = {.s = s, .f = f, .c = c, .m = v[0], .n = v[1], .k = v[2], .rate = fsim_serving_rate(s, c->arithmetic)};
+    pricing p = {.s = s, .f = f, .c = c, .m = v[0], .n = v[1], .k = v[2]};
+    p.rate = kind == FSIM_SERVING_GEMM_NVFP4 ? fsim_serving_rate_of_fours(s) : fsim_serving_rate(s, c->arithmetic);
+    take_tiles(&p);
     const double weights = p.n * p.k * c->weight_bytes, rest = p.m * p.k * c->activation_bytes + 2 * p.m * p.n;
     p.l2_rate = f->l2 * s->sms * s->clock;
     p.dram_s =
@@ -166,9 +199,7 @@ fsim_serving_time fsim_serving_product(const fsim_serving_site *s)
         p = other_s < product_s ? other : p;
         product_s = fmin(product_s, other_s);
     }
-    const bool fours = s->call->kind == FSIM_SERVING_GEMM_NVFP4 &&
-                       (s->hw->arch->design == FSIM_BLACKWELL || s->hw->arch->design == FSIM_BLACKWELL_GRAPHICS);
-    const double least_s = 2 * p.m * p.n * p.k / (p.rate * s->sms * (fours ? 2 : 1)); /* units for 4 bits: twice 8 */
+    const double least_s = 2 * p.m * p.n * p.k / (p.rate * s->sms);
     return fsim_serving_sum(p.compute_s, p.dram_s, fmax(least_s, product_s) + quantizing_s(&p),
                             alone ? 1 : p.c->launches);
 }

@@ -42,8 +42,8 @@ END
 rm -f ./*.json
 
 # What nobody measured there comes from its relatives, and says so.
-"$FUSESIM" hw show b200 >out 2>err
-grep -Eq '^gemm_tensor_efficiency .*assumed: as on h[12]00' out || complain 'hw show: what relatives tell'
+"$FUSESIM" hw show b300 >out 2>err
+grep -Eq '^gemm_tensor_efficiency .*assumed: as on b200' out || complain 'hw show: what relatives tell'
 
 # All at once, and a bad one among good ones.
 "$FUSESIM" hw check "$SOURCE_DIR"/hwmodels/*.yaml >out 2>err || complain 'hw check of all'

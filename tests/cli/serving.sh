@@ -53,6 +53,11 @@ tr '{' '\n' <rows.json | sed -n 's/.*"id": "\([^"]*\)".*"predicted_s": \([^,]*\)
 awk 'NR == FNR { of[$1] = $2; next } { if (!(of[$1 "-2"] > of[$1 "-1"] * 1.02)) print $1, of[$1 "-1"], of[$1 "-2"] }' predicted wanted >shrunk
 [ -s shrunk ] && complain "more work takes less time: $(cat shrunk)"
 
+# Shares of the data sheet's rates, of the units with all SMs at work and of DRAM, are none above 1: the numbers count on other GPUs of the design too.
+awk -F'[(,] *' '/^FSIM_SERVING_PRODUCT/ { rows++; if ($4 > 1 || $9 > 1) print } /^FSIM_SERVING_EXPERTS/ { rows++; if ($5 > 1 || $8 > 1) print } END { if (rows < 20) print rows, "rows" }' \
+    "$SOURCE_DIR/src/vendor/serving_fit.def" >beyond
+[ -s beyond ] && complain "serving_fit.def has shares above 1: $(cat beyond)"
+
 # No product is faster than the data sheet's peak: 16384^3 in 8 bits on an H100, 4 bits on a B200 and on a GPU without units for them.
 printf 'id,hw,workload,set,strategy,l2,launch,time_s,source\n' >rows.csv
 for row in h100-sxm5-80gb,ops/matmul_f8_token h100-sxm5-80gb,ops/matmul_nvfp4 l40s,ops/matmul_nvfp4 a100-sxm4-80gb,ops/matmul_nvfp4 a100-sxm4-80gb,ops/matmul_w4; do

@@ -70,14 +70,21 @@ static void measured_times(void **state)
         fsim_maker maker;
         int batch, heads, length, features;
         double measured_us;
-    } row[] = {{"h100-sxm5-80gb", FSIM_BY_TENSORRT_LLM, 64, 24, 1500, 64, 2716.5},
-               {"h100-sxm5-80gb", FSIM_BY_TENSORRT_LLM, 8, 24, 64, 64, 21.5},
-               {"h100-sxm5-80gb", FSIM_BY_VLLM, 16, 32, 3072, 80, 2873},
-               {"h100-sxm5-80gb", FSIM_BY_VLLM, 1, 2, 2048, 72, 23},
-               {"h100-sxm5-80gb", FSIM_BY_VLLM, 32, 32, 104, 64, 54},
-               {"l40s", FSIM_BY_VLLM, 16, 32, 3072, 80, 9111.7},
-               {"l40s", FSIM_BY_TENSORRT_LLM, 64, 32, 256, 80, 1337.9},
-               {"l40s", FSIM_BY_TENSORRT_LLM, 8, 16, 64, 80, 12.459}};
+    } row[] = {
+        {"h100-sxm5-80gb", FSIM_BY_TENSORRT_LLM, 64, 24, 1500, 64, 2716.5},
+        {"h100-sxm5-80gb", FSIM_BY_TENSORRT_LLM, 8, 24, 64, 64, 21.5},
+        {"h100-sxm5-80gb", FSIM_BY_VLLM, 16, 32, 3072, 80, 2873},
+        {"h100-sxm5-80gb", FSIM_BY_VLLM, 1, 2, 2048, 72, 23},
+        {"h100-sxm5-80gb", FSIM_BY_VLLM, 32, 32, 104, 64, 54},
+        {"l40s", FSIM_BY_VLLM, 16, 32, 3072, 80, 9111.7},
+        {"l40s", FSIM_BY_TENSORRT_LLM, 64, 32, 256, 80, 1337.9},
+        {"l40s", FSIM_BY_TENSORRT_LLM, 8, 16, 64, 80, 12.459},
+        {"b200", FSIM_BY_VLLM, 16, 8, 4096, 64, 644.71},
+        {"b200", FSIM_BY_VLLM, 2, 2, 1500, 72, 21.00},   /* blocks share keys, */
+        {"b200", FSIM_BY_SGLANG, 2, 2, 1500, 72, 29.12}, /* and here they do not */
+        {"b200", FSIM_BY_SGLANG, 4, 24, 16384, 80, 9793.85},
+        {"b200", FSIM_BY_TENSORRT_LLM, 8, 24, 3072, 80, 775.15},
+        {"b200", FSIM_BY_TENSORRT_LLM, 8, 20, 8192, 72, 17068.54}}; /* 2 x 10^13 operations in four times as long */
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         const shape s = {row[i].batch,  row[i].heads,    row[i].heads, row[i].length,
                          row[i].length, row[i].features, false,        "bf16"};
