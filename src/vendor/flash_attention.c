@@ -11,6 +11,8 @@
  *
  *     ((4 D flops / (peak x tensor_share))^p + (special_turns / special_rate)^p)^(1 / p)
  *
+ * (where special_rate is not 16, it counts for the exponentials only),
+ *
  * and each block has a start-up time. The scalars are rows of flash_attention.def, one set for each library. */
 typedef enum {
     FLASH_3_TILES,
@@ -172,7 +174,9 @@ static attention_work attention_work_of(const fsim_costing *c, const attention_l
     const double flops = 4 * filled * c->sms /
                          (fsim_hw_peak(c->hw, FSIM_HW_TENSOR_BF16) * l->tensor_share * t->share *
                           fsim_hw_get(c->hw, FSIM_HW_ATTENTION_SHARE));
-    const double special = l->special_turns / (fsim_hw_get(c->hw, FSIM_HW_SPECIAL_RATE) * c->clock);
+    const double special = l->special_turns / c->clock *
+                           (attention_exponentials / fsim_hw_get(c->hw, FSIM_HW_SPECIAL_RATE) +
+                            (1 - attention_exponentials) / USUAL_EXPONENTIALS);
     const double element = pow(pow(flops, l->overlap) + pow(special, l->overlap), 1 / l->overlap);
     const double aligned = fmod(features * s->elem_bytes, FSIM_SECTOR_BYTES) > 0 ? l->misaligned : 1;
     const double one = w.steps * w.rows * w.step * element * aligned;
