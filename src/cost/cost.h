@@ -86,7 +86,8 @@ typedef struct {
     int inputs, outputs;
     fsim_input *input;
     fsim_result *output;
-    bool penalised; /* some unit may take longer than in the best split of this group: see plan/search/optimal.c */
+    bool penalised;    /* some unit may take longer than in the best split of this group: see plan/search/optimal.c */
+    double host_extra; /* launch eager: what the host does for the call beside its launches, in launches */
 } fsim_kernel;
 
 /* A lower bound of the seconds that contraction `node` occupies its units in any kernel. */

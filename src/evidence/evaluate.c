@@ -358,6 +358,7 @@ static fsim_plan as_measured(fsim_problem *p, const fsim_measured *row, const fs
         const bool as_priced = !fsim_computes_again(&own->partition.part[k]);
         out.kernel[k] = fsim_kernel_measured(fsim_harness_of(row), &software, own->kernel[k].group, &own->l2[k],
                                              as_priced ? &own->kernel[k] : NULL, a);
+        fsim_add_host_calls(&software, out.kernel[k].group, &out.kernel[k]);
     }
     fsim_sdpa_join(p, fsim_row_maker(row, p->graph), &out, a);
     return out;

@@ -60,8 +60,10 @@ double fsim_price_again(const fsim_prepared *p, const fsim_hw *hw, fsim_arena *s
     const fsim_mark mark = fsim_save(scratch);
     fsim_kernel *kernel = fsim_new(scratch, fsim_kernel, p->kernels + 1);
     const fsim_software software = {p->graph, hw, p->row->launch, p->maker};
-    for (int k = 0; k < p->kernels; k++)
+    for (int k = 0; k < p->kernels; k++) {
         kernel[k] = fsim_kernel_measured(fsim_harness_of(p->row), &software, &p->group[k], &p->l2[k], NULL, scratch);
+        fsim_add_host_calls(&software, &p->group[k], &kernel[k]);
+    }
     const double seconds = fsim_call_seconds(kernel, p->kernels, p->maker, p->row->launch, hw);
     fsim_rewind(scratch, mark);
     return seconds;

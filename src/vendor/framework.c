@@ -36,7 +36,11 @@ static bool convolves(const fsim_costing *c)
 /* The library's kernel; time_s is 0 where it has none. */
 static fsim_kernel library_kernel(const fsim_costing *c, fsim_arena *a)
 {
-    return !contracts(c->group) ? (fsim_kernel){0} : convolves(c) ? fsim_cudnn_kernel(c, a) : fsim_cublas_kernel(c, a);
+    if (!contracts(c->group))
+        return (fsim_kernel){0};
+    fsim_kernel k = convolves(c) ? fsim_cudnn_kernel(c, a) : fsim_cublas_kernel(c, a);
+    fsim_add_library_call(c, &k);
+    return k;
 }
 
 fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,

@@ -9,6 +9,7 @@
  *     sort.c             sort and topk
  *     serving.c          calls of serving stacks (serving.h)
  *     library.c          what a library can do in one call
+ *     host.c             what the host does for a call beside its launches
  *     framework.c        which of these kernels a framework launches */
 #ifndef FUSESIM_VENDOR_KERNELS_H
 #define FUSESIM_VENDOR_KERNELS_H
@@ -21,6 +22,10 @@
 fsim_kernel fsim_cublas_kernel(const fsim_costing *c, fsim_arena *a);
 /* A convolution in the layout that the plan chooses, without copies around it. */
 fsim_kernel fsim_cudnn_kernel(const fsim_costing *c, fsim_arena *a);
+
+/* Adds to k, the library's kernel of c's group launched from Python, what the host does beside the launches (host.c).
+ */
+void fsim_add_library_call(const fsim_costing *c, fsim_kernel *k);
 
 /* As launched by PyTorch. own: fsim_kernel_of's kernel, which is returned where no better model exists. Result in a. */
 fsim_kernel fsim_aten_kernel(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a);

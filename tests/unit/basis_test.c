@@ -128,7 +128,7 @@ static void what_is_assumed_is_said(void **state)
 {
     (void)state;
     fsim_arena *a = fsim_arena_new();
-    const fsim_hw *hw = gpu_of(a, "b200"), *known = gpu_of(a, "h100-sxm5-80gb");
+    const fsim_hw *hw = gpu_of(a, "b300"), *known = gpu_of(a, "h100-sxm5-80gb");
     const fsim_prediction p = fsim_predict(graph_of(a, "mlp"), hw, &usual, a),
                           sure = fsim_predict(graph_of(a, "mlp"), known, &usual, a);
     int assumed = 0;

@@ -190,7 +190,8 @@ static void slow_dtypes_are_named(void **state)
                                          &(fsim_hw_wanted){0});
         assert_non_null(g);
         assert_non_null(hw);
-        const fsim_prediction p = fsim_predict(g, hw, &(fsim_options){.strategy = FSIM_STRATEGY_OPTIMAL}, a);
+        const fsim_prediction p =
+            fsim_predict(g, hw, &(fsim_options){.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM}, a);
         assert_int_equal(p.arithmetic.slow, cases[i].slow);
         assert_int_equal(p.arithmetic.faster, cases[i].faster);
         if (p.arithmetic.slow != FSIM_DTYPE_NONE) {

@@ -56,10 +56,11 @@ double fsim_call_seconds_with_host(const fsim_kernel *kernel, int kernels, fsim_
     double seconds = 0, host = host_factor * fsim_hw_get(hw, compiled ? FSIM_HW_COMPILED_CALL : FSIM_HW_CALL_EAGER),
            gpu = 0;
     for (int k = 0; k < kernels; k++) {
+        const double extra = compiled ? 0 : launch * kernel[k].host_extra; /* compiled code calls the library itself */
         seconds += kernel[k].time_s;
-        const double begun =
-            fmax(host + launch, gpu); /* end of the first launch; the host issues the other launches meanwhile */
-        host += launch * kernel[k].launches;
+        const double begun = fmax(host + launch + extra,
+                                  gpu); /* end of the first launch; the host issues the other launches meanwhile */
+        host += launch * kernel[k].launches + extra;
         gpu = fmax(begun + floor * kernel[k].launches + (kernel[k].time_s - kernel[k].time[FSIM_LAUNCH]), host + floor);
     }
     return regime == FSIM_REGIME_EAGER ? gpu
