@@ -447,12 +447,13 @@ def unseen():
     for command in commands:
         said(command)
     more = []
-    for name, title, how in (("aiconfigurator_gemm", "bf16 GEMM", ()), ("aiconfigurator_attention", "bf16 attention", ()), ("kernelbench_v01", "level 2", ("--match", "/v01/l2/"))):
+    for name, title, how in (("aiconfigurator_gemm", "bf16 GEMM", ()), ("aiconfigurator_attention", "bf16 attention", ()), ("aiconfigurator_b200", "bf16 GEMM", ("--match", "/ops/matmul/")),
+                             ("aiconfigurator_b200", "bf16 attention", ("--match", "/ops/attention/")), ("kernelbench_v01", "level 2", ("--match", "/v01/l2/"))):
         d, command = validate(name, *how, "--unseen", "--by", "hw")
         more += [[title, g["hw"]] + errors(g) for g in d["by"]]
         commands.append(command)
     table(["rows", "GPU"] + ERRORS, more, 2)
-    for command in commands[-3:]:
+    for command in commands[-5:]:
         said(command)
     chart("neusight", "neusight_unseen", "NeuSight, each GPU left out", "--unseen")
 
