@@ -14,7 +14,7 @@
 #include "evidence/prepared.h"
 #include "evidence/stats.h"
 
-enum { FSIM_MOST_FIT_KEYS = 12, FSIM_MOST_FOLDS = 20 };
+enum { FSIM_MOST_FIT_KEYS = 16, FSIM_MOST_FOLDS = 20 };
 
 typedef struct {
     const char *name, *help;

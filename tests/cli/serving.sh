@@ -99,8 +99,8 @@ if [ -d "$shared" ]; then
     off gemm_w4 11.5
     off gemm_nvfp4 9
     off quantize 6
-    off decode_attention 12
-    off context_attention 12
+    off decode_attention 7.5
+    off context_attention 6.8
     off mla 9.5
     off moe 14
     off moe_nvfp4 15

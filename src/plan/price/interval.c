@@ -12,13 +12,17 @@ const fsim_hw_key fsim_error_classes[FSIM_ERROR_CLASSES] = {FSIM_HW_RESIDUAL_STR
                                                             FSIM_HW_RESIDUAL_ATTENTION,
                                                             FSIM_HW_RESIDUAL_SERVING_PRODUCT,
                                                             FSIM_HW_RESIDUAL_SERVING_QUANTIZE,
-                                                            FSIM_HW_RESIDUAL_SERVING_ATTENTION,
+                                                            FSIM_HW_RESIDUAL_SERVING_CAUSAL,
+                                                            FSIM_HW_RESIDUAL_SERVING_CONTEXT,
+                                                            FSIM_HW_RESIDUAL_SERVING_DECODE,
+                                                            FSIM_HW_RESIDUAL_SERVING_DECODE_BYTE,
+                                                            FSIM_HW_RESIDUAL_SERVING_MLA,
                                                             FSIM_HW_RESIDUAL_SERVING_EXPERTS,
                                                             FSIM_HW_RESIDUAL_OTHER};
 
 const double fsim_common_errors[FSIM_ERROR_CLASSES] = {
     common_streaming, common_rows,    common_fp32,    common_tensor,  common_convolution, common_attention,
-    common_serving,   common_serving, common_serving, common_serving, common_other};
+    common_serving,   common_serving, common_serving, common_serving, common_serving,     common_other};
 
 int fsim_error_class(fsim_hw_key key)
 {

@@ -44,8 +44,11 @@ static fsim_hw_key serving(const fsim_graph *g, const fsim_kernel *k)
 #include "graph/serving.def"
 #undef FSIM_SERVING
     };
+    const fsim_serving_call *call = k->group->call;
     (void)g;
-    return key[k->group->call->kind];
+    return call->kind == FSIM_SERVING_DECODE_ATTENTION && fsim_dtype_bytes(call->stored) == 1
+               ? FSIM_HW_RESIDUAL_SERVING_DECODE_BYTE /* other kernels */
+               : key[call->kind];
 }
 
 fsim_hw_key fsim_residual_key(const fsim_graph *g, const fsim_kernel *k)
