@@ -153,6 +153,15 @@ static fsim_schedule library_block(const fsim_costing *c, const fsim_convolution
     return l;
 }
 
+/* Blocks that share a tile's sum: over pixels as many as find an SM; a library also splits a long sum over channels and
+ * taps. */
+static double splits_of(const fsim_costing *c, const fsim_convolution_shape *s, const fsim_schedule *l, double tiles)
+{
+    const double idle = floor(c->sms / tiles), pieces = floor(s->channels * s->taps / conv_least_terms);
+    const bool library = l->template == FSIM_LIBRARY_CONTRACTION && !c->group->strict;
+    return fmax(1, s->sums_pixels ? idle : library ? fmin(idle, pieces) : 1);
+}
+
 /* With the layout. Tiles are of pixels x filters. */
 static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s, const fsim_schedule *layout,
                          fsim_arena *a)
@@ -162,7 +171,7 @@ static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s,
     fsim_kernel k = fsim_blank_kernel(c, a);
     const int m = layout->tile_m, filters = layout->tile_n;
     const double tiles_m = ceil(s->pixels / m), tiles_n = ceil(s->filters / filters),
-                 tiles = s->groups * tiles_m * tiles_n, splits = s->sums_pixels ? fmax(1, floor(c->sms / tiles)) : 1,
+                 tiles = s->groups * tiles_m * tiles_n, splits = splits_of(c, s, layout, tiles),
                  depth = s->channels * s->taps / splits, blocks = tiles * splits;
     const double one_s = 2.0 * m * filters * depth /
                          (s->peak_flops / c->sms * fmin(s->most, own_share(c->hw, s) * tile_share(m, filters)));

@@ -88,6 +88,7 @@ typedef struct {
     fsim_result *output;
     bool penalised;    /* some unit may take longer than in the best split of this group: see plan/search/optimal.c */
     double host_extra; /* launch eager: what the host does for the call beside its launches, in launches */
+    double compiled_extra; /* the same where torch.compile launches it, in launches of its wrapper */
 } fsim_kernel;
 
 /* A lower bound of the seconds that contraction `node` occupies its units in any kernel. */

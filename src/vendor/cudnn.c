@@ -19,6 +19,7 @@
  *
  * Not modelled: cuDNN's choice between engines at single shapes (5 x 9 taps on Ada take four times as long as 3 x 15);
  * tensors beyond 4 GiB (2 to 5 times as long). */
+#include "cost/constants.h"
 #include "cost/convolution.h"
 #include "vendor/constants.h"
 #include "vendor/kernels.h"
@@ -90,9 +91,9 @@ static double product_s(const fsim_costing *c, const fsim_convolution_shape *s, 
 {
     const double flops = 2 * s->groups * s->pixels * s->taps * filled(s->channels, g->channels) *
                          filled(s->filters, g->filters) * pow(s->strides, g->strided);
-    const double blocks =
-        s->groups * ceil(s->pixels / cudnn_smallest_tile) *
-        ceil(s->filters / cudnn_smallest_tile); /* in units of the smallest tile; with fewer, SMs are idle */
+    const double splits = fmax(1, floor(s->taps * s->channels / conv_least_terms)),
+                 blocks = s->groups * ceil(s->pixels / cudnn_smallest_tile) * ceil(s->filters / cudnn_smallest_tile) *
+                          splits; /* in units of the smallest tile; with fewer, SMs are idle */
     return flops / (s->peak_flops * fmin(cudnn_most_efficiency, fsim_convolution_efficiency(c->hw, s) * gain)) *
            (s->sums_pixels ? 1 : fmax(1, c->sms / blocks));
 }

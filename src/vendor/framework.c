@@ -105,8 +105,9 @@ fsim_kernel fsim_framework_launch(const fsim_software *s, const fsim_group *grou
 fsim_kernel fsim_framework_kernel(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,
                                   const fsim_kernel *own, fsim_arena *a)
 {
-    const fsim_kernel best = own ? *own : fsim_kernel_of(s->graph, s->hw, s->regime, group, l2, a),
-                      framework = fsim_framework_launch(s, group, l2, &best, a);
+    fsim_kernel best = own ? *own : fsim_kernel_of(s->graph, s->hw, s->regime, group, l2, a);
+    const fsim_kernel framework = fsim_framework_launch(s, group, l2, &best, a);
+    best.compiled_extra = framework.compiled_extra;
     if (framework.time_s >= best.time_s || group->template == FSIM_SERVING_KERNEL)
         return framework;
     const fsim_costing c = fsim_costing_of(s->graph, s->hw, s->regime, group, l2, a);

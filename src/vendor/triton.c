@@ -202,6 +202,11 @@ fsim_kernel fsim_triton_kernel(const fsim_costing *c, const fsim_kernel *own, fs
     if (o->template == FSIM_SCAN_KERNEL && anchor)
         k.unit[FSIM_ISSUE] =
             fmax(k.unit[FSIM_ISSUE], triton_scan_cycles * (double)anchor->points / (c->sms * c->clock));
+    for (int i = 0; i < o->members; i++) {
+        const fsim_node *n = &c->g->node[o->member[i].node];
+        if (n->op == FSIM_OP_CONCAT && n->args > INDUCTOR_MOST_CONCAT)
+            k.compiled_extra += triton_concat_launches * (n->args - 1);
+    }
     fsim_sum_up_by(c, &k, triton_exponent);
     return k;
 }

@@ -312,12 +312,43 @@ static void test_sorts(void **unused)
     fsim_arena_free(f.a);
 }
 
+static double convolution_s(int channels)
+{
+    fsim_arena *a = fsim_arena_new();
+    const fixture f = plan_with("h100-sxm5-80gb",
+                                fsim_printf(a,
+                                            "  x: {shape: [10, %d, 7, 7], dtype: f32}\n"
+                                            "  w: {shape: [32, %d, 3, 3], dtype: f32}",
+                                            channels, channels),
+                                "  - {op: conv2d, in: [x, w], out: y, padding: [1, 1]}", &cold);
+    const double time_s = f.plan.time_s;
+    fsim_arena_free(f.a);
+    fsim_arena_free(a);
+    return time_s;
+}
+
+/* A convolution of few pixels and filters: its long sum is split over SMs that would be idle, a short one is not. */
+static void long_sums_of_convolutions_are_split(void **unused)
+{
+    (void)unused;
+    assert_true(convolution_s(1888) < 2.5 * convolution_s(400)); /* 4.7 times the work */
+    assert_true(convolution_s(400) > 2 * convolution_s(128));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_measured),  cmocka_unit_test(test_laws),      cmocka_unit_test(test_norms),
-        cmocka_unit_test(test_indices),   cmocka_unit_test(test_softmax),   cmocka_unit_test(test_cross_entropy),
-        cmocka_unit_test(test_broadcast), cmocka_unit_test(test_host),      cmocka_unit_test(test_dram),
-        cmocka_unit_test(test_embedding), cmocka_unit_test(test_residency), cmocka_unit_test(test_sorts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_measured),
+                                       cmocka_unit_test(test_laws),
+                                       cmocka_unit_test(test_norms),
+                                       cmocka_unit_test(test_indices),
+                                       cmocka_unit_test(test_softmax),
+                                       cmocka_unit_test(test_cross_entropy),
+                                       cmocka_unit_test(test_broadcast),
+                                       cmocka_unit_test(test_host),
+                                       cmocka_unit_test(test_dram),
+                                       cmocka_unit_test(test_embedding),
+                                       cmocka_unit_test(test_residency),
+                                       cmocka_unit_test(test_sorts),
+                                       cmocka_unit_test(long_sums_of_convolutions_are_split)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

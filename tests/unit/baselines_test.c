@@ -16,6 +16,7 @@
 #include "predict.h"
 #include "random.h"
 #include "vendor/triton.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -516,6 +517,14 @@ static void nine_inputs_are_too_many_to_inline(void **unused)
 {
     (void)unused;
     const fixture eight = concat(8), nine = concat(9);
+    double extra[2] = {0, 0}; /* copies of the inputs cost the wrapper */
+    for (int i = 0; i < 2; i++) {
+        const fsim_plan *p = &(i ? nine : eight).p->plan[FSIM_STRATEGY_INDUCTOR];
+        for (int k = 0; k < p->kernels; k++)
+            extra[i] += p->kernel[k].compiled_extra;
+    }
+    assert_true(extra[0] == 0 && fabs(extra[1] - 8 * 0.4) < 1e-9);
+
     assert_int_equal(eight.p->plan[FSIM_STRATEGY_INDUCTOR].kernels, 1);
     assert_int_equal(nine.p->plan[FSIM_STRATEGY_INDUCTOR].kernels, 2);
     fsim_arena_free(eight.a);

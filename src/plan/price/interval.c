@@ -2,6 +2,7 @@
 #include "plan/price/interval.h"
 
 #include "cost/constants.h"
+#include <float.h>
 #include <math.h>
 
 const fsim_hw_key fsim_error_classes[FSIM_ERROR_CLASSES] = {FSIM_HW_RESIDUAL_STREAMING,
@@ -271,6 +272,8 @@ fsim_interval fsim_ratio_interval_with(const fsim_plan_errors *base, const fsim_
     for (int c = 0; c < FSIM_ERROR_CLASSES; c++)
         variance += common_difference(base, other, &m, c) * square(common[c]);
     fsim_rewind(a, mark);
+    if (variance < 64 * DBL_EPSILON) /* what rounding leaves of errors that cancel */
+        variance = 0;
     return around(ratio, sqrt(variance + square(host_difference(other, base))),
                   sqrt(variance + square(host_difference(base, other))));
 }

@@ -56,7 +56,8 @@ double fsim_call_seconds_with_host(const fsim_kernel *kernel, int kernels, fsim_
     double seconds = 0, host = host_factor * fsim_hw_get(hw, compiled ? FSIM_HW_COMPILED_CALL : FSIM_HW_CALL_EAGER),
            gpu = 0;
     for (int k = 0; k < kernels; k++) {
-        const double extra = compiled ? 0 : launch * kernel[k].host_extra; /* compiled code calls the library itself */
+        const double extra = launch * (compiled ? kernel[k].compiled_extra
+                                                : kernel[k].host_extra); /* compiled code calls the library itself */
         seconds += kernel[k].time_s;
         const double begun = fmax(host + launch + extra,
                                   gpu); /* end of the first launch; the host issues the other launches meanwhile */
