@@ -11,6 +11,10 @@ static void unknown_tensor(fsim_reader *r, const fsim_pending *p, int i)
     const fsim_yaml *in = fsim_yaml_get(p->yaml, "in");
     const fsim_loc at = in->kind == FSIM_YAML_SEQUENCE ? in->item[i]->at : in->at;
     int count = 0;
+    if (fsim_names_get(&r->absent, p->in[i]) >= 0) {
+        fsim_error(r->diag, at, "'%s' is a further result of an operator that is not there: its 'when' is 0", p->in[i]);
+        return;
+    }
     const char **names = fsim_new(r->arena, const char *, r->tensor.slots + r->maker.slots + 1);
     for (int s = 0; s < r->tensor.slots; s++)
         if (r->tensor.name[s])
@@ -91,10 +95,10 @@ static bool build(fsim_reader *r, fsim_pending *p)
         return false;
     }
     const fsim_op_row *row = &fsim_ops[c.op];
-    if (p->absent)
-        return stand_in(r, p);
     if (!fsim_read_attrs(r, &c, p->yaml))
         return false;
+    if (p->absent)
+        return stand_in(r, p);
     if (p->ins < row->least_args || (row->most_args >= 0 && p->ins > row->most_args))
         return wrong_inputs(&c);
     if (row->most_outs >= 0 && p->outs > row->most_outs)

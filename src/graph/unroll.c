@@ -243,8 +243,9 @@ static bool read_presence(fsim_reader *r, const fsim_yaml *y, fsim_pending *p)
             r->graph->tensor[tensor].used = true;
     }
     p->absent = true;
+    for (int i = 0; i < p->outs; i++)
+        fsim_names_set(r->arena, &r->absent, p->out[i], 1);
     p->ins = p->outs = 1;
-    fsim_names_set(r->arena, &r->absent, p->out[0], 1);
     return true;
 }
 
@@ -272,10 +273,11 @@ static void read_operator(fsim_reader *r, const fsim_yaml *y, const frame *f)
             p.out[i] = fsim_turn_name(r->arena, r->diag, out->at, p.out[i], &f->now);
         if (!fsim_claim_name(r, p.out[i], out->kind == FSIM_YAML_SEQUENCE ? out->item[i]->at : out->at, "another"))
             return;
-        fsim_names_set(r->arena, &r->maker, p.out[i], r->ops);
     }
     if (!read_presence(r, y, &p))
         return;
+    for (int i = 0; i < p.outs; i++)
+        fsim_names_set(r->arena, &r->maker, p.out[i], r->ops);
     *FSIM_PUSH(r->arena, r->op, r->ops, r->op_room) = p;
 }
 

@@ -91,6 +91,13 @@ grep -q "less.yaml:15:[0-9]*: error: 'operators': no primitive 'zz.0'; did you m
 sed 's/    calls:/    calls: {kernel: fused}/; /^      - {kernel/d' layers.yaml >less.yaml
 "$FUSESIM" less.yaml --hw t4 >out 2>err && complain 'calls as a mapping is taken'
 grep -q "'calls' is a mapping; wants a list of calls" err || complain "calls in a block: $(cat err)"
+# A second result of an operator that is not there is no tensor, and its attributes are checked all the same.
+printf 'tensors: {x: {shape: [8, 8], dtype: f32}}\noperators:\n  - {op: quantize, in: x, out: [q, s], when: 0}\n  - {op: mul, in: [q, s], out: y}\n  - {op: relu, in: x, out: z}\noutputs: [z]\n' >less.yaml
+"$FUSESIM" less.yaml --hw t4 >out 2>err && complain 'the scale of a quantisation that is not there is taken'
+grep -q "less.yaml:4:[0-9]*: error: 's' is a further result of an operator that is not there: its 'when' is 0" err || complain "a second result: $(cat err)"
+printf 'tensors: {x: {shape: [8, 8], dtype: f32}}\noperators: [{op: relu, in: x, out: a, when: 0, nonsense: 3}, {op: relu, in: a, out: y}]\n' >less.yaml
+"$FUSESIM" less.yaml --hw t4 >out 2>err && complain 'an unknown attribute of an operator that is not there is taken'
+grep -q "unknown attribute 'nonsense'" err || complain "attributes of what is not there: $(cat err)"
 printf 'operators: [{op: arange, end: 8, out: x, when: 0}, {op: relu, in: x, out: y}]\n' >less.yaml
 "$FUSESIM" less.yaml --hw t4 >out 2>err && complain 'an operator without input is left out'
 grep -q "'when' is 0, and 'x' has no input to stand for its result" err || complain "when without input: $(cat err)"
