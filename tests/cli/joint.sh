@@ -9,7 +9,7 @@ agrees() {
     exits 0 "$@" --device cpu --hw a100-sxm4-80gb --no-measure --search-steps 100000
     has out '^All [0-9]+ kernels of [0-9]+ plans? agree with the reference'
 }
-agrees mlp --train --strategies eager,optimal
+agrees mlp --train --strategies eager,optimal --scale-shapes 256
 agrees bert_layer --train --strategies optimal --scale-shapes 256
 agrees resnet50_block --train --strategies optimal --scale-shapes 256
 agrees stacks/gpt2 --set layers=2 --set B=2 --train --checkpoint --strategies eager --scale-shapes 256

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef FSIM_SANITIZED
 enum { GRAPHS = 60 };
 #else
 enum { GRAPHS = 500 };

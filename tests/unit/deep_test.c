@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef FSIM_SANITIZED
 enum { STACKS = 2, FIRST_SEED = 8 };
 #else
 enum { STACKS = 24, FIRST_SEED = 1 };

@@ -16,14 +16,9 @@
 #include <string.h>
 
 /* CUPTI loads a library in a way that AddressSanitizer does not stand. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#ifdef FSIM_SANITIZED
 #define SANITIZED 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#endif
-#ifndef SANITIZED
+#else
 #define SANITIZED 0
 #endif
 

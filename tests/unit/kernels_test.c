@@ -18,7 +18,7 @@
 #include "validate/device/backends.h"
 #include "validate/trial/run.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__clang__)
+#if defined(FSIM_SANITIZED) || defined(__clang__)
 enum { GRAPHS = 6 };
 #else
 enum { GRAPHS = 25 };

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef FSIM_SANITIZED
 enum { GRAPHS = 40, DEEP = 3, PRIMITIVES = 9, PARTITIONS = 500 };
 #else
 enum { GRAPHS = 300, DEEP = 10, PRIMITIVES = 9, PARTITIONS = 500 };

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef FSIM_SANITIZED
 enum { GRAPHS = 120 };
 #else
 enum { GRAPHS = 1000 };
