@@ -34,8 +34,13 @@ const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emph
                                    fsim_text_count(r->a, eager->kernels, "kernel"));
     const fsim_contest c = fsim_against_eager(r->p, s, r->a);
     *emphasis = FSIM_PLAIN;
-    if (c.verdict == FSIM_NO_DIFFERENCE && c.same_kernels)
+    if (c.verdict == FSIM_NO_DIFFERENCE && c.same_kernels && fabs(ratio - 1) < same)
         return fsim_printf(r->a, "Fusion makes no difference: %s has the kernels of %s.", name, base);
+    if (c.verdict == FSIM_NO_DIFFERENCE && c.same_kernels)
+        return fsim_printf(r->a,
+                           "Fusion makes no difference. Whether other kernels for the same operators do is too close "
+                           "to call: %s is predicted %s as fast as %s, %s in eight of ten cases.",
+                           name, fsim_times_text(r->a, c.speedup), base, fsim_text_times_range(r->a, c.likely));
     if (fsim_is_none(c.speedup))
         return fsim_printf(r->a, "Fusion makes next to no difference: %s is about as fast as %s.", name, base);
     if (c.verdict == FSIM_NO_DIFFERENCE)

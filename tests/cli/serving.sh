@@ -53,6 +53,14 @@ tr '{' '\n' <rows.json | sed -n 's/.*"id": "\([^"]*\)".*"predicted_s": \([^,]*\)
 awk 'NR == FNR { of[$1] = $2; next } { if (!(of[$1 "-2"] > of[$1 "-1"] * 1.02)) print $1, of[$1 "-1"], of[$1 "-2"] }' predicted wanted >shrunk
 [ -s shrunk ] && complain "more work takes less time: $(cat shrunk)"
 
+# One operator, one kernel, and another price for it: that is not "the kernels of eager".
+for gpu in $gpus; do
+    "$FUSESIM" ops/decode_attention --hw "$gpu" >one 2>/dev/null || complain "decode_attention on $gpu"
+    grep -q "^  optimal " one || complain "no plans of $gpu"
+    eager=$(awk '$1 == "eager" && $2 ~ /^[0-9]+$/ { print $7, $8; exit }' one) optimal=$(awk '$1 == "optimal" && $2 ~ /^[0-9]+$/ { print $7, $8; exit }' one)
+    ! grep -q 'has the kernels of eager' one || [ "$eager" = "$optimal" ] || complain "$gpu: the kernels of eager ($eager) take $optimal"
+done
+
 # Shares of the data sheet's rates, of the units with all SMs at work and of DRAM, are none above 1: the numbers count on other GPUs of the design too.
 awk -F'[(,] *' '/^FSIM_SERVING_PRODUCT/ { rows++; if ($4 > 1 || $9 > 1) print } /^FSIM_SERVING_EXPERTS/ { rows++; if ($5 > 1 || $8 > 1) print } END { if (rows < 20) print rows, "rows" }' \
     "$SOURCE_DIR/src/vendor/serving_fit.def" >beyond

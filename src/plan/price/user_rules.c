@@ -77,3 +77,12 @@ bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_re
         }
     return true;
 }
+
+bool fsim_keeps_rules(const fsim_problem *p, const fsim_partition *part)
+{
+    fsim_refusal why;
+    bool keeps = true;
+    for (int i = 0; p->graph->separates + p->graph->fuses > 0 && i < part->parts && keeps; i++)
+        keeps = fsim_user_allows(p, part->part[i].node, part->part[i].count, &why);
+    return keeps;
+}

@@ -10,4 +10,8 @@
  * that `materialize` sends to memory. */
 bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_refusal *why);
 
+/* Does a partition that somebody else made, as a rival or a step of a search that was stopped, keep to `separate` and
+ * `fuse`? */
+bool fsim_keeps_rules(const fsim_problem *p, const fsim_partition *part);
+
 #endif

@@ -302,7 +302,8 @@ static bool improve(fsim_problem *p, const fsim_partition *part, fsim_arena *a, 
     const fsim_mark mark = fsim_save(a);
     fsim_plan plan;
     fsim_refusal why;
-    if (fsim_price(p, part, a, &plan, &why) && (best->kernels == 0 || plan.objective < best->objective)) {
+    if (fsim_keeps_rules(p, part) && fsim_price(p, part, a, &plan, &why) &&
+        (best->kernels == 0 || plan.objective < best->objective)) {
         *best = plan;
         fsim_progress_best(p, best);
         return true;
