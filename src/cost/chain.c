@@ -46,7 +46,8 @@ fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile 
     b.l2_bytes = e * (rows * s->k * b.loads[FSIM_CHAIN_ROWS] +
                       s->batch * tiles_m * s->width * made * (s->k * chunks + s->results));
     if (t.split > 1) /* partial results are written and read in 32 bits */
-        b.l2_bytes += 2.0 * t.split * rows * (s->results + 2) * 4;
+        b.partial_bytes = 2.0 * t.split * rows * (s->results + 2) * 4;
+    b.l2_bytes += b.partial_bytes;
     /* operands are written to shared memory and read by the units; tensor units have the intermediate in registers */
     const double step = (t.m + t.n) * k + t.n * results + (s->tensor ? 0 : (double)t.m * t.n);
     b.shared_bytes_moved = b.blocks * b.steps * step * e * (s->tensor ? 2 : 4);

@@ -33,6 +33,7 @@ typedef struct {
     double fixing_flops; /* of the whole kernel: online softmax rescales its sums in each step, and the second launch
                             combines partial results */
     double l2_bytes, shared_bytes_moved;
+    double partial_bytes; /* of l2_bytes: partial results, written by one launch and read by the next */
     bool streams; /* rows of the first product's operand do not fit in a block: it loads them again in each step */
 } fsim_chain_block;
 

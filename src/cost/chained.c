@@ -6,7 +6,10 @@
 
 #include <math.h>
 
-enum { MOST_PIECES = 64 }; /* most blocks that share a row's width */
+enum {
+    MOST_PIECES = 256, /* most blocks that share a row's width */
+    MOST_BLOCKS = 4    /* for each SM, where blocks share the only tile of rows */
+};
 
 /* Rates of generated chains on tensor units, taken from the best published kernels: the rows of cost/chain.def. From
  * Hopper on, one warp group multiplies while another computes exponentials (FlashAttention-3). */
@@ -54,7 +57,17 @@ typedef struct {
     bool tensor;
 } chain_rates;
 
-static chain_rates chain_rates_of(const fsim_costing *c, int m)
+/* The share of an SM's schedulers that have a warp: each issues the instructions of its own warps, to a tensor core of
+ * its own. Needs the kernel's grid, block, registers and shared memory. */
+static double busy_schedulers(const fsim_costing *c, const fsim_kernel *k)
+{
+    const double resident = fmax(1, fsim_blocks_per_sm(c->hw, k->block, k->registers, k->shared_bytes)),
+                 blocks = fmin(resident, ceil((double)k->grid / c->sms)), warps = blocks * ceil(k->block / c->warp);
+    return c->hw->host || c->hw->arch->plain ? 1 : fmin(1, warps / FSIM_ISSUE_PER_SM);
+}
+
+/* busy: share of the schedulers at work. */
+static chain_rates chain_rates_of(const fsim_costing *c, int m, double busy)
 {
     const int node[2] = {c->group->first, c->group->anchor};
     chain_rates r = {.special_turns = 0, .overlap = 1};
@@ -64,7 +77,7 @@ static chain_rates chain_rates_of(const fsim_costing *c, int m)
         double e0;
         fsim_contraction_rate(c, c->g->node[node[i]].gemm.arithmetic, &e0, &tensor);
         const double less = (tensor ? chain_tensor_narrow : chain_vector_narrow) * fmax(0, efficiency_tile / m - 1);
-        r.rate[i] = fsim_chain_rate(c, c->g->node[node[i]].gemm.arithmetic) / (1 + less) / c->sms;
+        r.rate[i] = fsim_chain_rate(c, c->g->node[node[i]].gemm.arithmetic) * fmin(busy, 1 / (1 + less)) / c->sms;
         r.tensor = i ? r.tensor : tensor;
     }
     if (r.tensor && generation < GENERATIONS) {
@@ -80,16 +93,31 @@ typedef struct {
     fsim_layout *l;
 } chain;
 
+/* Seconds of the launch that combines what the blocks of a row leave: a block for each row, whose threads load the
+ * parts of the maximum, of each sum, and of their result one after the other, FSIM_CHAIN_PARTS_AHEAD at a time. */
+static double combining_s(const fsim_costing *c, int split)
+{
+    enum { THREADS = 128 };
+    const fsim_group *o = c->group;
+    const double latency = fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_L2_LATENCY), c->latency_s),
+                 rounds = ceil((double)o->rows / (c->sms * fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_SM) / THREADS));
+    double values = 1;
+    for (int i = 0; i < o->members; i++)
+        values += o->member[i].middle && fsim_ops[c->g->node[o->member[i].node].op].class == FSIM_REDUCE;
+    return c->hw->host ? 0 : rounds * values * ceil((double)split / FSIM_CHAIN_PARTS_AHEAD) * latency;
+}
+
 /* The price of a chain in this layout. */
 static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsim_schedule *layout, fsim_arena *a)
 {
     const fsim_group *o = c->group;
     const fsim_chain_shape *shape = &x->shape;
     const fsim_chain_tile tile = {layout->tile_m, layout->tile_n, layout->split_k, (double)x->l->chained.l.chunks};
-    const chain_rates rates = chain_rates_of(c, tile.m);
     const fsim_chain_block b = fsim_chain_block_of(shape, tile);
     fsim_kernel k = fsim_blank_kernel(c, a);
     k.schedule = *layout;
+    const double busy = busy_schedulers(c, &k);
+    const chain_rates rates = chain_rates_of(c, tile.m, busy);
     k.penalised = true;
     k.flops = 2.0 * shape->batch * shape->m * shape->width * b.loads[FSIM_CHAIN_OPERANDS] *
                   (shape->k + shape->results / b.chunks) +
@@ -121,6 +149,7 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
                     (o->write[i].full ? (double)fsim_map_reduced(&o->write[i].map) : 1);
     fsim_add_memory(c, &k, NULL, extra_dram);
     k.l2_bytes += b.l2_bytes;
+    k.partial_bytes = (int64_t)b.partial_bytes;
     k.shared_bytes_moved += b.shared_bytes_moved;
     k.unit[FSIM_ISSUE] +=
         2 * (accesses / k.vector + b.l2_bytes / 16) / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
@@ -134,6 +163,7 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
     }
     if (!fsim_settle(c, &k, 1))
         return k;
+    k.unit[FSIM_ISSUE] /= busy;
     const double products = b.first_flops / rates.rate[0] + b.second_flops / rates.rate[1],
                  start = 2.0 * tile.m * tile.n * fsim_startup_of(rates.tensor) / rates.rate[0];
     const double one =
@@ -142,6 +172,8 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
             : products;
     k.unit[FSIM_COMPUTE] += ceil(b.blocks / c->sms) * (one + start);
     fsim_sum_up(c, &k);
+    if (tile.split > 1)
+        fsim_add_after(&k, combining_s(c, tile.split));
     return k;
 }
 
@@ -176,20 +208,45 @@ static fsim_kernel by_rows(const fsim_costing *c, fsim_arena *a)
     return k;
 }
 
-/* Prices the layout with every split that it allows; *best becomes the fastest. */
+static void keep_faster(const fsim_kernel *k, fsim_kernel *best)
+{
+    if (k->time_s > 0 && (best->time_s == 0 || k->time_s < best->time_s))
+        *best = *k;
+}
+
+/* Lays out and prices `layout` with so many blocks a row; fewer where the width does not divide. *last: the number that
+ * was priced before. */
+static void try_split(const fsim_costing *c, chain *x, fsim_schedule layout, int *last, fsim_kernel *best,
+                      fsim_arena *a)
+{
+    const int wanted = layout.split_k;
+    if (wanted < 2 || wanted > MOST_PIECES || x->shape.width / wanted < layout.tile_n ||
+        !fsim_schedule_of(x->l, &layout) || layout.split_k == 1 || layout.split_k == *last)
+        return;
+    *last = layout.split_k;
+    const fsim_kernel k = chained_with(c, x, &layout, a);
+    keep_faster(&k, best);
+}
+
+/* Prices the layout with splits by powers of two; *best becomes the fastest. Where a tile has all rows of a batch, as
+ * in decoding, also those that give each SM one block, or two. */
 static void try_splits(const fsim_costing *c, chain *x, fsim_schedule layout, fsim_kernel *best, fsim_arena *a)
 {
     const fsim_group *o = c->group;
-    const int m = layout.tile_m, n = layout.tile_n;
-    const double blocks = ceil(x->shape.m / m) * x->shape.batch;
-    for (int split = 1; layout.split_k == split;) {
-        const fsim_kernel k = chained_with(c, x, &layout, a);
-        if (k.time_s > 0 && (best->time_s == 0 || k.time_s < best->time_s))
-            *best = k;
-        layout.split_k = split *= 2;
-        if (split > MOST_PIECES || o->strict || blocks * split > 2 * c->sms || x->shape.width / split < n ||
-            o->writes > 1 || !fsim_schedule_of(x->l, &layout))
-            break;
+    const bool few_rows = x->shape.m <= layout.tile_m;
+    const double blocks = ceil(x->shape.m / layout.tile_m) * x->shape.batch, most = few_rows ? MOST_BLOCKS : 2;
+    const fsim_kernel whole = chained_with(c, x, &layout, a);
+    int last = 1;
+    keep_faster(&whole, best);
+    if (o->strict || o->writes > 1)
+        return;
+    for (int split = 2; split <= MOST_PIECES && blocks * split <= most * c->sms; split *= 2) {
+        layout.split_k = split;
+        try_split(c, x, layout, &last, best, a);
+    }
+    for (int each = 1; each <= 2 && few_rows; each++) {
+        layout.split_k = (int)fmin(MOST_PIECES + 1, floor(each * c->sms / blocks));
+        try_split(c, x, layout, &last, best, a);
     }
 }
 

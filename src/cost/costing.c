@@ -293,6 +293,16 @@ void fsim_sum_up(const fsim_costing *c, fsim_kernel *k)
     share_out(c, k, cbrt(cubes), cube, cubes);
 }
 
+void fsim_add_after(fsim_kernel *k, double seconds)
+{
+    const double before = k->time_s;
+    k->time_s = rint((before + seconds) / FSIM_TICK_S) * FSIM_TICK_S;
+    k->unit[FSIM_LATENCY] += seconds;
+    k->time[FSIM_LATENCY] += k->time_s - before;
+    if (k->time[FSIM_LATENCY] > k->time[k->bound])
+        k->bound = FSIM_LATENCY;
+}
+
 void fsim_sum_up_by(const fsim_costing *c, fsim_kernel *k, double exponent)
 {
     double power[FSIM_UNIT_COUNT] = {0}, powers = 0;

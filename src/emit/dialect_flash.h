@@ -11,8 +11,11 @@
  *   FS_FLASH_ROWS .. FS_FLASH_RESULTS .. FS_FLASH_RESULTS_END .. FS_FLASH_ROWS_END
  *       elements of the results: row p, column j
  *
+ *   FS_FLASH_MEET { FS_FLASH_MINE { FS_FLASH_LEAVE .. FS_FLASH_LEFT } FS_ROW_BARRIER .. }
+ *       warps that share the columns of their rows combine what they have
+ *
  * A thread has fs_rows rows, fs_step apart. The fs_group threads that share a row divide its columns among them as
- * the fragments of tensor cores do. */
+ * the fragments of tensor cores do. fs_across warps have the same rows; each has columns of a tile from fs_aside on. */
 #define FS_SAME_ROW(q) (q)
 #define fs_to_f32(x)   (x)
 #define fs_to_f64(x)   (x)
@@ -79,14 +82,15 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
 #define FS_SCORE          fs_s[fs_i][fs_j]
 #define FS_RESULT         fs_o[fs_i][fs_j]
 
-#ifdef FS_GPU
-
 #ifdef FS_CUDA /* unrolling more steps of a product would take registers that the fragments need */
 #define FS_FLASH_PRAGMA(text) _Pragma(#text)
 #define FS_UNROLL_SOME(steps) FS_FLASH_PRAGMA(unroll steps)
 #else
 #define FS_UNROLL_SOME(steps)
 #endif
+
+#ifdef FS_GPU
+
 #define FS_FLASH_LAYOUT(type, results)                                                                                 \
     type fs_s[fs_rows][fs_columns], fs_o[fs_rows][fs_results];                                                         \
     (void)fs_lane;                                                                                                     \
@@ -94,17 +98,20 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
     FS_UNROLL for (int fs_i = 0; fs_i < fs_rows; fs_i++) FS_UNROLL for (int fs_j = 0; fs_j < fs_results; fs_j++)       \
         fs_o[fs_i][fs_j] = 0;
 /* A warp has 16 rows, in fragments of m16n8. */
-#define FS_FLASH_MMA(type, results)                                                                                    \
+#define FS_FLASH_MMA(type, results, across)                                                                            \
     enum {                                                                                                             \
         fs_rows = 2,                                                                                                   \
         fs_step = 8,                                                                                                   \
         fs_group = 4,                                                                                                  \
         fs_pair = 2,                                                                                                   \
         fs_result_pair = 2,                                                                                            \
-        fs_columns = fs_n / 4,                                                                                         \
+        fs_across = across,                                                                                            \
+        fs_side = fs_n / fs_across,                                                                                    \
+        fs_columns = fs_side / 4,                                                                                      \
         fs_results = (results) / 4                                                                                     \
     };                                                                                                                 \
-    const int fs_warp = fs_t / 32, fs_lane = fs_t % 32, fs_row0 = fs_warp * 16 + fs_lane / 4, fs_place = fs_lane % 4;  \
+    const int fs_warp = fs_t / 32 % (fs_m / 16), fs_beside = fs_t / 32 / (fs_m / 16), fs_aside = fs_beside * fs_side,  \
+              fs_lane = fs_t % 32, fs_row0 = fs_warp * 16 + fs_lane / 4, fs_place = fs_lane % 4;                       \
     FS_FLASH_LAYOUT(type, results)
 /* Sixteen threads share a row: each has `pair` neighbouring columns out of every 16 x `pair`. */
 #define FS_FLASH_SIMT(type, results, pair, result_pair)                                                                \
@@ -115,7 +122,9 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
         fs_pair = pair,                                                                                                \
         fs_result_pair = result_pair,                                                                                  \
         fs_columns = fs_n / 16,                                                                                        \
-        fs_results = (results) / 16                                                                                    \
+        fs_results = (results) / 16,                                                                                   \
+        fs_beside = 0,                                                                                                 \
+        fs_aside = 0                                                                                                   \
     };                                                                                                                 \
     const int fs_warp = fs_t / 32, fs_lane = fs_t % 32, fs_row0 = fs_t / 16, fs_place = fs_t % 16;                     \
     FS_FLASH_LAYOUT(type, results)
@@ -180,7 +189,7 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
 #define FS_FLASH_COLUMNS(c, c0, clause)                                                                                \
     FS_UNROLL for (int fs_j = 0; fs_j < fs_columns; fs_j++)                                                            \
     {                                                                                                                  \
-        const fs_int fs_c = (c0) + FS_FLASH_COLUMN(fs_j, fs_pair);                                                     \
+        const fs_int fs_c = (c0) + fs_aside + FS_FLASH_COLUMN(fs_j, fs_pair);                                          \
         const int fs_in = fs_c < fs_width;                                                                             \
         const fs_int c = fs_in ? fs_c : fs_width - 1;                                                                  \
         (void)c;                                                                                                       \
@@ -194,14 +203,14 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
     }
 #define FS_FLASH_STORE           if (fs_in && fs_live && fs_chunk == 0)
 #define FS_FLASH_KEEP(value)     FS_SCORE = fs_in ? (value) : 0;
-#define FS_FLASH_ONCE            if (fs_live && fs_place == 0 && fs_chunk == 0)
-#define FS_FLASH_EACH            if (fs_live && fs_place == 0)
+#define FS_FLASH_ONCE            if (fs_live && fs_place == 0 && fs_beside == 0 && fs_chunk == 0)
+#define FS_FLASH_EACH            if (fs_live && fs_place == 0 && fs_beside == 0)
 #define FS_FLASH_RESCALE(factor) FS_UNROLL for (int fs_j = 0; fs_j < fs_results; fs_j++) FS_RESULT *= factor;
 #define FS_FLASH_RESULTS(j, j0, j_end)                                                                                 \
     FS_UNROLL for (int fs_j = 0; fs_j < fs_results; fs_j++)                                                            \
     {                                                                                                                  \
         const fs_int j = (j0) + FS_FLASH_COLUMN(fs_j, fs_result_pair);                                                 \
-        if (fs_live && j < (j_end)) {
+        if (fs_live && fs_beside == 0 && j < (j_end)) {
 #define FS_FLASH_RESULTS_END                                                                                           \
     }                                                                                                                  \
     }
@@ -218,6 +227,24 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
 #define FS_FLASH_MIN(s, a)  FS_FLASH_COMBINE(s, a, fs_min##s(x, y))
 #define FS_FLASH_SUM(s, a)  FS_FLASH_COMBINE(s, a, x + y)
 #define FS_FLASH_PROD(s, a) FS_FLASH_COMBINE(s, a, x *y)
+
+/* Warps that share columns. Each thread leaves its values in shared memory, in the place of the tiles; the threads of
+ * the other warps with the same rows and results take them. slot: which value of a thread. */
+#define FS_FLASH_MEET fs_barrier();
+#define FS_FLASH_MINE FS_UNROLL for (int fs_i = 0; fs_i < fs_rows; fs_i++)
+#define FS_FLASH_LEFT(type, slot, warp)                                                                                \
+    ((type *)fs_dynamic_shared())[(((slot)*fs_rows + fs_i) * fs_across + (warp)) * (fs_threads / fs_across) +          \
+                                  fs_t % (fs_threads / fs_across)]
+#define FS_FLASH_LEAVE(type, slot, value) FS_FLASH_LEFT(type, slot, fs_beside) = value;
+#define FS_FLASH_LEAVE_RESULTS(type, slot)                                                                             \
+    FS_UNROLL for (int fs_j = 0; fs_j < fs_results; fs_j++) FS_FLASH_LEAVE(type, (slot) + fs_j, FS_RESULT)
+#define FS_FLASH_TAKE_RESULTS(type, slot)                                                                              \
+    FS_UNROLL for (int fs_j = 0; fs_j < fs_results; fs_j++)                                                            \
+    {                                                                                                                  \
+        type fs_sum = 0;                                                                                               \
+        FS_UNROLL for (int i = 0; i < fs_across; i++) fs_sum += FS_FLASH_LEFT(type, (slot) + fs_j, i);                 \
+        FS_RESULT = fs_sum;                                                                                            \
+    }
 
 /* The B fragments of two groups of 8 columns, of an operand at k and column j. _K: its elements beside each other
  * follow k; _J: they follow j. */
@@ -243,15 +270,15 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
     {                                                                                                                  \
         fs_u32 fs_a[4];                                                                                                \
         fs_ldmatrix4(fs_a, &rows[(fs_warp * 16 + fs_lane % 16) * rows##_p + (k0) + fs_k + fs_lane / 16 * 8]);          \
-        FS_UNROLL for (int fs_j = 0; fs_j < fs_n / 8; fs_j += 2)                                                       \
+        FS_UNROLL for (int fs_j = 0; fs_j < fs_side / 8; fs_j += 2)                                                    \
         {                                                                                                              \
             fs_u32 fs_y[4];                                                                                            \
-            FS_FLASH_ALONG_##along(fs_y, first, first_lead, fs_j * 8, fs_k)                                            \
+            FS_FLASH_ALONG_##along(fs_y, first, first_lead, fs_aside + fs_j * 8, fs_k)                                 \
                 FS_FLASH_MULTIPLY(type, fs_s, fs_a, fs_y, fs_j)                                                        \
         }                                                                                                              \
     }
 #define FS_FLASH_SECOND_MMA(type, second, second_lead, along)                                                          \
-    FS_UNROLL for (int fs_k = 0; fs_k < fs_n / 4; fs_k += 4)                                                           \
+    FS_UNROLL for (int fs_k = 0; fs_k < fs_side / 4; fs_k += 4)                                                        \
     {                                                                                                                  \
         const fs_u32 fs_a[4] = {fs_flash_pair_##type(fs_s[0][fs_k], fs_s[0][fs_k + 1]),                                \
                                 fs_flash_pair_##type(fs_s[1][fs_k], fs_s[1][fs_k + 1]),                                \
@@ -260,7 +287,7 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
         FS_UNROLL for (int fs_j = 0; fs_j < fs_results / 2; fs_j += 2)                                                 \
         {                                                                                                              \
             fs_u32 fs_y[4];                                                                                            \
-            FS_FLASH_ALONG_##along(fs_y, second, second_lead, fs_j * 8, fs_k * 4)                                      \
+            FS_FLASH_ALONG_##along(fs_y, second, second_lead, fs_j * 8, fs_aside + fs_k * 4)                           \
                 FS_FLASH_MULTIPLY(type, fs_o, fs_a, fs_y, fs_j)                                                        \
         }                                                                                                              \
     }
@@ -315,7 +342,7 @@ FS_FN fs_u32 fs_flash_pair_bf16(float low, float high)
     for (int fs_i = 0; fs_i < fs_m; fs_i++)                                                                            \
         for (int fs_j = 0; fs_j < fs_results; fs_j++)                                                                  \
             fs_o[fs_i][fs_j] = 0;
-#define FS_FLASH_MMA(type, results)                     FS_FLASH_LAYOUT(type, results)
+#define FS_FLASH_MMA(type, results, across)             FS_FLASH_LAYOUT(type, results)
 #define FS_FLASH_SIMT(type, results, pair, result_pair) FS_FLASH_LAYOUT(type, results)
 #define FS_FLASH_TILE(type, host_type, name, offset, count, x, x_step, host_x, y, y_step, host_y)                      \
     FS_PRIVATE(host_type, name, count);                                                                                \
@@ -413,5 +440,11 @@ FS_FN fs_u32 fs_flash_pair_bf16(float low, float high)
 #define FS_FLASH_SECOND_SIMT(type, scores, second, second_lead)                                                        \
     FS_FLASH_SUMS(fs_o, fs_results, &fs_s[0][0], fs_n, second, fs_n)
 #define FS_FLASH_SCORES(type, name, offset, lead)
+#define FS_FLASH_MEET                     if (0)
+#define FS_FLASH_MINE                     for (int fs_i = 0; fs_i < fs_rows; fs_i++)
+#define FS_FLASH_LEFT(type, slot, warp)   fs_o[fs_i][0]
+#define FS_FLASH_LEAVE(type, slot, value) FS_FLASH_LEFT(type, slot, 0) = value;
+#define FS_FLASH_LEAVE_RESULTS(type, slot)
+#define FS_FLASH_TAKE_RESULTS(type, slot)
 
 #endif

@@ -31,6 +31,7 @@ typedef struct {
     const char *dtype;   /* type of the tiles' elements: f16 bf16 f32 f64 */
     const char *scratch; /* where several blocks share a row: the memory for their partial results, then for their
                             partial reductions */
+    bool meeting;        /* parts to combine are those of warps that share columns, not of blocks that share rows */
     const char *row_of;  /* name of the function from a row's number, counted batch by batch, to its number in the
                             intermediate */
     fsim_flash_tile rows, one,
@@ -66,6 +67,8 @@ void fsim_flash_emit_middle(fsim_flash *f);
 /* flash_results.c */
 /* Where several blocks share a row: stores a block's partial results, which the second launch combines. */
 void fsim_flash_emit_piece(fsim_flash *f);
+/* Where warps share the columns of their rows: combines what they have, so that each has all of it. */
+void fsim_flash_emit_meeting(fsim_flash *f);
 /* Writes the final values of the reductions and then the results, row by row. */
 void fsim_flash_emit_results(fsim_flash *f);
 

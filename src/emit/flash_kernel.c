@@ -265,7 +265,8 @@ void fsim_flash_emit_kernel(fsim_flash *f)
                    (long long)f->c->batch_rows, (long long)o->width, (long long)(f->layout.l.chunks * f->layout.pieces),
                    f->row_of, f->c->causal);
     if (f->c->tensor)
-        fsim_flash_put(f, 1, "FS_FLASH_MMA(%s, %lld)", fsim_flash_c_type(f), (long long)f->layout.l.columns);
+        fsim_flash_put(f, 1, "FS_FLASH_MMA(%s, %lld, %d)", fsim_flash_c_type(f), (long long)f->layout.l.columns,
+                       f->layout.l.across);
     else
         fsim_flash_put(f, 1, "FS_FLASH_SIMT(%s, %lld, %d, %d)", fsim_flash_c_type(f), (long long)f->layout.l.columns,
                        neighbours(f->layout.l.n), neighbours(f->layout.l.columns));
@@ -281,6 +282,8 @@ void fsim_flash_emit_kernel(fsim_flash *f)
         emit_overlapped(f, stop);
     else
         emit_steps(f, stop);
+    if (f->layout.l.across > 1)
+        fsim_flash_emit_meeting(f);
     if (f->layout.pieces == 1)
         fsim_flash_emit_results(f);
     else

@@ -34,13 +34,23 @@ static const char *gathered(fsim_flash *f, int i)
     return acc;
 }
 
-/* The element of scratch memory with piece i's value of reduction `member`. */
+/* Where reduction `member` is among the values that parts leave. */
+static int slot_of(const fsim_flash *f, int member)
+{
+    int slot = 0;
+    for (int k = 0; k < member; k++)
+        slot += f->state[k] != NULL;
+    return slot;
+}
+
+/* The element with part i's value of reduction `member`: in scratch memory, or, of warps that share columns, in shared
+ * memory. */
 static const char *piece_of(fsim_flash *f, int member, const char *i)
 {
     const fsim_group *o = f->e->group;
-    int64_t slot = 0;
-    for (int k = 0; k < member; k++)
-        slot += f->state[k] != NULL;
+    const int slot = slot_of(f, member);
+    if (f->meeting)
+        return fsim_printf(f->e->a, "FS_FLASH_LEFT(%s, %d, %s)", fsim_flash_c_type(f), slot, i);
     return fsim_printf(f->e->a, "%s[%lld + %s * %lld + p]", f->scratch,
                        (long long)(f->layout.pieces * o->rows * (f->c->maps.columns + slot)), i, (long long)o->rows);
 }
@@ -83,7 +93,8 @@ static const char *rejoined(fsim_flash *f, int i)
     const char *acc = fsim_fresh(e, "a");
     const bool linear = fsim_chained_is_late(f->c, i) && f->c->linear[fsim_maker_in(e, n->arg[0].tensor)];
     fsim_flash_put(f, 2, "%s %s = %s;", fsim_flash_c_type(f), acc, fsim_accumulator_start(e, n, f->c->type));
-    fsim_flash_put(f, 2, "for (int i = 0; i < %lld; i++)", (long long)f->layout.pieces);
+    fsim_flash_put(f, 2, "FS_UNROLL_SOME(%d) for (int i = 0; i < %lld; i++)", FSIM_CHAIN_PARTS_AHEAD,
+                   (long long)(f->meeting ? f->layout.l.across : f->layout.pieces));
     fsim_flash_put(
         f, 3, "%s = %s;", acc,
         fsim_flash_joined(f, n, acc, fsim_printf(e->a, "%s%s", piece_of(f, i, "i"), linear ? righting(f) : "")));
@@ -93,6 +104,46 @@ static const char *rejoined(fsim_flash *f, int i)
     if (i == f->c->peak && f->c->power >= 0)
         fsim_flash_put(f, 2, "const float base = fs_flash_base2(shift);");
     return acc;
+}
+
+/* Replaces a thread's running values of a row by those of all warps that share its columns. */
+static void meet_in_row(fsim_flash *f)
+{
+    const int members = f->e->group->members;
+    const char **acc = fsim_new(f->e->a, const char *, members + 1);
+    if (f->c->peak >= 0)
+        acc[f->c->peak] = rejoined(f, f->c->peak);
+    for (int i = 0; i < members; i++)
+        acc[i] = acc[i] || !f->state[i] ? acc[i] : rejoined(f, i);
+    if (f->c->linear[fsim_maker_in(f->e, f->c->intermediate)]) {
+        const char *own = fsim_flash_state(f, f->c->peak);
+        fsim_flash_put(f, 2, "const %s again = %s;\nFS_FLASH_RESCALE(again)", fsim_flash_c_type(f),
+                       f->c->power >= 0 ? fsim_printf(f->e->a, "fs_flash_exp2(fs_flash_base2(%s) - base)", own)
+                                        : fsim_printf(f->e->a, "fs_exp%s(%s - shift)", fsim_flash_c_suffix(f), own));
+    }
+    for (int i = 0; i < members; i++)
+        if (acc[i])
+            fsim_flash_put(f, 2, "%s = %s;", fsim_flash_state(f, i), acc[i]);
+}
+
+void fsim_flash_emit_meeting(fsim_flash *f)
+{
+    const int members = f->e->group->members, slots = slot_of(f, members);
+    f->meeting = true;
+    fsim_flash_put(f, 1, "FS_FLASH_MEET {");
+    if (slots > 0)
+        fsim_flash_put(f, 2, "FS_FLASH_MINE {");
+    for (int i = 0; i < members; i++)
+        if (f->state[i])
+            fsim_flash_put(f, 3, "FS_FLASH_LEAVE(%s, %d, %s)", fsim_flash_c_type(f), slot_of(f, i),
+                           fsim_flash_state(f, i));
+    fsim_flash_put(f, 2, slots > 0 ? "}\nFS_ROW_BARRIER\nFS_FLASH_MINE {" : "FS_FLASH_MINE {");
+    meet_in_row(f);
+    fsim_flash_put(f, 3, "FS_FLASH_LEAVE_RESULTS(%s, %d)", fsim_flash_c_type(f), slots);
+    fsim_flash_put(f, 2, "}\nFS_ROW_BARRIER");
+    fsim_flash_put(f, 2, "FS_FLASH_MINE { FS_FLASH_TAKE_RESULTS(%s, %d) }", fsim_flash_c_type(f), slots);
+    fsim_flash_put(f, 1, "}");
+    f->meeting = false;
 }
 
 /* Declares variables with the final values of row p's reductions. */
@@ -150,7 +201,8 @@ static void store_columns(fsim_flash *f, bool factor)
                .outer = "p", .inner = "j", .inner_extent = f->c->maps.columns, .outer_depth = 0, .inner_depth = 1});
     if (f->layout.pieces > 1) {
         fsim_say(e, 1, "%s sum = 0;", fsim_flash_c_type(f));
-        fsim_say(e, 1, "for (int i = 0; i < %lld; i++)", (long long)f->layout.pieces);
+        fsim_say(e, 1, "FS_UNROLL_SOME(%d) for (int i = 0; i < %lld; i++)", FSIM_CHAIN_PARTS_AHEAD,
+                 (long long)f->layout.pieces);
         fsim_say(e, 2, "sum += %s[(i * %lld + p) * %lld + j]%s;", f->scratch, (long long)o->rows,
                  (long long)f->c->maps.columns, f->c->linear[fsim_maker_in(e, f->c->intermediate)] ? righting(f) : "");
     }

@@ -5,7 +5,8 @@
 
 enum {
     WARP = 32,
-    CHUNK = 64, /* elements of the first product's k that are staged at once, where not all of them are */
+    SCHEDULERS = 4, /* of an SM; each issues the instructions of its own warps */
+    CHUNK = 64,     /* elements of the first product's k that are staged at once, where not all of them are */
     LEAST_SIDE = FSIM_CHAIN_LEAST, /* shortest side of a tile */
     MOST_COLUMNS = 128,
     NARROW = 32,       /* the last way to make a tile smaller is to have fewer columns than this */
@@ -39,6 +40,14 @@ static int64_t place_tile(const fsim_chain_request *r, fsim_chain_operand_tile *
     return offset + rounded(t->count * r->elem_bytes, ALIGNED);
 }
 
+/* Bytes in which warps that share columns leave their results and running values for each other, once the tiles are
+ * no longer needed. */
+static int64_t met_bytes(const fsim_chain_request *r, const fsim_chain_layout *l)
+{
+    enum { GROUP = 4, VALUE_BYTES = 4 }; /* threads of a warp that share a row, and each have its running values */
+    return l->m * l->across * (l->columns + r->reductions * GROUP) * VALUE_BYTES;
+}
+
 static void lay_out(const fsim_chain_request *r, fsim_chain_layout *l)
 {
     const int pad = r->tensor ? TENSOR_PAD : PAD;
@@ -51,12 +60,14 @@ static void lay_out(const fsim_chain_request *r, fsim_chain_layout *l)
                                : place_tile(r, &t[FSIM_CHAIN_SECOND], at, l->n, l->columns + pad);
     l->scores = at;
     l->shared_bytes = r->tensor ? at : at + (int64_t)l->m * (l->n + pad) * r->elem_bytes;
+    if (l->across > 1 && met_bytes(r, l) > l->shared_bytes)
+        l->shared_bytes = met_bytes(r, l);
 }
 
 /* Scores and results that a thread holds, in words. */
 static int64_t sums_of(const fsim_chain_request *r, const fsim_chain_layout *l)
 {
-    return l->m * (l->n + l->columns) / l->threads * word_of(r);
+    return l->m * (l->n + l->columns * l->across) / l->threads * word_of(r);
 }
 
 static int registers_of(const fsim_chain_request *r, const fsim_chain_layout *l)
@@ -72,7 +83,19 @@ static int registers_of(const fsim_chain_request *r, const fsim_chain_layout *l)
     return fsim_chain_registers(&w);
 }
 
-static int threads_of(bool tensor, int m) { return tensor ? m / 16 * WARP : m >= 128 ? 256 : m >= 32 ? 128 : 64; }
+/* Warps that share columns: enough for all schedulers of an SM, while each has a fragment's columns. */
+static int across_of(const fsim_chain_request *r, int m, int n)
+{
+    int across = 1;
+    while (r->tensor && r->shares && 2 * across * m <= LEAST_SIDE * SCHEDULERS && n % (2 * across * LEAST_SIDE) == 0)
+        across *= 2;
+    return across;
+}
+
+static int threads_of(bool tensor, int m, int across)
+{
+    return tensor ? m / 16 * across * WARP : m >= 128 ? 256 : m >= 32 ? 128 : 64;
+}
 
 /* Divides the results of a row among `chunks` blocks. */
 static void share_columns(const fsim_chain_request *r, fsim_chain_layout *l, int64_t most)
@@ -100,7 +123,8 @@ bool fsim_chain_layout_of(const fsim_chain_request *r, fsim_chain_layout *out)
     fsim_chain_layout *l = out;
     start(r, l);
     for (;;) {
-        l->threads = threads_of(r->tensor, l->m);
+        l->across = across_of(r, l->m, l->n);
+        l->threads = threads_of(r->tensor, l->m, l->across);
         lay_out(r, l);
         l->registers = registers_of(r, l);
         const bool held = sums_of(r, l) <= (r->tensor ? TENSOR_SUMS : SUMS), fits = l->shared_bytes <= r->shared_most;

@@ -6,7 +6,11 @@
  * product's operand to its m x columns results. Shared memory holds the first product's operand with the rows, its
  * other operand, the second product's other operand, and, without tensor cores, the scores. A block has at most
  * FSIM_CHAIN_RESULTS results of a row. Where a row has more, `chunks` blocks share it, and each of them computes the
- * whole intermediate again. */
+ * whole intermediate again.
+ *
+ * On tensor cores a warp has 16 rows. Few rows (the queries of a group in decode attention) would leave a block with
+ * one or two warps, which can't keep an SM busy. There `across` warps have the same rows side by side, each with its
+ * share of a tile's columns and results of its own, and combine these in shared memory at the end. */
 #ifndef FUSESIM_KERNEL_CHAIN_H
 #define FUSESIM_KERNEL_CHAIN_H
 
@@ -16,7 +20,8 @@ enum {
     FSIM_CHAIN_RESULTS = FSIM_KEPT_WIDTH,    /* most results of a row that one block computes */
     FSIM_CHAIN_KEPT_DEPTH = FSIM_KEPT_WIDTH, /* longest k of the first product whose rows stay in shared memory; longer
                                                 rows are loaded again for each tile */
-    FSIM_CHAIN_ROWS_MOST = 128               /* of a block */
+    FSIM_CHAIN_ROWS_MOST = 128,              /* of a block */
+    FSIM_CHAIN_PARTS_AHEAD = 16 /* partial values of a row that the combining launch loads before it uses the first */
 };
 
 /* What a block is to compute. */
@@ -27,6 +32,8 @@ typedef struct {
     int elem_bytes;          /* bytes of an element in shared memory */
     bool whole;              /* a tile must hold whole rows of the intermediate */
     bool first_along_k;      /* neighbouring elements of the first product's other operand follow k, not the columns */
+    bool shares;             /* warps may share the columns of their rows: what they leave can be combined */
+    int reductions;          /* where they do: running values of a row beside its results */
     bool second_along_width; /* neighbouring elements of the second product's other operand follow the intermediate's
                                 width, not the results */
     int64_t shared_most;     /* shared memory that a block may use; INT64_MAX: the caller checks the result */
@@ -41,6 +48,7 @@ typedef struct {
 
 typedef struct {
     int m, n, threads;
+    int across;                /* warps that share the columns of the same rows */
     int64_t depth, depth_step; /* k of the first product, padded; how much of it is staged at once */
     int64_t columns, chunks;   /* results of a row that a block computes, padded; blocks that share a row's results */
     fsim_chain_operand_tile tile[FSIM_CHAIN_OPERANDS];

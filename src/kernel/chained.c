@@ -242,23 +242,29 @@ fsim_chained *fsim_chained_of(const fsim_graph *g, const fsim_hw *hw, const fsim
     return f;
 }
 
+/* Reductions between the products. */
+static int reductions_of(const fsim_chained *f)
+{
+    int reductions = 0;
+    for (int i = 0; i < f->group->members; i++)
+        reductions += fsim_chained_between(f, i) && fsim_chained_class(f, i) == FSIM_REDUCE;
+    return reductions;
+}
+
 /* Where rows are few, several blocks share each row's width. Their partial results must be combinable. */
 static void choose_pieces(const fsim_chained *f, int split, fsim_chained_layout *out)
 {
     const fsim_group *o = f->group;
     bool between_written = false;
-    int reductions = 0;
     out->pieces = 1;
     out->piece = o->width;
     for (int i = 0; i < o->writes; i++)
         between_written = between_written || o->member[fsim_chained_maker(f, o->write[i].tensor)].middle;
-    for (int i = 0; i < o->members; i++)
-        reductions += fsim_chained_between(f, i) && fsim_chained_class(f, i) == FSIM_REDUCE;
     if (!f->online || o->strict || f->causal || between_written)
         return;
     int64_t piece;
     const int64_t pieces = fsim_chain_pieces(o->width, out->l.n, split, &piece);
-    if ((double)pieces * (double)o->rows * (double)(f->maps.columns + reductions) < MOST_PARTIAL) {
+    if ((double)pieces * (double)o->rows * (double)(f->maps.columns + reductions_of(f)) < MOST_PARTIAL) {
         out->pieces = pieces;
         out->piece = piece;
     }
@@ -276,6 +282,8 @@ bool fsim_chained_lay_out(const fsim_chained *f, const fsim_hw *hw, fsim_tile_wi
                                         .whole = fsim_chained_whole(f),
                                         .first_along_k = f->operand[FSIM_CHAIN_FIRST].along,
                                         .second_along_width = f->operand[FSIM_CHAIN_SECOND].along,
+                                        .shares = f->online,
+                                        .reductions = reductions_of(f),
                                         .shared_most = (int64_t)fsim_hw_get(hw, FSIM_HW_SHARED_PER_BLOCK),
                                         .m = wish.m,
                                         .n = wish.n};

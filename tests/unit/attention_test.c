@@ -24,8 +24,14 @@ typedef struct {
 
 static const fsim_maker stacks[] = {FSIM_BY_ATEN, FSIM_BY_VLLM, FSIM_BY_SGLANG, FSIM_BY_TENSORRT_LLM};
 
-/* Seconds of ops/attention as one kernel of `maker`, replayed from a graph, L2 warm. */
-static double seconds(const char *hw_name, fsim_maker maker, shape s)
+typedef struct {
+    fsim_schedule schedule;
+    double time_s, launch_s;
+    int64_t partial_bytes;
+} priced;
+
+/* ops/attention as one kernel of `maker`, replayed from a graph, L2 warm. */
+static priced price(const char *hw_name, fsim_maker maker, shape s)
 {
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
@@ -51,10 +57,14 @@ static double seconds(const char *hw_name, fsim_maker maker, shape s)
     fsim_plan plan;
     fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &plan);
     assert_int_equal(plan.kernels, 1);
-    const double time_s = fsim_plan_launched_by(&p, maker, &plan, a).time_s;
+    const fsim_plan launched = fsim_plan_launched_by(&p, maker, &plan, a);
+    const fsim_kernel *k = launched.kernel;
+    const priced out = {k->schedule, launched.time_s, k->time[FSIM_LAUNCH], k->partial_bytes};
     fsim_arena_free(a);
-    return time_s;
+    return out;
 }
+
+static double seconds(const char *hw_name, fsim_maker maker, shape s) { return price(hw_name, maker, s).time_s; }
 
 static double flops_per_s(const char *hw, fsim_maker maker, shape s)
 {
@@ -165,6 +175,53 @@ static void decoding_streams_its_keys(void **state)
     }
 }
 
+/* Our own kernel for few queries. Queries of a group share a key head and one tile of 16 rows. Blocks share the cache
+ * where batch and key heads alone leave SMs idle, and then leave partial results for a second launch. */
+static void few_queries_share_the_cache_out(void **state)
+{
+    (void)state;
+    const shape one = {1, 8, 1, 1, 65536, 128, false, "bf16"}, many = {64, 32, 8, 1, 4096, 128, false, "bf16"};
+    shape group = one, odd = {3, 24, 8, 1, 8192, 128, false, "bf16"};
+    group.heads = 16;
+    const priced shared = price("h100-sxm5-80gb", FSIM_BY_FUSESIM, one),
+                 alone = price("h100-sxm5-80gb", FSIM_BY_FUSESIM, many),
+                 grouped = price("h100-sxm5-80gb", FSIM_BY_FUSESIM, group),
+                 filling = price("h100-sxm5-80gb", FSIM_BY_FUSESIM, odd);
+    assert_int_equal(shared.schedule.tile_m, 16);
+    assert_int_equal(shared.schedule.block, 128); /* four warps side by side */
+    assert_int_equal(shared.schedule.launches, 2);
+    assert_true(shared.schedule.grid >= 64 && shared.schedule.split_k == shared.schedule.grid);
+    assert_int_equal(shared.partial_bytes, 2 * shared.schedule.split_k * one.heads * (one.features + 2) * 4);
+    assert_true(shared.time_s > shared.launch_s && shared.launch_s >= 2 * alone.launch_s);
+    assert_int_equal(alone.schedule.launches, 1);
+    assert_int_equal(alone.schedule.split_k, 1);
+    assert_int_equal(alone.partial_bytes, 0);
+    assert_int_equal(grouped.schedule.tile_m, 16);
+    assert_true(grouped.time_s < 1.1 * shared.time_s);
+    /* 24 groups on 132 SMs: not only powers of two */
+    assert_true(filling.schedule.grid > 100 && filling.schedule.grid <= 4 * 132);
+}
+
+/* Caches of 0.5 to 2 GB, which DRAM decides: ours takes what libraries' split kernels were measured to take. Rows of
+ * aiconfigurator's public tables; none is fitted here. */
+static void large_caches_take_what_libraries_take(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *hw;
+        shape s;
+        double measured_us;
+    } row[] = {{"a100-sxm4-80gb", {1024, 1, 1, 1, 1024, 128, false, "bf16"}, 330.1},
+               {"h100-sxm5-80gb", {128, 32, 8, 1, 1024, 128, false, "bf16"}, 190.5},
+               {"h100-sxm5-80gb", {32, 8, 2, 1, 65536, 128, false, "bf16"}, 693.3},
+               {"h200-sxm-141gb", {128, 3, 1, 1, 32768, 128, false, "bf16"}, 499.3}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const double ratio = seconds(row[i].hw, FSIM_BY_FUSESIM, row[i].s) * 1e6 / row[i].measured_us;
+        if (!(ratio > 0.85 && ratio < 1.1))
+            fail_msg("row %zu, %s: %.3f of what a library was measured to take", i, row[i].hw, ratio);
+    }
+}
+
 /* Heads wider than flash kernels take (KernelBench l1/097 on an H100: 8.1 ms). PyTorch's memory-efficient kernel is
  * slower for it than three kernels, so a plan may have its own price, even where one generated kernel is slower still.
  */
@@ -205,6 +262,8 @@ int main(void)
                                        cmocka_unit_test(shares_of_the_peak),
                                        cmocka_unit_test(laws),
                                        cmocka_unit_test(decoding_streams_its_keys),
+                                       cmocka_unit_test(few_queries_share_the_cache_out),
+                                       cmocka_unit_test(large_caches_take_what_libraries_take),
                                        cmocka_unit_test(wide_heads_leave_flash),
                                        cmocka_unit_test(stacks_are_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);

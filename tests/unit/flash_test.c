@@ -117,6 +117,14 @@ static const struct {
     {"linear, f16", linear, "S=50 T=64 D=32 R=24 dtype=f16", 16, 32, TENSOR, 1},
     {"decoding", attention, "S=1 T=200 G=4 H=2 D=16 R=16", 16, 32, LANES, 4},
     {"decoding, f16", attention, "S=1 T=200 G=4 H=2 D=32 R=32 dtype=f16", 16, 16, TENSOR, 3},
+    {"decoding, side by side", attention, "S=1 T=300 G=4 H=2 D=64 R=64 dtype=bf16", 16, 64, TENSOR, 1},
+    {"decoding, side by side, split", attention, "S=1 T=300 G=6 H=2 D=32 R=48 dtype=f16", 16, 64, TENSOR, 3},
+    {"32 rows side by side", plain, "S=27 T=150 D=32 R=24 dtype=bf16", 32, 64, TENSOR, 1},
+    {"banded, side by side", banded, "S=10 T=150 D=32 R=32 dtype=f16", 16, 64, TENSOR, 2},
+    {"statistics, side by side", statistics, "S=3 T=300 dtype=f16", 16, 128, TENSOR, 1},
+    {"means, side by side", means, "S=3 T=300 dtype=f16", 16, 64, TENSOR, 2},
+    {"scores stored, side by side", stored, "S=5 T=300 H=2 dtype=bf16", 16, 64, TENSOR, 1},
+    {"mlp, side by side", mlp, "S=9 T=96 D=32 R=24 dtype=f16", 16, 64, TENSOR, 1},
     {"decoding, f64", plain, "S=3 T=100 dtype=f64", 16, 16, LANES, 2},
     {"shared mlp", mlp, "S=9 T=90 D=33 R=300", 16, 16, LANES, 4},
     {"crossed", crossed, "S=20 T=30 H=3 B=2", 16, 16, LANES, 1},
@@ -178,6 +186,8 @@ static void generate(const fsim_graph *g, int i)
             ? strstr(program[i].source, "FS_FLASH(") != NULL
             : !strstr(program[i].source, cases[i].form == TENSOR ? "FS_FLASH_MMA(" : "FS_FLASH_SIMT("))
         fail_msg("%s has another form:\n%s", cases[i].name, program[i].source);
+    if (strstr(cases[i].name, "side by side") && !strstr(program[i].source, "FS_FLASH_MEET {"))
+        fail_msg("%s: the warps of a block do not share columns as they should:\n%s", cases[i].name, program[i].source);
     if (strstr(cases[i].name, "last row's tile") && !strstr(program[i].source, "fs_flash_stop("))
         fail_msg("%s leaves no columns out:\n%s", cases[i].name, program[i].source);
     reference[i] = fsim_reference_of(g, 1);
