@@ -2,6 +2,7 @@
 /* main.c: the options, the table of subcommands, and checks of the command line that need no file. No modelling. */
 #include "api/handles.h"
 #include "command/help.h"
+#include "command/process.h"
 #include "plan/price/deadline.h"
 #include "report/terminal.h"
 
@@ -565,6 +566,7 @@ static void end_without_memory(void)
 
 int main(int argc, char **argv)
 {
+    fsim_begin_process();
     fsim_on_exhaustion(end_without_memory);
     fsim_arena *arena = fsim_arena_new();
 #ifdef FUSESIM_TREE

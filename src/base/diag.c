@@ -2,6 +2,7 @@
 #include "base/diag.h"
 
 #include "base/names.h"
+#include "base/text.h"
 #include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -71,6 +72,18 @@ void fsim_error(fsim_diag *d, fsim_loc at, const char *format, ...)
     va_start(args, format);
     collect(d, at, at.file ? FSIM_BAD_INPUT : FSIM_BAD_ARGUMENT, format, args);
     va_end(args);
+}
+
+void fsim_check_shows(fsim_diag *d, fsim_loc at, const char *text, size_t bytes)
+{
+    uint32_t code;
+    size_t length;
+    const size_t found = fsim_unshowable(text, bytes, &code, &length);
+    if (found < bytes && length == 1 && code >= 0x80)
+        fsim_error(d, at, "'%.*s' is no UTF-8: byte 0x%02X", (int)bytes, text, (unsigned)code);
+    else if (found < bytes)
+        fsim_error(d, at, "'%.*s' has the character U+%04X, which terminals and readers of files do not show as text",
+                   (int)bytes, text, (unsigned)code);
 }
 
 void fsim_failure(fsim_diag *d, fsim_status status, fsim_loc at, const char *format, ...)
@@ -173,12 +186,15 @@ static void count_alike(fsim_diag *d)
 /* Text from a file may hold terminal escapes, which are replaced. Newlines are ours, between notes. */
 static void print_clean(FILE *out, const char *text, size_t bytes, bool lines)
 {
-    for (size_t i = 0; i < bytes; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        const bool c1 = c == 0xC2 && i + 1 < bytes && (unsigned char)text[i + 1] < 0xA0;
-        if (c1)
-            i++;
-        putc(c1 || (c < ' ' && !(lines && c == '\n')) || c == 0x7F ? (c == '\t' ? ' ' : '?') : c, out);
+    size_t length = 0;
+    for (size_t i = 0; i < bytes; i += length) {
+        uint32_t code;
+        const size_t good = fsim_unshowable(text + i, bytes - i, &code, &length);
+        for (size_t k = i; k < i + good; k++)
+            putc(text[k] == '\t' ? ' ' : text[k] == '\n' && !lines ? '?' : text[k], out);
+        i += good;
+        if (i < bytes)
+            putc('?', out);
     }
 }
 

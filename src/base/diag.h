@@ -29,6 +29,9 @@ void fsim_diag_source(fsim_diag *d, const char *file, const char *text, size_t b
 /* An error in the contents of a user's file: FSIM_BAD_INPUT; or, where `at` has no file, in the command line or the
  * call of the library: FSIM_BAD_ARGUMENT. */
 void fsim_error(fsim_diag *d, fsim_loc at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* An error where text[0, bytes), a name or a value that outputs will show, has a character that they can't hold
+ * (fsim_unshowable). */
+void fsim_check_shows(fsim_diag *d, fsim_loc at, const char *text, size_t bytes);
 /* An error of another kind: FSIM_NO_INPUT for a file that can't be read, FSIM_UNAVAILABLE for a GPU that isn't there.
  */
 void fsim_failure(fsim_diag *d, fsim_status status, fsim_loc at, const char *format, ...)

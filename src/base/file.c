@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 const char *fsim_reason(int error)
@@ -113,10 +117,76 @@ struct fsim_output {
     char *temporary; /* where it is written until then; NULL: written in place (a device or a pipe) */
 };
 
+/* The paths of open temporary files, for signal handlers: what is full or longer is not deleted by them. */
+enum { MOST_TEMPORARY = 32, LONGEST_TEMPORARY = 1024 };
+static struct {
+    atomic_int state; /* FREE, or the path is being written, or it is there */
+    char path[LONGEST_TEMPORARY];
+} temporary[MOST_TEMPORARY];
+enum { FREE, CHANGING, THERE };
+
+static void remember(const char *path)
+{
+    for (int i = 0; i < MOST_TEMPORARY && strlen(path) < LONGEST_TEMPORARY; i++) {
+        int expected = FREE;
+        if (!atomic_compare_exchange_strong(&temporary[i].state, &expected, CHANGING))
+            continue;
+        memcpy(temporary[i].path, path, strlen(path) + 1);
+        temporary[i].state = THERE;
+        return;
+    }
+}
+
+static void forget(const char *path)
+{
+    for (int i = 0; i < MOST_TEMPORARY; i++)
+        if (temporary[i].state == THERE && strcmp(temporary[i].path, path) == 0)
+            temporary[i].state = FREE;
+}
+
+void fsim_discard_all(void)
+{
+    for (int i = 0; i < MOST_TEMPORARY; i++)
+        if (temporary[i].state == THERE)
+            unlink(temporary[i].path);
+}
+
+/* Deletes what a process that was killed left beside `path`: PATH.PID.N.tmp, where no process has that number any more
+ * and nothing was written for an hour, as the folder may be another machine's too. */
+static void sweep(fsim_arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *folder = !slash ? "." : slash == path ? "/" : fsim_strndup(a, path, (size_t)(slash - path));
+    DIR *in = opendir(folder);
+    for (const struct dirent *e; in && (e = readdir(in));) {
+        long pid = 0;
+        int n, end = 0;
+        struct stat st;
+        if (strncmp(e->d_name, name, strlen(name)) != 0 || strlen(e->d_name) > strlen(name) + 32 ||
+            sscanf(e->d_name + strlen(name), ".%ld.%d.tmp%n", &pid, &n, &end) != 2 || pid <= 0 || end == 0 ||
+            e->d_name[strlen(name) + (size_t)end])
+            continue;
+        const char *left = fsim_printf(a, "%s/%s", folder, e->d_name);
+        if (kill((pid_t)pid, 0) != 0 && errno == ESRCH && lstat(left, &st) == 0 && S_ISREG(st.st_mode) &&
+            time(NULL) - st.st_mtime > 3600)
+            unlink(left);
+    }
+    if (in)
+        closedir(in);
+}
+
 static fsim_output *refuse(const char **why, const char *words)
 {
     *why = words;
     return NULL;
+}
+
+static void delete (fsim_output *o)
+{
+    if (!o->temporary)
+        return;
+    unlink(o->temporary);
+    forget(o->temporary);
 }
 
 fsim_output *fsim_open_output(fsim_arena *a, const char *path, const char **why)
@@ -141,22 +211,24 @@ fsim_output *fsim_open_output(fsim_arena *a, const char *path, const char **why)
     if (real)
         o->path = fsim_strdup(a, real);
     free(real);
+    sweep(a, o->path);
     int file = -1;
     for (int n = 0; n < 100 && file < 0; n++) {
         o->temporary = fsim_printf(a, "%s.%ld.%d.tmp", o->path, (long)getpid(), n);
-        file = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        file = open(o->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file < 0 && errno != EEXIST)
             return refuse(why, errno == ENOENT ? "no such folder" : fsim_reason(errno));
     }
     if (file < 0)
         return refuse(why, "no free name for a temporary file beside it");
+    remember(o->temporary);
     if (exists)
         (void)!fchmod(file, st.st_mode & 07777); /* keep the mode where possible */
     o->stream = fdopen(file, "wb");
     if (!o->stream) {
         *why = fsim_reason(errno);
         close(file);
-        unlink(o->temporary);
+        delete (o);
         return NULL;
     }
     return o;
@@ -181,8 +253,9 @@ bool fsim_commit(fsim_output *o, const char **why)
     }
     if (!ok) {
         *why = error ? fsim_reason(error) : "could not be written";
-        if (o->temporary)
-            unlink(o->temporary);
+        delete (o);
+    } else if (o->temporary) {
+        forget(o->temporary);
     }
     o->stream = NULL;
     return ok;
@@ -194,8 +267,7 @@ void fsim_discard(fsim_output *o)
         return;
     fclose(o->stream);
     o->stream = NULL;
-    if (o->temporary)
-        unlink(o->temporary);
+    delete (o);
 }
 
 /* SHA-256, FIPS 180-4 section 6.2. */

@@ -38,6 +38,9 @@ bool fsim_commit(fsim_output *o, const char **why);
 /* Closes and deletes what was written. NULL is allowed. */
 void fsim_discard(fsim_output *o);
 
+/* Deletes the temporary files of all outputs that are open. A signal handler may call it. */
+void fsim_discard_all(void);
+
 /* Hex SHA-256 of bytes (FIPS 180-4); hex holds 65 characters. */
 void fsim_sha256(const void *bytes, size_t count, char hex[65]);
 

@@ -6,8 +6,10 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -217,6 +219,37 @@ static bool move_all(writer *w)
     return true;
 }
 
+/* Deletes what runs that were killed left in the folder, which is locked: .codegen.PID.tmp. */
+static void sweep(const writer *w)
+{
+    DIR *in = opendir(w->folder);
+    for (const struct dirent *e; in && (e = readdir(in));) {
+        int end = 0;
+        if (sscanf(e->d_name, ".codegen.%*d.tmp%n", &end) != 0 || end == 0 || e->d_name[end])
+            continue;
+        const char *left = in_folder(w, w->folder, e->d_name);
+        for (int i = 0; i < w->p->files; i++)
+            unlink(in_folder(w, left, w->p->file[i].name));
+        rmdir(left);
+    }
+    if (in)
+        closedir(in);
+}
+
+/* Waits until no other run writes into the folder. The folder's descriptor, which holds the lock; -1 after an error. */
+static int locked(const writer *w)
+{
+    const int folder = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (folder >= 0 && flock(folder, LOCK_EX) != 0 && errno == EINTR)
+        ;
+    if (folder < 0)
+        fsim_failure(w->c->diag, FSIM_FAILED, fsim_command_line, "-o: cannot write into '%s': %s", w->folder,
+                     fsim_reason(errno));
+    else
+        sweep(w);
+    return folder;
+}
+
 static bool write_folder(writer *w)
 {
     const bool created = mkdir(w->folder, 0777) == 0;
@@ -225,6 +258,9 @@ static bool write_folder(writer *w)
                      fsim_reason(errno));
         return false;
     }
+    const int lock = locked(w);
+    if (lock < 0)
+        return false;
     w->aside = in_folder(w, w->folder, fsim_printf(w->c->arena, ".codegen.%ld.tmp", (long)getpid()));
     bool good = mkdir(w->aside, 0777) == 0;
     if (!good)
@@ -235,6 +271,7 @@ static bool write_folder(writer *w)
     for (int i = 0; i < w->p->files && !good; i++)
         unlink(in_folder(w, w->aside, w->p->file[i].name));
     rmdir(w->aside);
+    close(lock);
     if (created && !good)
         rmdir(w->folder);
     return good;

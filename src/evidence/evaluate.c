@@ -22,7 +22,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 typedef struct {
     const char *path;
@@ -41,17 +41,6 @@ struct fsim_bench {
     int *order, *first, graphs;
 };
 
-/* Path of the workload's file: under each root, else where workloads are found by name. */
-static const char *path_of(fsim_arena *a, const fsim_folders *where, const char *name)
-{
-    const char *path = NULL;
-    for (int i = 0; i < where->roots && !path; i++)
-        path = fsim_workload_in(a, where->root[i], name);
-    if (!path)
-        path = fsim_workload_in(a, ".", name); /* as `import` may have received it */
-    return path ? path : fsim_workload_find(a, name, where->workloads);
-}
-
 /* A GPU or a workload that rows refer to. */
 typedef struct {
     const char *kind, *name, *absent; /* absent: why it can't be found; NULL: it was found */
@@ -59,17 +48,26 @@ typedef struct {
     int rows;
 } named;
 
+static const char outside[] = "a row names files in this folder, the shipped one and those of --workload-root, and no "
+                              "others",
+                  irregular[] = "it is no regular file";
+
 /* Loads the workload of `row`. Where there is no such file, *absent is set. */
 static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row,
                                const char **absent)
 {
     workload *w = fsim_new(a, workload, 1);
-    const char *set;
-    w->path = path_of(a, where, fsim_sized_model(row->workload, &set));
-    if (access(w->path, F_OK) != 0) {
+    const char *set, *name = fsim_sized_model(row->workload, &set);
+    struct stat st;
+    w->path = fsim_row_path(a, where, name);
+    if (!fsim_row_may_name(where, name))
+        *absent = outside;
+    else if (stat(w->path, &st) != 0)
         *absent = fsim_printf(a, "no such file%s", where->roots ? "" : "; --workload-root DIR names their folder");
+    else if (!S_ISREG(st.st_mode))
+        *absent = irregular;
+    if (*absent)
         return w;
-    }
     size_t bytes = 0;
     const char *why = "", *text = NULL;
     w->model = fsim_is_model(a, w->path);
@@ -91,10 +89,19 @@ static fsim_hw *read_hw(fsim_arena *a, fsim_diag *d, const fsim_folders *where, 
             return where->hw[i];
     fsim_diag *aside = fsim_diag_new(a);
     fsim_diagnostic *message;
+    struct stat st;
+    if (!fsim_row_may_name(where, row->hw)) {
+        *absent = outside;
+        return NULL;
+    }
     const char *path = fsim_hw_find(a, aside, row->hw, &where->others.folders);
     if (!path) {
         fsim_diag_list(aside, a, &message);
         *absent = message[0].message;
+        return NULL;
+    }
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+        *absent = irregular;
         return NULL;
     }
     fsim_hw *hw = fsim_hw_load(a, d, path, &where->others);

@@ -39,6 +39,12 @@ typedef struct {
     int hws;
     fsim_hw_wanted others; /* how to load others */
 } fsim_folders;
+/* May a row name this file as its workload, or as its GPU? Rows come from others: they name files below this folder,
+ * the shipped one and those of --workload-root, without "..", and no others; an absolute path begins with one of them.
+ */
+bool fsim_row_may_name(const fsim_folders *where, const char *name);
+/* Path of a row's workload: under each root, else where workloads are found by name. In a. */
+const char *fsim_row_path(fsim_arena *a, const fsim_folders *where, const char *name);
 
 typedef struct {
     const fsim_measured *row;

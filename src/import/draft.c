@@ -60,6 +60,7 @@ static fsim_yaml *scalar(const fsim_draft *x, const char *text)
 {
     fsim_yaml *y = fsim_new(x->a, fsim_yaml, 1);
     *y = (fsim_yaml){.kind = FSIM_YAML_SCALAR, .at = x->at, .text = text};
+    fsim_check_shows(x->d, x->at, text, strlen(text));
     return y;
 }
 

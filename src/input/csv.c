@@ -98,6 +98,8 @@ static bool read_record(fsim_csv *c, const char *end)
             if (*p != '\r' || p + 1 < end)
                 *to++ = *p;
         *to++ = '\0';
+        const char *field = c->field[c->fields - 1].text;
+        fsim_check_shows(c->diag, start, field, (size_t)(to - 1 - field));
         more = p < end;
         p += more;
     }

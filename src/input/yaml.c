@@ -192,6 +192,8 @@ static void scalar(parser *p, const yaml_event_t *e)
     node->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
     if (strlen(node->text) != e->data.scalar.length)
         fsim_error(p->diag, node->at, "a NUL character inside a value");
+    else
+        fsim_check_shows(p->diag, node->at, node->text, e->data.scalar.length);
     attach(p, node);
 }
 

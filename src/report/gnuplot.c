@@ -54,6 +54,23 @@ static const char *complaint(fsim_arena *a, FILE *said)
     return NULL;
 }
 
+/* gnuplot says nothing of a disk that is full: does the drawing have its end? A pipe or a device can't be asked. */
+static bool is_whole(int file, const struct stat *st)
+{
+    static const char *const ends[][2] = {{"<?xml", "</svg>"}, {"\x89PNG", "IEND"}, {"%PDF", "%%EOF"}};
+    char head[9] = "", tail[33] = "";
+    const off_t from = st->st_size > 32 ? st->st_size - 32 : 0;
+    if (!S_ISREG(st->st_mode) || pread(file, head, sizeof head - 1, 0) <= 0)
+        return !S_ISREG(st->st_mode);
+    const ssize_t bytes = pread(file, tail, sizeof tail - 1, from);
+    for (ssize_t i = 0; i < bytes; i++)
+        tail[i] = tail[i] ? tail[i] : ' ';
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strncmp(head, ends[i][0], strlen(ends[i][0])) == 0)
+            return strstr(tail, ends[i][1]) != NULL;
+    return true;
+}
+
 /* Runs gnuplot from one file to another. Files, not a pipe: nothing can block, and a gnuplot that ends early sends no
  * SIGPIPE. */
 static bool run(fsim_arena *a, const char *program, FILE *script, FILE *to, FILE *said, const char **why)
@@ -80,8 +97,14 @@ static bool run(fsim_arena *a, const char *program, FILE *script, FILE *to, FILE
             return false;
         }
     struct stat result;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && fstat(fileno(to), &result) == 0 && result.st_size > 0)
+    const bool drew =
+        WIFEXITED(status) && WEXITSTATUS(status) == 0 && fstat(fileno(to), &result) == 0 && result.st_size > 0;
+    if (drew && is_whole(fileno(to), &result))
         return true;
+    if (drew) {
+        *why = "the drawing is cut short: no space left on the disk?";
+        return false;
+    }
     const char *words = complaint(a, said);
     *why =
         words ? fsim_printf(a, "%s failed: %s", program, words) : fsim_printf(a, "%s failed and drew nothing", program);

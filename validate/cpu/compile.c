@@ -85,6 +85,7 @@ typedef struct {
     const char *cached;     /* path; NULL where there is no cache */
     fsim_cpu_entry **entry; /* NULL: not loaded yet */
     const char *failed;
+    bool machine; /* it failed by this machine (disk, linker, a compiler that was killed), and not by its source */
     bool from_cache;
 } job;
 
@@ -121,6 +122,7 @@ static bool load(fsim_arena *a, const char *path, job *j, fsim_cpu_module *m)
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         j->failed = fsim_printf(a, "cannot load what was compiled: %s", dlerror());
+        j->machine = true;
         return false;
     }
     fsim_cpu_entry **entry = fsim_new(a, fsim_cpu_entry *, j->entries + 1);
@@ -165,14 +167,17 @@ static void begin(const builder *b, process *p)
                                       p->log);
     if (p->pid)
         return;
-    for (int i = 0; i < p->jobs; i++)
+    for (int i = 0; i < p->jobs; i++) {
         p->of[i]->failed = "cannot write its source, or start the compiler";
+        p->of[i]->machine = true;
+    }
     unlink(p->file);
     unlink(p->log);
 }
 
-/* The first error of the compiler, without the path, and the source line that it refers to. */
-static const char *first_error(const builder *b, const job *j, const char *log)
+/* The first error of the compiler, without the path, and the source line that it refers to. Where it refers to none,
+ * the machine is to blame, and not the source. */
+static const char *first_error(const builder *b, job *j, const char *log)
 {
     const char *error = strstr(log, "error:"), *line = error, *own = fsim_printf(b->arena, "%s.c:", j->name),
                *source = j->source;
@@ -180,6 +185,7 @@ static const char *first_error(const builder *b, const job *j, const char *log)
         line--;
     const char *text = first_line(b->arena, line ? line : log), *at = strstr(text, own);
     int number = at ? atoi(at + strlen(own)) : 0;
+    j->machine = number == 0 || strstr(log, "No space left on device");
     for (int i = 1; i < number && *source; i++) {
         source += strcspn(source, "\n");
         source += *source == '\n';
@@ -392,6 +398,7 @@ static void compile_kernels(const builder *b, fsim_cpu_module *m)
             job own = own_job(k->program, a);
             compile_all(b, &own, 1, m);
             k->failed = own.failed ? fsim_printf(a, "%s: %s", own.name, own.failed) : NULL;
+            m->broken = own.failed && own.machine && !m->broken ? k->failed : m->broken;
             take(k, &own);
             continue;
         }
@@ -455,6 +462,11 @@ fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const 
     compile_kernels(&b, m);
     trim_cache(&b);
     remove_folder(&b);
+    if (m->broken) {
+        *why = fsim_printf(a, "the kernels could not be compiled on this machine: %s", m->broken);
+        fsim_cpu_unload(m);
+        return NULL;
+    }
     for (int i = 0; i < count; i++) {
         m->failures += m->kernel[i].failed != NULL && !program[i].skipped;
         m->cached += m->kernel[i].cached;

@@ -32,7 +32,8 @@ typedef struct {
     fsim_cpu_kernel *kernel; /* per program */
     int kernels, failures, cached;
     int texts, compiled,
-        compilers; /* distinct texts, names aside; those that were not in the cache; compilers that were started */
+        compilers;      /* distinct texts, names aside; those that were not in the cache; compilers that were started */
+    const char *broken; /* the first failure that is this machine's, and not a source's; NULL: none */
     const char *compiler; /* first line of its --version, and the flags that it accepts */
     double compile_s;
     void **library; /* the loaded libraries */
@@ -42,8 +43,8 @@ typedef struct {
 /* Is there a compiler? *tried: the command that was tried, in a. */
 bool fsim_cpu_has_compiler(const fsim_cpu_compiler *how, fsim_arena *a, const char **tried);
 /* Compiles every program that is not skipped; programs that differ only in names are compiled once. Results in a;
- * libraries stay loaded until fsim_cpu_unload. NULL with *why set where nothing can be compiled: no compiler, no
- * temporary folder. */
+ * libraries stay loaded until fsim_cpu_unload. NULL with *why set where the machine cannot compile: no compiler or one
+ * that is killed, no temporary folder, no room, a linker that fails, a library that may not be loaded. */
 fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const fsim_cpu_compiler *how, fsim_arena *a,
                                   const char **why);
 /* Closes the libraries; entries must not be called afterwards. m may be NULL. */
