@@ -9,15 +9,19 @@ enum { TENSOR_STEP = 16 }; /* tensor cores take 16 elements of k and 16 columns 
 fsim_chain_shape fsim_chain_shape_of(const fsim_graph *g, const fsim_group *o, bool tensor)
 {
     const fsim_node *first = &g->node[o->first], *second = &g->node[o->anchor];
-    return (fsim_chain_shape){.batch = (double)o->batch,
-                              .m = (double)o->rows / (double)o->batch,
-                              .width = (double)o->width,
-                              .k = (double)first->gemm.k,
-                              .results = (double)second->points / (double)o->rows,
-                              .elem_bytes = fsim_dtype_bytes(g->tensor[first->arg[0].tensor].dtype),
-                              .tensor = tensor,
-                              .online = o->online,
-                              .causal = (double)o->causal};
+    const int elem_bytes = fsim_dtype_bytes(g->tensor[first->arg[0].tensor].dtype);
+    fsim_chain_shape s = {.batch = (double)o->batch,
+                          .m = (double)o->rows / (double)o->batch,
+                          .width = (double)o->width,
+                          .k = (double)first->gemm.k,
+                          .results = (double)second->points / (double)o->rows,
+                          .elem_bytes = elem_bytes,
+                          .tensor = tensor,
+                          .online = o->online,
+                          .causal = (double)o->causal};
+    for (int i = 0; i < FSIM_CHAIN_OPERANDS; i++)
+        s.stored_bytes[i] = elem_bytes;
+    return s;
 }
 
 fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile t)
@@ -43,8 +47,9 @@ fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile 
     b.loads[FSIM_CHAIN_ROWS] = t.split * chunks * (b.streams ? b.steps : 1);
     b.loads[FSIM_CHAIN_FIRST] = tiles_m * chunks;
     b.loads[FSIM_CHAIN_SECOND] = tiles_m;
-    b.l2_bytes = e * (rows * s->k * b.loads[FSIM_CHAIN_ROWS] +
-                      s->batch * tiles_m * s->width * made * (s->k * chunks + s->results));
+    b.l2_bytes = e * rows * s->k * b.loads[FSIM_CHAIN_ROWS] + s->batch * tiles_m * s->width * made *
+                                                                  (s->stored_bytes[FSIM_CHAIN_FIRST] * s->k * chunks +
+                                                                   s->stored_bytes[FSIM_CHAIN_SECOND] * s->results);
     if (t.split > 1) /* partial results are written and read in 32 bits */
         b.partial_bytes = 2.0 * t.split * rows * (s->results + 2) * 4;
     b.l2_bytes += b.partial_bytes;

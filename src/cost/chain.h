@@ -14,6 +14,7 @@
 typedef struct {
     double batch, m, width, k, results; /* m: rows of one batch */
     int elem_bytes;
+    int stored_bytes[FSIM_CHAIN_OPERANDS]; /* of an element in memory: less than elem_bytes where tiles are widened */
     bool tensor, online;
     double causal; /* side of the causal mask; 0: none */
 } fsim_chain_shape;

@@ -93,6 +93,33 @@ typedef struct {
     fsim_layout *l;
 } chain;
 
+/* Instructions for an element of this operand's tile on tensor cores. What is copied asynchronously takes one for eight
+ * elements, which the price of L2's bytes has; without tensor cores all tiles are filled alike, and fitted rates have
+ * it.
+ */
+static double instructions_of(const fsim_costing *c, const fsim_chained_tile *t)
+{
+    enum { CONVERTS = 89 }; /* architectures that convert 8-bit floats: PTX ISA, cvt, sm_89 and newer */
+    return t->copied    ? 0
+           : t->widened ? (c->hw->sm >= CONVERTS ? CHAIN_WIDENED_INSTRUCTIONS : CHAIN_UNPACKED_INSTRUCTIONS)
+                        : CHAIN_ELEMENT_INSTRUCTIONS;
+}
+
+/* Adds what threads do that fill the tiles of both other operands themselves: instructions, and in each step of a block
+ * a wait for each of the two. */
+static void add_fills(const fsim_costing *c, const chain *x, const fsim_chain_block *b, fsim_kernel *k)
+{
+    const fsim_chained_tile *t = x->l->chain->operand;
+    const double one = instructions_of(c, &t[FSIM_CHAIN_FIRST]), two = instructions_of(c, &t[FSIM_CHAIN_SECOND]),
+                 columns = x->shape.batch * x->shape.width,
+                 issued = columns * (x->shape.k * b->loads[FSIM_CHAIN_FIRST] * one +
+                                     x->shape.results * b->loads[FSIM_CHAIN_SECOND] * two);
+    if (c->hw->host || !x->shape.tensor)
+        return;
+    k->unit[FSIM_ISSUE] += issued / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
+    k->unit[FSIM_LATENCY] += b->steps * ((one > 0) + (two > 0)) * c->latency_s;
+}
+
 /* Seconds of the launch that combines what the blocks of a row leave: a block for each row, whose threads load the
  * parts of the maximum, of each sum, and of their result one after the other, FSIM_CHAIN_PARTS_AHEAD at a time. */
 static double combining_s(const fsim_costing *c, int split)
@@ -155,7 +182,8 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
         2 * (accesses / k.vector + b.l2_bytes / 16) / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
     k.unit[FSIM_LATENCY] += chain_start_s + b.steps *
                                                 (rates.tensor ? CHAIN_TENSOR_STEP_CYCLES : CHAIN_VECTOR_STEP_CYCLES) /
-                                                c->clock;            /* the steps of a block that has an SM to itself */
+                                                c->clock; /* the steps of a block that has an SM to itself */
+    add_fills(c, x, &b, &k);
     const double special = k.unit[FSIM_SPECIAL] * c->sms / b.blocks; /* special functions' time for one block */
     if (rates.special_turns > 0 && !o->strict) { /* the FP32 units work at the same time as the tensor units */
         k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], k.unit[FSIM_COMPUTE]);
@@ -282,6 +310,9 @@ fsim_kernel fsim_chained_kernel(const fsim_costing *c, fsim_arena *a)
     chain x = {.l = &l, .shape = fsim_chain_shape_of(c->g, o, f->tensor)};
     x.shape.batch = (double)f->batches;
     x.shape.m = (double)f->batch_rows;
+    for (int i = 0; i < FSIM_CHAIN_OPERANDS; i++)
+        if (f->operand[i].widened)
+            x.shape.stored_bytes[i] = fsim_dtype_bytes(c->g->tensor[f->operand[i].tensor].dtype);
     x.shape.causal = f->causal ? (double)o->causal : 0;
     fsim_schedule layout = fsim_blank_kernel(c, a).schedule;
     int least = 0;

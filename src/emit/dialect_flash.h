@@ -171,6 +171,26 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
         const fs_int p = (fs_int)row_of(fs_q + (fs_u < fs_last ? fs_u : fs_last)), k = (k0) + fs_v;                    \
         fs_copy_async(&tile[fs_u * tile##_##p + fs_v], &(pointer)[number]);                                            \
     }
+/* The same for 8-bit floats, which are converted between the load and the store, FS_FLASH_AHEAD loads at a time. No
+ * copy is under way afterwards. */
+enum { FS_FLASH_AHEAD = 8 };
+#define FS_FLASH_WIDEN(from, type, tile, u, u0, us, u_end, v, v0, vs, v_end, pointer, number)                          \
+    for (int fs_e0 = fs_t * 8; fs_e0 < (us) * (vs); fs_e0 += fs_threads * 8 * FS_FLASH_AHEAD) {                        \
+        fs_u64 fs_eight[FS_FLASH_AHEAD];                                                                               \
+        FS_UNROLL for (int fs_i = 0; fs_i < FS_FLASH_AHEAD; fs_i++)                                                    \
+        {                                                                                                              \
+            const int fs_e = fs_e0 + fs_i * fs_threads * 8, fs_u = fs_e / (vs), fs_v = fs_e % (vs);                    \
+            const fs_int u = (u0) + fs_u < (u_end) ? (u0) + fs_u : (u_end)-1,                                          \
+                         v = (v0) + fs_v < (v_end) ? (v0) + fs_v : (v_end)-8;                                          \
+            fs_eight[fs_i] = *(const fs_u64 *)&(pointer)[number];                                                      \
+        }                                                                                                              \
+        FS_UNROLL for (int fs_i = 0; fs_i < FS_FLASH_AHEAD; fs_i++)                                                    \
+        {                                                                                                              \
+            const int fs_e = fs_e0 + fs_i * fs_threads * 8, fs_u = fs_e / (vs), fs_v = fs_e % (vs);                    \
+            if (fs_e < (us) * (vs))                                                                                    \
+                fs_flash_widen_##from##_##type(&tile[fs_u * tile##_##u + fs_v * tile##_##v], fs_eight[fs_i]);          \
+        }                                                                                                              \
+    }
 #define FS_FLASH_COMMIT        fs_copy_commit();
 #define FS_FLASH_WAIT(pending) fs_copy_wait(pending);
 
@@ -311,6 +331,45 @@ FS_FN fs_u32 fs_flash_pair_bf16(float low, float high)
     return (fs_u32)fs_to_bf16(low) | (fs_u32)fs_to_bf16(high) << 16;
 }
 #endif
+/* Two 8-bit floats as floats: exact. */
+#if defined(FS_CUDA) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+#define FS_FLASH_NARROW(from, ptx)                                                                                     \
+    FS_FN void fs_flash_floats_##from(fs_u32 pair, float y[2])                                                         \
+    {                                                                                                                  \
+        asm("{.reg .b32 x; .reg .b16 l, h; cvt.rn.f16x2." ptx                                                          \
+            " x, %2; mov.b32 {l, h}, x; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h;}"                                        \
+            : "=f"(y[0]), "=f"(y[1])                                                                                   \
+            : "h"((unsigned short)pair));                                                                              \
+    }
+#else
+#define FS_FLASH_NARROW(from, ptx)                                                                                     \
+    FS_FN void fs_flash_floats_##from(fs_u32 pair, float y[2])                                                         \
+    {                                                                                                                  \
+        y[0] = fs_from_##from((fs_##from)(pair & 0xffu));                                                              \
+        y[1] = fs_from_##from((fs_##from)(pair >> 8 & 0xffu));                                                         \
+    }
+#endif
+FS_FLASH_NARROW(f8e4m3, "e4m3x2")
+FS_FLASH_NARROW(f8e5m2, "e5m2x2")
+typedef struct FS_ALIGNED(16) {
+    fs_u32 x[4];
+} fs_flash_eight;
+#define FS_FLASH_WIDENS(from, type)                                                                                    \
+    FS_FN void fs_flash_widen_##from##_##type(fs_##type *to, fs_u64 eight)                                             \
+    {                                                                                                                  \
+        fs_flash_eight y;                                                                                              \
+        FS_UNROLL for (int i = 0; i < 4; i++)                                                                          \
+        {                                                                                                              \
+            float two[2];                                                                                              \
+            fs_flash_floats_##from((fs_u32)(eight >> 16 * i) & 0xffffu, two);                                          \
+            y.x[i] = fs_flash_pair_##type(two[0], two[1]);                                                             \
+        }                                                                                                              \
+        *(fs_flash_eight *)to = y;                                                                                     \
+    }
+FS_FLASH_WIDENS(f8e4m3, f16)
+FS_FLASH_WIDENS(f8e4m3, bf16)
+FS_FLASH_WIDENS(f8e5m2, f16)
+FS_FLASH_WIDENS(f8e5m2, bf16)
 /* The same without tensor cores; the scores go through shared memory. */
 #define FS_FLASH_SUMS(type, sums, count, pair, x, x_lead, y, y_lead, depth)                                            \
     FS_UNROLL_SOME(1) for (int fs_k = 0; fs_k < (depth); fs_k += 4) FS_UNROLL for (int fs_h = 0; fs_h < 4; fs_h++)     \
@@ -369,6 +428,9 @@ FS_FN fs_u32 fs_flash_pair_bf16(float low, float high)
 #define FS_FLASH_FILL_END               }
 #define FS_FLASH_COPY(type, tile, u, u0, us, u_end, v, v0, vs, v_end, pointer, number)                                 \
     FS_FLASH_FILL(tile, u, u0, us, u_end, v, v0, vs, v_end) tile[fs_to] = fs_from_##type((pointer)[number]);           \
+    }
+#define FS_FLASH_WIDEN(from, type, tile, u, u0, us, u_end, v, v0, vs, v_end, pointer, number)                          \
+    FS_FLASH_FILL(tile, u, u0, us, u_end, v, v0, vs, v_end) tile[fs_to] = fs_from_##from((pointer)[number]);           \
     }
 #define FS_FLASH_COPY_ROWS(type, tile, p, row_of, k, k0, ks, k_end, pointer, number)                                   \
     FS_FLASH_FILL_ROWS(tile, p, row_of, k, k0, ks, k_end) tile[fs_to] = fs_from_##type((pointer)[number]);             \

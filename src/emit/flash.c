@@ -13,6 +13,7 @@ static fsim_flash_tile tile_of(fsim_emitter *e, const fsim_chained *c, fsim_chai
     return (fsim_flash_tile){.which = which,
                              .along = t->along,
                              .copied = t->copied,
+                             .widened = t->widened,
                              .at = {fsim_add_base(e, base), t->at},
                              .tensor = t->tensor};
 }
@@ -35,11 +36,12 @@ static void place_operands(fsim_flash *f)
     column.inner_extent = f->c->maps.columns;
     column.reduced = "c";
     f->two = tile_of(e, f->c, FSIM_CHAIN_SECOND, column);
-    /* asynchronous copies have no bounds check along k, so the depth must be a multiple of the step */
+    /* copies of eight elements have no bounds check along k, so the depth must be a multiple of the step */
     const fsim_chain_layout *l = &f->layout.l;
     const bool even = l->depth == f->c->first->reduced && l->depth % l->depth_step == 0;
     f->rows.copied = f->rows.copied && even;
     f->one.copied = f->one.copied && even;
+    f->one.widened = f->one.widened && even;
 }
 
 bool fsim_emit_flash(fsim_emitter *e)

@@ -14,9 +14,9 @@
 /* An operand's tile. */
 typedef struct {
     fsim_chain_operand which;
-    bool along;  /* elements beside each other follow k (operands of the first product) or the columns of the
-                    intermediate (operand of the second) */
-    bool copied; /* asynchronously, 16 bytes at a time */
+    bool along;           /* elements beside each other follow k (operands of the first product) or the columns of the
+                             intermediate (operand of the second) */
+    bool copied, widened; /* as in fsim_chained_tile */
     fsim_where at;
     int tensor;
 } fsim_flash_tile;

@@ -25,6 +25,11 @@ static const char *filled(fsim_flash *f, fsim_flash_tile *t, const char *name, c
         const fsim_variable at = fsim_number(e, &t->at);
         fsim_text_put(e->a, &out, "    FS_FLASH_COPY%s(%s, %s, %s, %s, %s) /* %s */\n", t == &f->rows ? "_ROWS" : "",
                       f->dtype, name, where, fsim_pointer(e, t->tensor), at.name, e->g->tensor[t->tensor].name);
+    } else if (t->widened) {
+        const fsim_variable at = fsim_number(e, &t->at);
+        fsim_text_put(e->a, &out, "    FS_FLASH_WIDEN(%s, %s, %s, %s, %s, %s) /* %s */\n",
+                      fsim_dtype_names[e->g->tensor[t->tensor].dtype], f->dtype, name, where,
+                      fsim_pointer(e, t->tensor), at.name, e->g->tensor[t->tensor].name);
     } else {
         const fsim_variable v = fsim_value(e, t->tensor, &t->at);
         fsim_say(e, 1, "FS_FLASH_PUT(%s, %s, %s%s)", f->dtype, name,

@@ -60,7 +60,7 @@ static bool push_digits(fsim_map *to, const fsim_map *from, int first, int end)
 }
 
 /* Finds the tensor in memory that an operand is a view of: only permutations may lie between the two. */
-static void resolve(fsim_chained *f, fsim_chained_tile *t)
+static void resolve(const fsim_chained *f, fsim_chained_tile *t)
 {
     for (int i; (i = fsim_chained_maker(f, t->tensor)) >= 0 && fsim_chained_class(f, i) == FSIM_PERMUTE &&
                 fsim_chained_node(f, i)->op != FSIM_OP_ROTATE_HALF;) {
@@ -203,6 +203,26 @@ static bool analyse(fsim_chained *f)
            place_operands(f);
 }
 
+/* An operand that is a cast of 8-bit floats in memory, and nothing else, is read from there: the cast is exact. */
+static void read_narrow(const fsim_chained *f, fsim_chained_tile *t, bool even)
+{
+    const int i = fsim_chained_maker(f, t->tensor);
+    if (i < 0 || fsim_chained_node(f, i)->op != FSIM_OP_CAST)
+        return;
+    const fsim_access *x = &fsim_chained_node(f, i)->arg[0];
+    const fsim_dtype stored = f->g->tensor[x->tensor].dtype;
+    fsim_chained_tile from = *t;
+    if ((stored != FSIM_F8E4M3 && stored != FSIM_F8E5M2) || x->how != FSIM_READ_MAP || x->map.split != x->map.modes ||
+        !fsim_map_compose(&t->at, &x->map, &from.at))
+        return;
+    from.tensor = x->tensor;
+    resolve(f, &from);
+    from.along = fsim_chained_reduced_contiguous(&from.at);
+    from.widened = from.along == t->along && even && in_eights(f, &from, from.along);
+    if (from.widened)
+        *t = from;
+}
+
 /* Tensor cores can read an operand in the order of memory. The text for other units has one fixed order. */
 static void settle_operands(fsim_chained *f)
 {
@@ -213,8 +233,12 @@ static void settle_operands(fsim_chained *f)
     one->along = fsim_chained_reduced_contiguous(&one->at);
     two->along = fsim_chained_reduced_contiguous(&two->at);
     rows->copied = in_eights(f, rows, true);
-    one->copied = in_eights(f, one, one->along) && (one->along || f->group->width % 8 == 0);
-    two->copied = in_eights(f, two, two->along) && (two->along ? f->group->width : f->maps.columns) % 8 == 0;
+    const bool one_even = one->along || f->group->width % 8 == 0,
+               two_even = (two->along ? f->group->width : f->maps.columns) % 8 == 0;
+    one->copied = in_eights(f, one, one->along) && one_even;
+    two->copied = in_eights(f, two, two->along) && two_even;
+    read_narrow(f, one, one_even);
+    read_narrow(f, two, two_even);
 }
 
 fsim_chained *fsim_chained_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *group, fsim_arena *a)

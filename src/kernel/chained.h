@@ -30,9 +30,10 @@ bool fsim_chain_maps_of(const fsim_node *second, const fsim_joint *j, fsim_chain
 
 /* An operand's tile. */
 typedef struct {
-    bool along;  /* elements beside each other follow k (operands of the first product) or the columns of the
-                    intermediate (operand of the second) */
-    bool copied; /* asynchronously, 16 bytes at a time */
+    bool along;   /* elements beside each other follow k (operands of the first product) or the columns of the
+                     intermediate (operand of the second) */
+    bool copied;  /* asynchronously, 16 bytes at a time */
+    bool widened; /* memory has 8-bit floats, which are converted on the way, eight at a time */
     fsim_map at;
     int tensor;
 } fsim_chained_tile;

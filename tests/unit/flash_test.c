@@ -38,6 +38,13 @@
 static const char attention[] = HEAD QKV "operators:\n  - {op: attention, in: [q, k, v], out: o}\noutputs: [o]\n";
 static const char causal[] =
     HEAD QKV "operators:\n  - {op: attention, in: [q, k, v], out: o, causal: true}\noutputs: [o]\n";
+static const char narrow[] =
+    HEAD "tensors:\n"
+         "  q: {shape: [B, H * G, S, D], dtype: dtype, role: input}\n"
+         "  k: {shape: [B, H, T, D], dtype: f8e4m3, role: input}\n"
+         "  v: {shape: [B, H, T, R], dtype: f8e5m2, role: input}\n"
+         "operators:\n  - {op: cast, in: k, out: k_wide, dtype: dtype}\n  - {op: cast, in: v, out: v_wide, dtype: "
+         "dtype}\n  - {op: attention, in: [q, k_wide, v_wide], out: o}\noutputs: [o]\n";
 static const char plain[] = HEAD QKV SCORES "  - {op: softmax, in: x, out: p, dim: 3}\n" OUT "outputs: [o]\n";
 static const char masked[] = HEAD QKV
     "  m: {shape: [B, 1, S, T], dtype: dtype, role: input}\n" SCORES "  - {op: add, in: [x, m], out: y}\n"
@@ -125,6 +132,9 @@ static const struct {
     {"means, side by side", means, "S=3 T=300 dtype=f16", 16, 64, TENSOR, 2},
     {"scores stored, side by side", stored, "S=5 T=300 H=2 dtype=bf16", 16, 64, TENSOR, 1},
     {"mlp, side by side", mlp, "S=9 T=96 D=32 R=24 dtype=f16", 16, 64, TENSOR, 1},
+    {"decoding, widened", narrow, "S=1 T=300 G=4 H=2 D=64 R=64 dtype=bf16", 16, 64, TENSOR, 3},
+    {"decoding, widened, f16", narrow, "S=1 T=75 G=2 H=3 D=32 R=24 dtype=f16", 16, 32, TENSOR, 1},
+    {"decoding, 8 bits, odd", narrow, "S=1 T=75 G=2 H=2 D=27 R=13 dtype=f16", 16, 32, TENSOR, 1},
     {"decoding, f64", plain, "S=3 T=100 dtype=f64", 16, 16, LANES, 2},
     {"shared mlp", mlp, "S=9 T=90 D=33 R=300", 16, 16, LANES, 4},
     {"crossed", crossed, "S=20 T=30 H=3 B=2", 16, 16, LANES, 1},
@@ -188,6 +198,8 @@ static void generate(const fsim_graph *g, int i)
         fail_msg("%s has another form:\n%s", cases[i].name, program[i].source);
     if (strstr(cases[i].name, "side by side") && !strstr(program[i].source, "FS_FLASH_MEET {"))
         fail_msg("%s: the warps of a block do not share columns as they should:\n%s", cases[i].name, program[i].source);
+    if ((strstr(cases[i].name, "widened") != NULL) != (strstr(program[i].source, "FS_FLASH_WIDEN(") != NULL))
+        fail_msg("%s: 8-bit floats are not loaded as they should be:\n%s", cases[i].name, program[i].source);
     if (strstr(cases[i].name, "last row's tile") && !strstr(program[i].source, "fs_flash_stop("))
         fail_msg("%s leaves no columns out:\n%s", cases[i].name, program[i].source);
     reference[i] = fsim_reference_of(g, 1);
