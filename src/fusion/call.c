@@ -19,6 +19,29 @@ static bool is_read(const fsim_group *o, int tensor)
     return false;
 }
 
+/* Elements of a tensor that a call with a window reads: what is only cast, or the like, before its last tokens are
+ * taken is not read beyond these. */
+static int64_t seen_elems(const fsim_graph *g, const fsim_serving_call *call, int tensor)
+{
+    const fsim_tensor *t = &g->tensor[tensor];
+    int64_t seen = 0;
+    for (int i = 0; i < t->readers; i++) {
+        const fsim_node *n = &g->node[t->reader[i]];
+        const fsim_class class = fsim_ops[n->op].class;
+        if (!is_inside(call, t->reader[i]))
+            continue;
+        if (class != FSIM_ELEMENTWISE && class != FSIM_PERMUTE && class != FSIM_CONTRACTION)
+            return t->elems;
+        for (int k = 0; k < n->args; k++) {
+            const bool through = class == FSIM_ELEMENTWISE && n->results == 1 && n->points == t->elems &&
+                                 n->arg[k].distinct == t->elems && !g->tensor[n->result[0]].output;
+            if (n->arg[k].tensor == tensor)
+                seen += through ? seen_elems(g, call, n->result[0]) : n->arg[k].distinct;
+        }
+    }
+    return seen < t->elems ? seen : t->elems;
+}
+
 static void add_reads(const fsim_graph *g, const fsim_serving_call *call, const fsim_node *n, fsim_group *o,
                       fsim_arena *a)
 {
@@ -26,17 +49,19 @@ static void add_reads(const fsim_graph *g, const fsim_serving_call *call, const 
         const fsim_tensor *t = &g->tensor[n->arg[k].tensor];
         if ((t->producer >= 0 && is_inside(call, t->producer)) || is_read(o, n->arg[k].tensor))
             continue;
+        const bool cut = call->option[FSIM_SERVING_WINDOW] > 0;
+        const int64_t seen = cut ? seen_elems(g, call, n->arg[k].tensor) : t->elems;
         fsim_access *whole = fsim_new(a, fsim_access, 1);
         fsim_map *map = fsim_new(a, fsim_map, 1);
-        *map = fsim_identity(t->elems);
-        *whole = (fsim_access){.tensor = n->arg[k].tensor, .how = FSIM_READ_ONCE, .map = *map, .distinct = t->elems};
+        *map = fsim_identity(seen);
+        *whole = (fsim_access){.tensor = n->arg[k].tensor, .how = FSIM_READ_ONCE, .map = *map, .distinct = seen};
         o->read[o->reads++] = (fsim_read){.tensor = n->arg[k].tensor,
                                           .access = whole,
                                           .map = map,
                                           .maps = 1,
                                           .full = true,
                                           .whole = true,
-                                          .bytes = t->bytes,
+                                          .bytes = seen == t->elems ? t->bytes : t->bytes / t->elems * seen,
                                           .stages = 1,
                                           .operand = -1};
     }

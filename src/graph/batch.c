@@ -480,11 +480,14 @@ bool fsim_batch_prelu(fsim_call *c)
     return view_argument(c, 1, &s, true) && fsim_rule_elementwise(c);
 }
 
-/* q, k, v[B, heads, S, D] and a mask that broadcasts to [B, heads, Sq, Sk]. */
+/* q, k, v[B, heads, S, D], a mask that broadcasts to [B, heads, Sq, Sk], and sinks that all examples share. */
 bool fsim_batch_attention(fsim_call *c)
 {
     const fsim_shape q = example_of(c, 0);
-    if (c->args == 4 && rank_of(c, 3) > 4)
+    const bool masked = c->args - c->attrs.sinks == 4;
+    if (c->attrs.sinks && c->args > 3 && is_mapped(c, c->args - 1))
+        return fsim_refuse(c, "can't be mapped over the batch: the examples share the sinks");
+    if (masked && rank_of(c, 3) > 4)
         return fsim_refuse(c, "wants a mask that broadcasts to [B, heads, Sq, Sk]");
     for (int i = 0; i < 3; i++)
         if (rank_of(c, i) != 4)
@@ -492,7 +495,7 @@ bool fsim_batch_attention(fsim_call *c)
     for (int i = 0; i < 3; i++)
         if (!fsim_copy_to_examples(c, i) || !merge(c, i))
             return false;
-    if (c->args == 4) {
+    if (masked) {
         const fsim_shape mask = example_of(c, 3);
         const bool for_all = mask.rank < 4 || mask.dim[0] == 1;
         if (is_mapped(c, 3) && for_all && q.dim[0] != 1)

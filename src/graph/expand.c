@@ -195,6 +195,78 @@ bool fsim_rule_rotary_embedding(fsim_call *c)
     return finish(c, binary(c, FSIM_OP_ADD, NULL, like_x(c, FSIM_OP_MUL, "cos", x, c->arg[1]), sin));
 }
 
+/* The last `window` of x's Sk keys. */
+static int last_keys(fsim_call *c, const char *name, int x, int64_t window)
+{
+    const int64_t keys = c->build->graph->tensor[x].shape.dim[2];
+    fsim_step part;
+    fsim_step_start(&part, c, FSIM_OP_SLICE, name);
+    part.call.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .count = 1, .at = {2}};
+    part.call.list[FSIM_ATTR_SIZE] = (fsim_list){.present = true, .count = 1, .at = {window}};
+    part.call.list[FSIM_ATTR_START] = (fsim_list){.present = true, .count = 1, .at = {keys - window}};
+    return fsim_step_end(&part, 1, &x);
+}
+
+/* The scores without those of keys that `diagonal` and what is below it hide, or above it. */
+static int masked(fsim_call *c, fsim_op op, const char *name, int x, int64_t diagonal)
+{
+    fsim_step step;
+    fsim_step_start(&step, c, op, name);
+    step.call.attrs.k = diagonal;
+    return fsim_step_end(&step, 1, &x);
+}
+
+/* Are inputs and attributes of attention those that fit one another, but for shapes? */
+static bool check_masks(fsim_call *c, bool biased)
+{
+    const fsim_shape q = fsim_arg(c, 0)->shape;
+    const fsim_tensor *last = fsim_arg(c, c->args - 1);
+    if (c->attrs.sinks &&
+        (c->args < 4 || last->shape.rank != 1 || last->shape.dim[0] != q.dim[1] || !fsim_dtype_floating(last->dtype)))
+        return fsim_refuse(c, "with 'sinks' the last input is a number for each of %lld heads; '%s' is %s%s",
+                           (long long)q.dim[1], last->name, fsim_dtype_names[last->dtype],
+                           fsim_shape_text(c->build->arena, &last->shape));
+    if (!c->attrs.sinks && c->args == 5)
+        return fsim_refuse(c, "has five inputs: the fifth, '%s', wants 'sinks: true'", last->name);
+    if (biased && fsim_arg(c, 3)->dtype != FSIM_BOOL && !fsim_dtype_floating(fsim_arg(c, 3)->dtype))
+        return fsim_refuse(c, "the mask '%s' is %s: a bool says which scores count, a float is added; 'cast' it first",
+                           fsim_arg(c, 3)->name, fsim_dtype_names[fsim_arg(c, 3)->dtype]);
+    if (c->attrs.window > 0 && !c->attrs.causal && q.dim[2] > 1)
+        return fsim_refuse(c,
+                           "a 'window' of %lld keys wants 'causal: true', or one query, the last of the keys (%lld "
+                           "queries)",
+                           (long long)c->attrs.window, (long long)q.dim[2]);
+    return true;
+}
+
+/* What scores are before the softmax: scaled, masked, with the bias. */
+static int masked_scores(fsim_call *c, int s, int64_t queries, int64_t keys, bool biased)
+{
+    const int64_t behind = c->attrs.causal ? 0 : keys - queries, window = c->attrs.window; /* queries are the last */
+    if (c->attrs.causal)
+        s = unary(c, FSIM_OP_CAUSAL_MASK, "mask", s);
+    if (window > 0 && window < queries + behind)
+        s = masked(c, FSIM_OP_WINDOW_MASK, "window", s, behind + 1 - window);
+    if (biased)
+        s = fsim_arg(c, 3)->dtype == FSIM_BOOL ? binary(c, FSIM_OP_MASK_OUT, "masked", s, c->arg[3])
+                                               : like_x(c, FSIM_OP_ADD, "bias", s, c->arg[3]);
+    return s;
+}
+
+/* The probabilities; with sinks, theirs is the rest to 1. */
+static int probabilities(fsim_call *c, int s, int64_t heads)
+{
+    const fsim_list last = {.present = true, .count = 1, .at = {-1}};
+    soft e = soft_start(c, s, &last);
+    if (c->attrs.sinks) {
+        const fsim_shape rows = {.rank = 4, .dim = {1, heads, 1, 1}};
+        const int sink = view(c, "sinks", c->arg[c->args - 1], &rows);
+        const int above = unary(c, FSIM_OP_NEG, "above", like_x(c, FSIM_OP_SUB, "below", e.max, sink));
+        e.sum = like_x(c, FSIM_OP_ADD, "all", e.sum, unary(c, FSIM_OP_EXP, "sink", above));
+    }
+    return binary(c, FSIM_OP_DIV, "probabilities", e.exp, e.sum);
+}
+
 /* softmax(q k^T / sqrt(D) [+ bias]) v, where a bias of bool says which scores count, with q[B, heads, Sq, D], k and
  * v[B, kv_heads, Sk, D]; query heads share key heads in groups. */
 bool fsim_rule_attention(fsim_call *c)
@@ -211,9 +283,9 @@ bool fsim_rule_attention(fsim_call *c)
     if (!c->attrs.gqa && q.dim[1] != k.dim[1])
         return fsim_refuse(c, "%lld query heads for %lld key heads want 'enable_gqa: true'", (long long)q.dim[1],
                            (long long)k.dim[1]);
-    if (c->args == 4 && fsim_arg(c, 3)->dtype != FSIM_BOOL && !fsim_dtype_floating(fsim_arg(c, 3)->dtype))
-        return fsim_refuse(c, "the mask '%s' is %s: a bool says which scores count, a float is added; 'cast' it first",
-                           fsim_arg(c, 3)->name, fsim_dtype_names[fsim_arg(c, 3)->dtype]);
+    const bool biased = c->args - c->attrs.sinks == 4;
+    if (!check_masks(c, biased))
+        return false;
     if (c->attrs.causal && q.dim[2] != k.dim[2])
         fsim_warning(
             c->build->diag, c->at,
@@ -221,7 +293,11 @@ bool fsim_rule_attention(fsim_call *c)
             "the queries are the last of the keys, leave it out for one query, or give a mask",
             c->out[0], (long long)q.dim[2], (long long)k.dim[2]);
     const double factor = c->list[FSIM_ATTR_SCALE].present ? c->attrs.scale : 1 / sqrt((double)q.dim[3]);
-    const int64_t B = q.dim[0], kv = k.dim[1], group = q.dim[1] / kv, Sq = q.dim[2], Sk = k.dim[2], D = v.dim[3];
+    const bool cut = c->attrs.window > 0 && c->attrs.window < k.dim[2] && q.dim[2] == 1 && !c->attrs.causal && !biased;
+    const int keys = cut ? last_keys(c, "keys", c->arg[1], c->attrs.window) : c->arg[1],
+              values = cut ? last_keys(c, "values", c->arg[2], c->attrs.window) : c->arg[2];
+    const int64_t B = q.dim[0], kv = k.dim[1], group = q.dim[1] / kv, Sq = q.dim[2], D = v.dim[3],
+                  Sk = cut ? c->attrs.window : k.dim[2];
     const fsim_shape grouped_q = {.rank = 4, .dim = {B, kv, group * Sq, q.dim[3]}},
                      wide = {.rank = 4, .dim = {B, q.dim[1], Sq, Sk}};
     const fsim_shape rows = {.rank = 4, .dim = {B, kv, group * Sq, Sk}}, out = {.rank = 4, .dim = {B, q.dim[1], Sq, D}};
@@ -229,21 +305,14 @@ bool fsim_rule_attention(fsim_call *c)
     fsim_step_start(&product, c, FSIM_OP_EINSUM, "qk");
     product.call.attrs.compute = c->attrs.compute;
     product.call.equation = "bhsd,bhtd->bhst";
-    const int qk = fsim_step_end(&product, 2, (int[2]){view(c, "q", c->arg[0], &grouped_q), c->arg[1]});
+    const int qk = fsim_step_end(&product, 2, (int[2]){view(c, "q", c->arg[0], &grouped_q), keys});
     if (qk < 0)
         return false;
-    int s = scalar(c, FSIM_OP_MUL, "scale", view(c, "scores", qk, &wide), factor);
-    if (c->attrs.causal)
-        s = unary(c, FSIM_OP_CAUSAL_MASK, "mask", s);
-    if (c->args == 4)
-        s = fsim_arg(c, 3)->dtype == FSIM_BOOL ? binary(c, FSIM_OP_MASK_OUT, "masked", s, c->arg[3])
-                                               : like_x(c, FSIM_OP_ADD, "bias", s, c->arg[3]);
-    const fsim_list last = {.present = true, .count = 1, .at = {-1}};
-    const soft e = soft_start(c, s, &last);
-    const int p = binary(c, FSIM_OP_DIV, "probabilities", e.exp, e.sum);
+    const int s = scalar(c, FSIM_OP_MUL, "scale", view(c, "scores", qk, &wide), factor),
+              p = probabilities(c, masked_scores(c, s, Sq, Sk, biased), q.dim[1]);
     fsim_step_start(&product, c, FSIM_OP_MATMUL, NULL);
     product.call.attrs.compute = c->attrs.compute;
-    const int result = fsim_step_end(&product, 2, (int[2]){view(c, "p", p, &rows), c->arg[2]});
+    const int result = fsim_step_end(&product, 2, (int[2]){view(c, "p", p, &rows), values});
     if (result < 0)
         return false;
     c->build->graph->tensor[result].shape = out;

@@ -70,7 +70,10 @@ fsim_value fsim_gradient_same(fsim_derivation *d, const fsim_record *r, int i, f
     g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, i)->dtype);
     if (g.is == FSIM_REFUSED)
         return g;
-    fsim_derive_start(d, &step, r->op == FSIM_OP_CAUSAL_MASK ? FSIM_OP_TRIL : r->op);
+    fsim_derive_start(d, &step,
+                      r->op == FSIM_OP_CAUSAL_MASK   ? FSIM_OP_TRIL
+                      : r->op == FSIM_OP_WINDOW_MASK ? FSIM_OP_TRIU
+                                                     : r->op);
     step.call.attrs = r->attrs;
     step.call.list[FSIM_ATTR_DIMS] = fsim_record_list(r, FSIM_ATTR_DIMS);
     g = fsim_derive_end(d, &step, 1, &g.tensor);

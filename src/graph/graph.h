@@ -231,13 +231,22 @@ typedef enum {
     FSIM_SERVING_KINDS
 } fsim_serving_kind;
 enum { FSIM_SERVING_VALUES = 8 };
+typedef enum {
+#define FSIM_SERVING_OPTION(id, name, kernels, most, meaning) FSIM_SERVING_##id,
+#include "graph/serving_option.def"
+#undef FSIM_SERVING_OPTION
+    FSIM_SERVING_OPTIONS
+} fsim_serving_option;
 
 /* Operators of the workload that are one such call. */
 typedef struct {
     fsim_serving_kind kind;
-    fsim_node_set of;                  /* ascending */
-    double value[FSIM_SERVING_VALUES]; /* in the order of the kind's row in serving.def */
-    fsim_dtype dtype, stored;          /* of activations; of what is stored: weights, caches */
+    fsim_node_set of;                    /* ascending */
+    double value[FSIM_SERVING_VALUES];   /* in the order of the kind's row in serving.def */
+    fsim_dtype dtype, stored;            /* of activations; of what is stored: weights, caches */
+    double option[FSIM_SERVING_OPTIONS]; /* 0: not said */
+    double *length;                      /* cached tokens of the requests, ascending; NULL: all have the same */
+    int lengths;                         /* how many; each stands for as many requests as the others */
 } fsim_serving_call;
 
 typedef struct {

@@ -100,9 +100,10 @@ const fsim_class_row fsim_classes[FSIM_CLASS_COUNT] = {
 
 static bool is_internal(fsim_op op) /* only expansions make it */
 {
-    return op == FSIM_OP_CAUSAL_MASK || op == FSIM_OP_MASK_OUT || op == FSIM_OP_SMOOTH_L1 || op == FSIM_OP_XLOGX ||
-           op == FSIM_OP_ROTATE_HALF || op == FSIM_OP_PICK || op == FSIM_OP_WHERE_INPUT || op == FSIM_OP_WHERE_OTHER ||
-           op == FSIM_OP_WHERE_SCALARS || op == FSIM_OP_BIT_FIELD || op == FSIM_OP_BIT_PLACE;
+    return op == FSIM_OP_CAUSAL_MASK || op == FSIM_OP_WINDOW_MASK || op == FSIM_OP_MASK_OUT ||
+           op == FSIM_OP_SMOOTH_L1 || op == FSIM_OP_XLOGX || op == FSIM_OP_ROTATE_HALF || op == FSIM_OP_PICK ||
+           op == FSIM_OP_WHERE_INPUT || op == FSIM_OP_WHERE_OTHER || op == FSIM_OP_WHERE_SCALARS ||
+           op == FSIM_OP_BIT_FIELD || op == FSIM_OP_BIT_PLACE;
 }
 
 const char *const fsim_operands[FSIM_OP_COUNT] = {

@@ -60,6 +60,12 @@ bool fsim_want_mapping(fsim_reader *r, const fsim_yaml *y, const char *what);
 bool fsim_want_scalar(fsim_reader *r, const fsim_yaml *y, const char *what);
 /* An integer expression of symbols. False after an error that calls it `what`. */
 bool fsim_read_int(fsim_reader *r, const fsim_yaml *y, const char *what, int64_t *value);
+/* What an entry of `calls:` may say beside its kernel's numbers, serving_option.def: the names of those that the kernel
+ * takes into name[], which has room for all; their number. */
+int fsim_serving_option_names(const char *kernel, const char **name);
+/* And their values. length: of each request's cache, where all have the same. */
+bool fsim_read_serving_options(fsim_reader *r, const fsim_yaml *y, double requests, double length,
+                               fsim_serving_call *call);
 /* A finite number, infinity spelt out, or an integer expression. False after an error. */
 bool fsim_read_number(fsim_reader *r, const fsim_yaml *y, const char *what, double *value);
 /* true, false, or an integer expression, of which 0 is false. False after an error. */

@@ -58,11 +58,13 @@ static bool read_values(fsim_reader *r, const fsim_yaml *y, fsim_serving_call *c
 {
     static const char *const common[] = {"kernel", "operators", "dtype", "stored", "when"};
     enum { COMMON = sizeof common / sizeof *common };
-    const char *key[COMMON + FSIM_SERVING_VALUES];
+    const char *key[COMMON + FSIM_SERVING_VALUES + FSIM_SERVING_OPTIONS];
     memcpy(key, common, sizeof common);
-    const int count = split(r->arena, values_of[call->kind], key + COMMON);
+    const int count = split(r->arena, values_of[call->kind], key + COMMON),
+              options = fsim_serving_option_names(names[call->kind], key + COMMON + count);
     bool ok = true;
-    fsim_yaml_check_keys(r->arena, r->diag, y, "an entry of 'calls'", key, COMMON + count);
+    double length = 0;
+    fsim_yaml_check_keys(r->arena, r->diag, y, "an entry of 'calls'", key, COMMON + count + options);
     for (int i = 0; i < count; i++) {
         const fsim_yaml *value = fsim_yaml_get(y, key[COMMON + i]);
         int64_t number = 0;
@@ -78,8 +80,9 @@ static bool read_values(fsim_reader *r, const fsim_yaml *y, fsim_serving_call *c
             ok = false;
         }
         call->value[i] = (double)number;
+        length = strcmp(key[COMMON + i], "s") == 0 ? call->value[i] : length;
     }
-    return ok;
+    return ok && (options == 0 || fsim_read_serving_options(r, y, call->value[0], length, call));
 }
 
 static bool read_dtypes(fsim_reader *r, const fsim_yaml *y, fsim_serving_call *call)

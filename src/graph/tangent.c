@@ -134,9 +134,9 @@ fsim_value fsim_tangent_slice(fsim_derivation *d, const fsim_record *r, const fs
 /* A mask hides no more than a triangle of a tangent. */
 fsim_value fsim_tangent_triangle(fsim_derivation *d, const fsim_record *r, const fsim_value *dot)
 {
-    fsim_record tril = *r;
-    tril.op = FSIM_OP_TRIL;
-    return fsim_tangent_linear(d, &tril, dot);
+    fsim_record triangle = *r;
+    triangle.op = r->op == FSIM_OP_WINDOW_MASK ? FSIM_OP_TRIU : FSIM_OP_TRIL;
+    return fsim_tangent_linear(d, &triangle, dot);
 }
 
 /* What each element counts in a maximum, a product or a norm, which is its gradient where the result's is 1, times its

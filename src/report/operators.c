@@ -225,6 +225,20 @@ static void markdown_aliases(FILE *out)
     fsim_arena_free(a);
 }
 
+static void markdown_options(FILE *out)
+{
+    static const struct {
+        const char *name, *kernels, *meaning;
+    } row[] = {
+#define FSIM_SERVING_OPTION(id, name, kernels, most, meaning) {name, kernels, meaning},
+#include "graph/serving_option.def"
+#undef FSIM_SERVING_OPTION
+    };
+    fputs("\n| a call may say | of | meaning |\n|---|---|---|\n", out);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        fprintf(out, "| `%s` | `%s` | %s |\n", row[i].name, row[i].kernels, row[i].meaning);
+}
+
 static void markdown_calls(FILE *out)
 {
     static const struct {
@@ -237,6 +251,7 @@ static void markdown_calls(FILE *out)
     fputs("\n| `kernel` of a call | numbers that it wants | what the library runs |\n|---|---|---|\n", out);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         fprintf(out, "| `%s` | `%s` | %s |\n", row[i].name, row[i].values, row[i].meaning);
+    markdown_options(out);
 }
 
 void fsim_markdown_ops(FILE *out)

@@ -15,11 +15,14 @@
  *     busy    = floor + (compute^3 + memory^3)^(1/3) + joining the parts + copies
  *     compute = rounds of blocks x (steps x (clocks + arithmetic) + clocks of a block and of its heads)
  *     joining = s + clocks of a part x parts + the parts through L2
+ * Requests of several lengths: the bytes are their sum; a round takes as long as a block in the mean, the last one as
+ * long as its longest, and all of them no less than the longest. With a window, blocks walk the steps that it touches.
  * FlashAttention-2 takes the parts of its heuristic, and copies queries and results into another order where several
  * requests have several key heads; other libraries the fastest number. bench/serving_fit.py has the same equations,
  * and fits the numbers. */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
+#include "vendor/serving_cache.h"
 
 #include <math.h>
 #include <string.h>
@@ -113,17 +116,21 @@ typedef struct {
     double filled, parts, d;
 } walk;
 
-/* The steps of a block in the mean, over at most 64 tiles of a head. */
-static double mean_steps(double tiles, double tokens_a_tile, double keys, double length)
+/* Sets w->mean and most: of a tile's steps, over at most 64 tiles of a head. */
+static void count_steps(double tiles, double tokens_a_tile, double length, double window, walk *w)
 {
     enum { LOOKED_AT = 64 };
     const int n = (int)fmin(tiles, LOOKED_AT);
-    double steps = 0;
+    double sum = 0, most = 0;
     for (int j = 0; j < n; j++) {
-        const double tile = tiles > LOOKED_AT ? floor((j + 0.5) * tiles / LOOKED_AT) : j;
-        steps += ceil(fmin(length, (tile + 1) * tokens_a_tile) / keys);
+        const double tile = tiles > LOOKED_AT ? floor((j + 0.5) * tiles / LOOKED_AT) : j,
+                     end = fmin(length, (tile + 1) * tokens_a_tile),
+                     steps = fsim_window_steps(window, tile * tokens_a_tile, end, w->keys);
+        sum += steps;
+        most = fmax(most, steps);
     }
-    return steps / n;
+    w->mean = sum / n;
+    w->most = window > 0 ? most : ceil(length / w->keys);
 }
 
 static walk walk_of(const fsim_serving_site *s, const tiling_row *t)
@@ -132,8 +139,7 @@ static walk walk_of(const fsim_serving_site *s, const tiling_row *t)
     walk w = {.rows = rows_of(t, 1, d), .keys = keys_of(t, d), .parts = 1, .d = t->pads && d > 128 ? 256 : d};
     const double group = t->packs ? heads / kv_heads : 1, tiles = ceil(length * group / w.rows);
     w.blocks = batch * heads / group * tiles;
-    w.mean = mean_steps(tiles, w.rows / group, w.keys, length);
-    w.most = ceil(length / w.keys);
+    count_steps(tiles, w.rows / group, length, s->call->option[FSIM_SERVING_WINDOW], &w);
     w.filled = fmin(1, length * group / w.rows);
     if (t->most_parts > 0 && w.blocks < serving_few_blocks * s->sms && w.most > serving_unsplit_steps)
         w.parts = fmax(1, fmin(w.most, floor(s->sms / w.blocks)));
@@ -228,25 +234,37 @@ static int flash_2_parts(double sms, double blocks, double steps)
 
 /* A call of decode attention: what all numbers of parts share. */
 typedef struct {
-    double blocks, steps, step_s, block_s, memory_s, part_s;
+    fsim_cache cache;
+    double blocks, steps, step_s, block_s, memory_s, part_s; /* steps: of the longest request */
 } decoding;
 
 static decoding decoding_of(const fsim_serving_site *s, const decode_fit *f)
 {
     const double *v = s->call->value, batch = v[0], heads = v[1], kv_heads = v[2], length = v[3], d = v[4];
     const tiling_row *t = &tilings[f->tiling];
+    const fsim_cache held = {s->call, length, keys_of(t, d)};
     const double bytes = fsim_dtype_bytes(s->call->stored), shared = heads / kv_heads, rows = rows_of(t, shared, d),
-                 keys = keys_of(t, d), tiles = ceil(shared / rows), cached = 2 * batch * kv_heads * length * d * bytes,
+                 keys = held.keys, tiles = ceil(shared / rows),
+                 cached = 2 * batch * kv_heads * fsim_cache_tokens(&held) * d * bytes +
+                          batch * kv_heads * fsim_cache_table_bytes(&held),
                  missed = fsim_ramp(cached / s->l2_bytes, f->from, serving_cache_ramp),
                  slow = (bytes == 1 ? f->byte_factor : 1) * (d > 128 ? f->wide_factor : 1),
                  rate = fsim_serving_rate(s, s->call->dtype) * f->share,
                  by_d = f->tiling == FLASH_3 ? 1 + serving_flash_3_block * (d / 128 - 1) : 1;
-    return (decoding){.blocks = batch * kv_heads * tiles,
-                      .steps = ceil(length / keys),
+    return (decoding){.cache = held,
+                      .blocks = batch * kv_heads * tiles,
+                      .steps = fsim_cache_most_steps(&held),
                       .step_s = slow * (f->step_clocks * d / 128 * keys / STEP / s->clock + 4 * rows * keys * d / rate),
                       .block_s = (f->block_clocks * by_d + f->row_clocks * d / 128 * fmin(shared, rows)) / s->clock,
                       .memory_s = cached * (missed / (s->dram * f->dram) + (1 - missed) * tiles / (s->l2 * f->l2)),
                       .part_s = f->part_clocks / s->clock + 8 * batch * heads * d / (s->l2 * f->l2)};
+}
+
+/* Rounds of blocks, each of them a part of a request's cache. */
+static double in_rounds_s(const fsim_cache *c, double parts, double rounds, double step_s, double block_s)
+{
+    const fsim_cache_steps n = fsim_cache_steps_of(c, parts, rounds);
+    return fmax(n.most * step_s + block_s, rounds * (n.mean * step_s + block_s) + (n.last - n.mean) * step_s);
 }
 
 /* Compute alone with the cache in so many parts. */
@@ -254,7 +272,7 @@ static double rounds_s(const fsim_serving_site *s, const decoding *c, int parts)
 {
     const double on_each = c->blocks * parts / s->sms,
                  rounds = fmax(1, on_each < 8 ? ceil(on_each - serving_slack) : on_each);
-    return rounds * (ceil(c->steps / parts) * c->step_s + c->block_s);
+    return in_rounds_s(&c->cache, parts, rounds, c->step_s, c->block_s);
 }
 
 static double in_parts_s(const fsim_serving_site *s, const decode_fit *f, const decoding *c, int parts)
@@ -330,9 +348,13 @@ fsim_serving_time fsim_serving_decode_mla(const fsim_serving_site *s)
     enum { TILE = 64, KEYS = 64 };
     const double *v = s->call->value, batch = v[0], heads = v[1], length = v[2], latent = v[3], rotary = v[4];
     const mla_decode_fit *f = mla_decode_fit_of(s);
+    const fsim_cache held = {s->call, length, KEYS};
     const double bytes = fsim_dtype_bytes(s->call->stored), tiles = fmax(1, ceil(heads / TILE)),
-                 cached = batch * length * (latent + rotary) * bytes, slow = bytes == 1 ? f->byte_factor : 1,
-                 missed = fsim_ramp(cached / s->l2_bytes, f->from, serving_cache_ramp), steps = ceil(length / KEYS),
+                 cached = batch * fsim_cache_tokens(&held) * (latent + rotary) * bytes +
+                          batch * fsim_cache_table_bytes(&held),
+                 slow = bytes == 1 ? f->byte_factor : 1,
+                 missed = fsim_ramp(cached / s->l2_bytes, f->from, serving_cache_ramp),
+                 steps = fsim_cache_most_steps(&held),
                  part = fmax(TILE, heads) / TILE; /* of a tile that every head reads the cache for */
     const double memory_s = cached * (missed / (s->dram * f->dram) + (1 - missed) * part / (s->l2 * f->l2)),
                  rate = fsim_serving_rate(s, s->call->dtype) * f->share;
@@ -342,7 +364,7 @@ fsim_serving_time fsim_serving_decode_mla(const fsim_serving_site *s)
                          slow * (f->step_clocks / s->clock + 2 * (double)TILE * KEYS * (2 * latent + rotary) / rate),
                      on_each = batch * tiles * splits[i] / s->sms,
                      rounds = fmax(1, on_each < 6 ? ceil(on_each - serving_slack) : on_each),
-                     all_s = rounds * (ceil(steps / splits[i]) * step_s + f->block_clocks / s->clock),
+                     all_s = in_rounds_s(&held, splits[i], rounds, step_s, f->block_clocks / s->clock),
                      joining_s =
                          splits[i] > 1 ? f->joining + 8 * batch * heads * latent * splits[i] / (s->l2 * f->l2) : 0,
                      seconds = norm3(all_s, memory_s) + joining_s;

@@ -236,6 +236,8 @@ static const program programs[] = {
     {"swiglu", "", {"[4]", "[2, 4]"}, NULL, 0},
     {"rotary_embedding", "", {"[3, 4]", "[4]", "[4]"}, NULL, 0},
     {"attention", ", causal: true", {"[2, 4, 3, 2]", "[2, 4, 3, 2]", "[2, 4, 3, 2]"}, NULL, 0},
+    {"attention", ", causal: true, window: 2", {"[1, 2, 4, 2]", "[1, 2, 4, 2]", "[1, 2, 4, 2]"}, NULL, 0},
+    {"attention", ", sinks: true", {"[1, 2, 3, 2]", "[1, 2, 3, 2]", "[1, 2, 3, 2]", "[2]"}, NULL, 0},
     {"attention", ", enable_gqa: true", {"[2, 4, 3, 2]", "[2, 2, 5, 2]", "[2, 2, 5, 2]"}, NULL, 0},
     {"attention", "", {"[1, 2, 3, 2]", "[1, 2, 4, 2]", "[1, 2, 4, 2]", "[3, 4]"}, NULL, 0},
     {"cosine_similarity", ", dim: 0", {"[3, 1, 2]", "[2]"}, NULL, 0},

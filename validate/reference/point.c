@@ -115,6 +115,7 @@ VALUE(cast, fsim_dtype_floating(a->dtype) ? x[0] : fsim_stored(a->dtype, x[0]))
 VALUE(lower_triangle, at->col <= at->row + a->k ? x[0] : 0)
 VALUE(upper_triangle, at->col >= at->row + a->k ? x[0] : 0)
 VALUE(causal, at->col <= at->row + a->k ? x[0] : -INFINITY)
+VALUE(in_window, at->col < at->row + a->k ? -INFINITY : x[0])
 VALUE(mask_out, x[1] != 0 ? x[0] : -INFINITY)
 VALUE(fill, a->value)
 VALUE(smooth_l1, fabs(x[0]) < 1 ? 0.5 * x[0] * x[0] : fabs(x[0]) - 0.5)
@@ -322,6 +323,7 @@ const fsim_point_row fsim_point_rows[FSIM_OP_COUNT] = {
     [FSIM_OP_TRIU] = {upper_triangle, {0}, NULL},
     [FSIM_OP_FILL] = {fill, {0}, NULL},
     [FSIM_OP_CAUSAL_MASK] = {causal, {0}, NULL},
+    [FSIM_OP_WINDOW_MASK] = {in_window, {0}, NULL},
     [FSIM_OP_MASK_OUT] = {mask_out, {0}, NULL},
     [FSIM_OP_SMOOTH_L1] = {smooth_l1, {3, 0, 0}, NULL},
     [FSIM_OP_XLOGX] = {x_log_x, {6, 0, 0}, NULL},
