@@ -90,6 +90,7 @@ static const fsim_command commands[] = {
     {.name = "validate",
      .help = "predictions beside measurements",
      .usage = "--measurements FILE [options]\n"
+              "--systems FILE [options]\n"
               "WORKLOAD... --device cpu|cuda [options]\n"
               "WORKLOAD... --registers [options]",
      .about = "Compares predictions with measured rows; or runs a workload's kernels on this machine, checks their "
@@ -97,7 +98,7 @@ static const fsim_command commands[] = {
      .examples = "validate --measurements validate/measured/model_pairs.csv --by hw\n"
                  "validate seeds/chain4 --device cpu --scale-shapes 16 --no-measure",
      .bit = VALIDATE,
-     .kinds = OF(ACCURACY) | OF(TRIALS) | OF(REGISTERS),
+     .kinds = OF(ACCURACY) | OF(SYSTEMS) | OF(TRIALS) | OF(REGISTERS),
      .most_words = INT_MAX,
      .most_gpus = INT_MAX,
      .run = fsim_run_validate},
@@ -257,6 +258,7 @@ static const fsim_arg options[] = {
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "stop after N partitions"},
     {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, VALIDATE | CALIBRATE, "rows of measured runs"},
     {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, IMPORT, "the profile to read"},
+    {"--systems", "FILE", FSIM_ARG_TEXT, AT(systems), NULL, VALIDATE, "rows of whole serving systems and trainings"},
     {"--workload-root", "DIR", FSIM_ARG_ITEM, AT(roots), NULL, VALIDATE | CALIBRATE, "a folder of the rows' workloads"},
     {"--match", "TEXT", FSIM_ARG_ITEM, AT(match), NULL, VALIDATE | CALIBRATE, "only rows whose id holds TEXT"},
     {"--class", "NAME[,...]", FSIM_ARG_ITEMS, AT(classes), NULL, VALIDATE, "only rows of these kinds of work: softmax"},

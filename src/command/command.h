@@ -28,7 +28,7 @@ typedef struct {
     fsim_words set;                        /* --set, then --dim, which means the same */
     fsim_words dim;                        /* of these, as typed */
     const char *format[FSIM_FILE_FORMATS]; /* --json FILE and so on; NULL: not used */
-    const char *plan, *output, *like, *above, *measured, *over;
+    const char *plan, *output, *like, *above, *measured, *over, *systems;
     int strategy, objective, launch, l2, numerics, recompute, target, color, precision,
         device; /* index into the option's choices; precision: -1 for none; device: an fsim_device_kind */
     double time_limit_s, budget_s;
@@ -89,6 +89,7 @@ int fsim_run_regions(fsim_context *c);          /* which plan is best for which 
 int fsim_run_validate(fsim_context *c);         /* predictions against measurements */
 int fsim_run_trials(fsim_context *c);           /* validate --device */
 int fsim_run_registers(fsim_context *c);        /* validate --registers */
+int fsim_run_systems(fsim_context *c);          /* validate --systems */
 int fsim_run_import(fsim_context *c);           /* measurements of other tools as rows */
 int fsim_run_import_model(fsim_context *c);     /* import MODEL */
 int fsim_run_calibrate(fsim_context *c);        /* a hardware file fitted to measurements */

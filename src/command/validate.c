@@ -96,10 +96,10 @@ static bool check_validate(fsim_context *c, accuracy_options *o)
     if (c->args.count)
         fsim_error(c->diag, fsim_command_line,
                    "validate: wanted --device %s to run a workload's kernels, --registers to compile them, or "
-                   "--measurements FILE.csv and no workload",
+                   "--measurements FILE.csv or --systems FILE.csv and no workload",
                    fsim_device_kinds(c->arena));
     else if (s->measurements.count == 0)
-        fsim_error(c->diag, fsim_command_line, "validate wants --measurements FILE.csv");
+        fsim_error(c->diag, fsim_command_line, "validate wants --measurements FILE.csv or --systems FILE.csv");
     read_keys(c, o);
     check_rows_wanted(c, o);
     o->gate = fsim_read_gates(c, &fsim_row_gates);
@@ -199,6 +199,8 @@ int fsim_run_validate(fsim_context *c)
     accuracy_options o;
     fsim_measurements rows;
     fsim_bench *bench;
+    if (c->set.systems)
+        return fsim_run_systems(c);
     if (c->set.registers)
         return fsim_run_registers(c);
     if (c->set.device != FSIM_DEVICE_NONE)

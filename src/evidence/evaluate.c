@@ -308,7 +308,7 @@ static void plan_row(const fsim_measured *row, fsim_problem *p, fsim_arena *a, f
     fsim_proof proof;
     *p = fsim_problem_with(p->graph, p->hw, &options, p->store);
     if (by_stack(row, p->graph)) {
-        fsim_baseline(p, FSIM_STRATEGY_EAGER, a, out);
+        fsim_baseline(p, row->strategy == FSIM_STRATEGY_SERVING ? FSIM_STRATEGY_SERVING : FSIM_STRATEGY_EAGER, a, out);
         fsim_calls_join(p, fsim_row_maker(row, p->graph), out, a);
     } else if (row->strategy == FSIM_STRATEGY_OPTIMAL)
         fsim_optimal(p, NULL, 0, a, out, &proof);

@@ -23,6 +23,7 @@
 #include "report/plan_gates.h"
 #include "report/trial.h"
 #include "report/versus.h"
+#include "serving/verdicts.h"
 #include "validate/cpu/probes.h"
 #include "validate/cuda/probes.h"
 #include "validate/device/kinds.h"
@@ -109,6 +110,8 @@ static void collect_named_tables(void)
     add_table("versus", fsim_versus_names, FSIM_VERSUS_COUNT);
     add_table("verdicts", fsim_verdict_names, FSIM_VERDICTS);
     add_table("modes", fsim_mode_names + 1, FSIM_MODES - 1);
+    add_table("system modes", fsim_system_mode_names, FSIM_SYSTEM_MODES);
+    add_table("system groups", fsim_systems_grouping_names, FSIM_SYSTEMS_GROUPINGS);
     add_table("exclusions", fsim_exclusions, FSIM_EXCLUSIONS);
     add_table("devices", fsim_device_names, FSIM_DEVICE_COUNT);
     add_probes(new_table("probes"), fsim_probe_names, fsim_gpu_probe_names);

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+# The report of bench/systems.sh: errors of validate --systems by kind, beside those of a roofline without a fitted number: 0.6 of the data sheet's rate of products, 0.8 of its
+# bandwidth, 25 us a layer, and of each all-reduce 10 us and its bytes at 0.5 of the links' rate. Rows without an architecture or in training have no roofline here.
+import csv, json, math, os, re, statistics, subprocess, sys
+
+rows = list(csv.DictReader(open(sys.argv[1])))
+doc = json.load(open(sys.argv[2]))
+hw = {}
+for name in {r["hw"] for r in rows}:
+    keys = json.loads(subprocess.run([os.environ["FUSESIM"], "hw", "show", name, "--json", "-"], check=True, capture_output=True, text=True).stdout)["keys"]
+    hw[name] = {k: v["value"] for k, v in keys.items()}
+names = "layers hidden heads kv_heads head_dim ffn vocab experts topk tied".split()
+served = {m[1]: dict(zip(names, map(int, m[2].split(",")))) for m in
+          re.finditer(r'FSIM_SERVED\("([^"]*)",([\d, ]*), "', open(os.environ["SERVED"]).read())}
+answers = {}
+for a in doc["rows"]:
+    answers[a["id"], a["metric"]] = a
+LAYER_S, REDUCE_S, WORK, STREAM, LINK = 25e-6, 10e-6, 0.6, 0.8, 0.5
+
+
+def roofline(r):
+    m, g = served.get(r["model"]), hw.get(r["hw"])
+    if not m or not g or r["mode"] == "training step":
+        return None
+    tp, batch, i, o = max(int(r["tp"] or 1), int(r["ep"] or 1)), int(r["batch"] or 0), int(r["input_len"]), int(r["output_len"])
+    each = {"f16": 2, "f8e4m3": 1, "nvfp4": 0.53125}[r["precision"]]
+    cache = 1 if r["kv_precision"] == "f8e4m3" else 2
+    peak = WORK * (g.get("tensor_f8") or g["tensor_f16"] if r["precision"] == "f8e4m3" else g["tensor_f16"]) * tp
+    band = STREAM * g["dram_bandwidth"] * tp
+    experts = max(m["experts"], 1)
+    block = 3 * m["hidden"] * m["ffn"]
+    rest = float(r["params"]) - m["layers"] * block * experts
+    active = rest + m["layers"] * block * max(m["topk"], 1)
+    token = m["layers"] * 2 * m["kv_heads"] * m["head_dim"] * cache
+
+    def step(tokens, cached):
+        used = experts if not m["experts"] else experts * (1 - (1 - m["topk"] / experts) ** tokens)
+        bytes_ = (rest + m["layers"] * block * used) * each + cached * token
+        reduce = 2 * m["layers"] * (REDUCE_S + 2 * (tp - 1) / tp * tokens * m["hidden"] * 2 / (LINK * g["link_bandwidth"])) if tp > 1 else 0
+        return max(2 * active * tokens / peak, bytes_ / band) + m["layers"] * LAYER_S + reduce
+
+    prefill = step(i, 0)
+    if r["mode"] == "prefill":
+        return prefill
+    if r["mode"] == "static batch":
+        return batch * o / (step(batch * i, 0) + o * step(batch, batch * (i + o / 2))) / int(r["gpus"])
+    if r["mode"] == "maximum load":
+        left = 0.9 * (g["dram_capacity"] - float(r["params"]) * each / tp) * tp
+        batch = max(1, min(2048, left / token / (i + o / 2)))
+    whole = step(batch, batch * (i + o / 2)) + batch / o * 2 * active * i / peak
+    if r["mode"] == "maximum load":
+        rate = batch / whole * int(r["gpus"]) / tp
+        return rate / int(r["gpus"]) if "per GPU" in r["metric"] else rate
+    return prefill if "first token" in r["metric"] else whole
+
+
+def kind_of(r):
+    experts = served.get(r["model"], {}).get("experts", 0) > 0
+    if r["mode"] == "maximum load":
+        return "maximum load, experts" if experts else "maximum load, dense"
+    if r["mode"] == "training step":
+        return "training step, bf16" if r["precision"] == "bf16" else "training step, other"
+    if r["mode"] == "fixed concurrency":
+        if "first token" in r["metric"]:
+            return "time to first token, up to 8" if int(r["batch"]) <= 8 else "time to first token, queue"
+        return "time per token, experts" if experts else "time per token, dense"
+    return {"prefill": "first token, batch 1"}.get(r["mode"], r["mode"])
+
+
+errors = {}
+for r in rows:
+    a, line, value = answers[r["id"], r["metric"]], roofline(r), float(r["value"])
+    e = errors.setdefault(kind_of(r), ([], [], []))
+    if a["predicted"] is not None:
+        e[0].append(abs(a["predicted"] / value - 1))
+    else:
+        e[2].append(a["reason"])
+    if line:
+        e[1].append(abs(line / value - 1))
+print("""# Whole systems: predicted and measured
+
+Made by `bench/systems.sh`. Each row is a model on so many GPUs under a serving program, or a training, as its publisher measured it. `fusesim validate --systems FILE.csv` composes
+each from steps that the cost model prices, and from the memory that they leave (docs/MODEL.md, "Whole serving systems").
+Few numbers are fitted, one value for all models and GPUs: four an engine (`src/serving/engines.def`: host time a step, time before a first token, greatest batch, share of memory) and
+the requests a place (`src/serving/constants.def`). They were chosen by hand as round values **on these rows**, so the errors are not of unseen rows. The steps themselves are
+priced without any row of whole systems.
+
+*Roofline*: 0.6 of the data sheet's rate, 0.8 of its bandwidth, 25 us a layer, all-reduces of 10 us and half of the links' rate; one prefill is its time to first token.
+
+| kind | rows | median error | 9 of 10 within | roofline | left out |
+|---|--:|--:|--:|--:|--:|""")
+for kind in sorted(errors):
+    of, line, out = errors[kind]
+    if of:
+        nine = sorted(of)[min(len(of) - 1, math.ceil(0.9 * len(of)) - 1)]
+        of, nine = f"{100 * statistics.median(of):.1f} %", f"{100 * nine:.0f} %"
+    else:
+        of = nine = ""
+    print(f"| {kind} | {len(errors[kind][0])} | {of} | {nine} | {f'{100 * statistics.median(line):.0f} %' if line else ''} | {len(out) or ''} |")
+reasons = {}
+for e in errors.values():
+    for why in e[2]:
+        reasons[why] = reasons.get(why, 0) + 1
+if reasons:
+    print("\nLeft out: " + "; ".join(f"{n} rows: {why}" for why, n in sorted(reasons.items())) + ".")
+v = doc["verdicts"]
+print(f"""
+- {v['fits']} of {v['judged']} served rows, all of which ran, are said to fit.
+- The best tp is named in {v['best_tp_right']} of {v['tp_choices']} groups that differ in tp alone ({100 * v['best_tp_right'] / max(v['tp_choices'], 1):.0f} %).
+- Rank correlation of the time per output token within a model and GPU: {v['order_mean']:.3f} on average over rows, median {v['order_median']:.3f}, least {v['order_least']:.3f}, of {v['orders']}.
+
+## Groups
+""")
+print(open(sys.argv[3]).read().rsplit("\n\n", 1)[0])
+print("\n## Furthest off\n\n| row | predicted | measured | unit |\n|---|--:|--:|---|")
+done = [a for a in doc["rows"] if a["predicted"] is not None]
+for a in sorted(done, key=lambda a: (-abs(math.log(a["predicted"] / a["measured"])), a["id"]))[:10]:
+    print(f"| {a['id']} | {a['predicted']:.4g} | {a['measured']:.4g} | {a['unit']} |")

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serving/steps.h"
+
+#include "base/names.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fsim_priced_steps {
+    fsim_arena *arena;
+    fsim_names known; /* lines of rows, by number */
+    double *time_s;   /* of each that is priced */
+    int priced;
+};
+
+fsim_priced_steps *fsim_priced_steps_new(fsim_arena *a)
+{
+    fsim_priced_steps *s = fsim_new(a, fsim_priced_steps, 1);
+    s->arena = a;
+    return s;
+}
+
+int fsim_priced_steps_count(const fsim_priced_steps *s) { return s->known.count; }
+
+/* The seconds of the row whose line this is, behind its id. */
+static double ask(fsim_priced_steps *s, const char *line)
+{
+    static const double placeholder_s = 1;
+    int number = fsim_names_get(&s->known, line);
+    if (number < 0) {
+        number = s->known.count;
+        fsim_names_set(s->arena, &s->known, fsim_strdup(s->arena, line), number);
+    }
+    return number < s->priced ? s->time_s[number] : placeholder_s;
+}
+
+double fsim_step_s(fsim_priced_steps *s, const char *hw, const char *workload, const char *set)
+{
+    return ask(s, fsim_printf(s->arena, "%s,%s,%s,,serving,cold,graph,1", hw, workload, set));
+}
+
+double fsim_training_step_s(fsim_priced_steps *s, const char *hw, const char *workload, const char *set)
+{
+    return ask(s, fsim_printf(s->arena, "%s,%s,%s,step,eager+flash,unknown,stream,1", hw, workload, set));
+}
+
+/* The rows that are not priced yet, as the text of a file of measurements. */
+static const char *text_of(const fsim_priced_steps *s, fsim_arena *a, size_t *bytes)
+{
+    static const char header[] = "id,hw,workload,set,mode,strategy,l2,launch,time_s,source\n", source[] = ",steps\n";
+    enum { ID = 16 };
+    size_t room = sizeof header;
+    const char **line = fsim_new(a, const char *, s->known.count + 1);
+    for (int i = 0; i < s->known.slots; i++)
+        if (s->known.name[i] && s->known.value[i] >= s->priced)
+            line[s->known.value[i]] = s->known.name[i];
+    for (int i = s->priced; i < s->known.count; i++)
+        room += strlen(line[i]) + ID + sizeof source;
+    char *text = fsim_new(a, char, room), *end = text + sprintf(text, "%s", header);
+    for (int i = s->priced; i < s->known.count; i++)
+        end += sprintf(end, "%d,%s%s", i, line[i], source);
+    *bytes = (size_t)(end - text);
+    return text;
+}
+
+bool fsim_price_steps(fsim_priced_steps *s, const fsim_folders *where, int jobs, fsim_diag *d)
+{
+    if (s->priced == s->known.count)
+        return true;
+    size_t bytes;
+    const char *text = text_of(s, s->arena, &bytes);
+    const fsim_measurements rows = fsim_rows_parse(s->arena, d, "steps", text, bytes);
+    const fsim_bench *bench = fsim_errors(d) ? NULL : fsim_bench_of(s->arena, d, where, &rows);
+    fsim_evaluated *e = fsim_new(s->arena, fsim_evaluated, rows.count + 1);
+    if (!bench || !fsim_evaluate(bench, jobs, s->arena, d, e))
+        return false;
+    double *time_s = fsim_new(s->arena, double, s->known.count);
+    if (s->priced)
+        memcpy(time_s, s->time_s, (size_t)s->priced * sizeof *time_s);
+    for (int i = 0; i < rows.count; i++)
+        time_s[atoi(e[i].row->id)] = e[i].predicted_s;
+    s->time_s = time_s;
+    s->priced = s->known.count;
+    return true;
+}

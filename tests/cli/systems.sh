@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# validate --systems: rows of whole systems, composed by hand from steps that validate --measurements prices; memory; rows that can't be predicted; what is wrong with such files.
+# depends: once
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+python=${PYTHON:-python3}
+export LC_ALL=C
+unset COLUMNS NO_COLOR
+fail=0
+complain() { echo "FAILED: $1"; fail=1; }
+head=id,source,model,params,precision,kv_precision,hw,gpus,tp,pp,dp,ep,mode,batch,input_len,output_len,metric,value,unit,notes
+llama="Llama 3 8B,8.03e9,f16,f16,h100-sxm5-80gb,1,1,1,1,1"
+cat >rows.csv <<END
+$head
+prefill,TensorRT-LLM v0.9,$llama,prefill,1,128,1,time to first token,0.01,s,
+static,TensorRT-LLM v0.9,$llama,static batch,8,128,64,output tokens per second per GPU,500,1/s,
+load,TensorRT-LLM v0.14,$llama,maximum load,,2048,2048,output tokens per second,1000,1/s,
+token2,x (vllm),"Llama 3 8B",8.03e9,f16,f16,h100-sxm5-80gb,2,2,1,1,1,fixed concurrency,4,128,64,mean time per output token,0.004,s,
+token1,x (vllm),$llama,fixed concurrency,4,128,64,mean time per output token,0.006,s,
+first,x (vllm),$llama,fixed concurrency,4,128,64,mean time to first token,0.05,s,
+train,llm-foundry,"MPT 125M",,bf16,,h100-sxm5-80gb,8,1,1,8,1,training step,64,512,,tokens per second per GPU,1e5,1/s,"FULL_SHARD; activation checkpointing False; micro batch 8, accumulation 1"
+stages,llm-foundry,"MPT 125M",,bf16,,h100-sxm5-80gb,8,1,4,2,1,training step,64,512,,tokens per second per GPU,1e5,1/s,"micro batch 8"
+model,TensorRT-LLM v0.9,"Llama 3 7B",8e9,f16,f16,h100-sxm5-80gb,1,1,1,1,1,prefill,1,128,1,time to first token,0.01,s,
+gpu,TensorRT-LLM v0.9,"Llama 3 8B",8e9,f16,f16,h101,1,1,1,1,1,prefill,1,128,1,time to first token,0.01,s,
+large,TensorRT-LLM v0.9,"Llama 3 70B",7.06e10,f16,f16,h100-sxm5-80gb,1,1,1,1,1,prefill,1,128,1,time to first token,0.1,s,
+END
+"$FUSESIM" validate --systems rows.csv --json out.json >out 2>err || complain "exit status $?: $(cat err)"
+[ -s err ] && complain "something on stderr: $(cat err)"
+grep -q '^rows.csv: 11 whole systems, 8 predicted' out || complain "the head: $(head -n 1 out)"
+grep -q 'said to fit' out || complain 'no verdict'
+"$FUSESIM" validate --systems rows.csv --match static --quiet >one 2>err || complain "--match: $(cat err)"
+"$FUSESIM" validate --systems rows.csv --markdown - 2>err | grep -q '^By kind:' || complain "--markdown: $(cat err)"
+COLUMNS=80 "$FUSESIM" validate --systems rows.csv --jobs 1 --json again.json >/dev/null 2>&1
+cmp -s out.json again.json || complain 'another number of threads gives another answer'
+
+# The steps by themselves, as rows of measurements.
+of="H=4096;heads=32;kv_heads=8;D=128;F=14336;tp=1;dtype=f16;weight_dtype=f16;kv_dtype=f16"
+cat >steps.csv <<END
+id,hw,workload,set,strategy,l2,launch,time_s,source
+prefill1,h100-sxm5-80gb,llm/dense_prefill,B=1;S=128;layers=2;$of,serving,cold,graph,1,steps
+prefill8,h100-sxm5-80gb,llm/dense_prefill,B=8;S=128;layers=2;$of,serving,cold,graph,1,steps
+decode1,h100-sxm5-80gb,llm/dense_decode,B=8;S=144;layers=2;$of,serving,cold,graph,1,steps
+decode2,h100-sxm5-80gb,llm/dense_decode,B=8;S=176;layers=2;$of,serving,cold,graph,1,steps
+head1,h100-sxm5-80gb,ops/matmul,M=1;N=128256;K=4096;dtype=f16,serving,cold,graph,1,steps
+head8,h100-sxm5-80gb,ops/matmul,M=8;N=128256;K=4096;dtype=f16,serving,cold,graph,1,steps
+END
+"$FUSESIM" validate --measurements steps.csv --json steps.json >/dev/null 2>err || complain "the steps: $(cat err)"
+SCHEMA=$SOURCE_DIR/reports/schema/systems.schema.json ENGINES=$SOURCE_DIR/src/serving/engines.def "$python" - <<'END' || complain 'out.json'
+import json, math, os, re
+doc = json.load(open("out.json"))
+try:
+    import jsonschema
+    jsonschema.Draft202012Validator(json.load(open(os.environ["SCHEMA"]))).validate(doc)
+except ImportError:
+    pass
+row = {r["id"]: r for r in doc["rows"]}
+step = {r["id"]: r["predicted_s"] for r in json.load(open("steps.json"))["rows"]}
+engine = {m[1]: [float(x) for x in m[2].split(",")]
+          for m in re.finditer(r'FSIM_ENGINE\("([^"]*)",([^"]*),\s*"', open(os.environ["ENGINES"]).read())}
+host, first, _, _, _ = engine["TensorRT-LLM v0.9"]
+near = lambda x, y: abs(x / y - 1) < 1e-9
+layers = 32 / 2
+assert near(row["prefill"]["predicted"], layers * step["prefill1"] + step["head1"] + host + first), row["prefill"]
+begin = layers * step["prefill8"] + step["head8"]
+each = layers * (step["decode1"] + step["decode2"]) / 2 + step["head8"] + host
+assert near(row["static"]["predicted"], 8 * 64 / (begin + 64 * each)), row["static"]
+# Memory: weights of 16 bits; 8 heads of 128 keys and values in 32 layers; the rest for the cache, after 1.5 GB and 12 H of 8192 tokens.
+load = row["load"]
+_, _, most, tokens, share = engine["TensorRT-LLM"]
+assert load["weight_bytes"] == 2 * 8.03e9 and load["token_bytes"] == 2 * 2 * 8 * 128 * 32 == 131072, load
+left = share * (80 * 2**30 - 2 * 8.03e9 - 1.5e9 - 12 * tokens * 4096 * 2)
+assert load["requests"] == min(most, math.floor(left / 131072 / 3072)), load
+assert row["token2"]["predicted"] < row["token1"]["predicted"] < row["first"]["predicted"], row
+assert row["token2"]["token_bytes"] == 65536 and all(r["low"] < r["predicted"] < r["high"] for r in doc["rows"] if r["reason"] is None)
+assert row["train"]["predicted"] > 1e4 and "tensor and pipeline" in row["stages"]["reason"] and row["stages"]["predicted"] is None
+assert "did you mean 'Llama 3 8B'" in row["model"]["reason"] and "h101" in row["gpu"]["reason"], (row["model"], row["gpu"])
+assert row["large"]["fits"] is False and row["static"]["fits"] is True
+v = doc["verdicts"]
+# By time per output token the two tp differ, and two GPUs are faster, as measured; there are too few times for an order.
+assert (v["tp_choices"], v["best_tp_right"], v["orders"], v["order_median"]) == (1, 1, 0, None), v
+assert (v["judged"], v["fits"]) == (7, 6), v
+END
+
+# What is wrong with a file.
+wrong() { # what it says, the text of the file
+    printf '%s\n' "$2" >wrong.csv
+    "$FUSESIM" validate --systems wrong.csv --json wrong.json >out 2>err
+    [ $? = 65 ] || complain "'$1': exit status"
+    grep -q "$1" err || complain "wanted '$1': $(cat err)"
+    [ -s out ] || [ -e wrong.json ] && complain "'$1': an answer"
+}
+wrong "wrong.csv:1:1.*no column 'hw'" 'id,source,model,precision,gpus,mode,metric,value,unit'
+wrong "wrong.csv:2:.*no mode 'prefil'; did you mean 'prefill'" "$head
+p,TensorRT-LLM v0.9,$llama,prefil,1,128,1,time to first token,0.01,s,"
+wrong "wrong.csv:2:.*'1.5' is no whole number above 0" "$head
+p,TensorRT-LLM v0.9,$llama,prefill,1.5,128,1,time to first token,0.01,s,"
+wrong "wrong.csv:2:.*column 'value' is blank" "$head
+p,TensorRT-LLM v0.9,$llama,prefill,1,128,1,time to first token,,s,"
+wrong 'no rows behind the header' "$head"
+"$FUSESIM" validate --systems rows.csv --measurements steps.csv >out 2>err && complain '--systems beside --measurements'
+grep -q 'alone' err || complain "--systems beside --measurements: $(cat err)"
+"$FUSESIM" validate --systems absent.csv >out 2>err
+[ $? = 66 ] || complain "a file that is absent: $(cat err)"
+exit $fail
