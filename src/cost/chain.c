@@ -30,8 +30,7 @@ fsim_chain_block fsim_chain_block_of(const fsim_chain_shape *s, fsim_chain_tile 
     const double k = ceil(s->k / unit) * unit,
                  results = ceil(s->results / chunks / unit) * unit; /* a block's k and results, padded */
     const double tiles_m = ceil(s->m / t.m), rows = s->batch * s->m, e = s->elem_bytes;
-    fsim_chain_block b = {
-        .steps = ceil(s->width / t.split / t.n), .chunks = chunks, .streams = s->k > FSIM_CHAIN_KEPT_DEPTH};
+    fsim_chain_block b = {.steps = ceil(s->width / t.split / t.n), .chunks = chunks, .streams = !t.kept};
     const double made = s->causal > 0
                             ? fmin(1, (s->causal + t.m + t.n) / (2 * s->causal))
                             : 1; /* share of the tiles that reach below the mask's diagonal: the others are skipped */

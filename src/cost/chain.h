@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
     int m, n, split;
     double chunks; /* blocks that share a row's results */
+    bool kept;     /* the rows' operand stays in shared memory */
 } fsim_chain_tile;
 
 typedef struct {

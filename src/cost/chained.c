@@ -106,7 +106,7 @@ static double instructions_of(const fsim_costing *c, const fsim_chained_tile *t)
 }
 
 /* Adds what threads do that fill the tiles of both other operands themselves: instructions, and in each step of a block
- * a wait for each of the two. */
+ * a wait for each of the two. A long k that is staged in parts waits for each part but the first. */
 static void add_fills(const fsim_costing *c, const chain *x, const fsim_chain_block *b, fsim_kernel *k)
 {
     const fsim_chained_tile *t = x->l->chain->operand;
@@ -117,7 +117,9 @@ static void add_fills(const fsim_costing *c, const chain *x, const fsim_chain_bl
     if (c->hw->host || !x->shape.tensor)
         return;
     k->unit[FSIM_ISSUE] += issued / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
-    k->unit[FSIM_LATENCY] += b->steps * ((one > 0) + (two > 0)) * c->latency_s;
+    const fsim_chain_layout *l = &x->l->chained.l;
+    k->unit[FSIM_LATENCY] += b->steps * c->latency_s *
+                             ((double)((l->depth + l->depth_step - 1) / l->depth_step - 1) + (one > 0) + (two > 0));
 }
 
 /* Seconds of the launch that combines what the blocks of a row leave: a block for each row, whose threads load the
@@ -139,7 +141,8 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
 {
     const fsim_group *o = c->group;
     const fsim_chain_shape *shape = &x->shape;
-    const fsim_chain_tile tile = {layout->tile_m, layout->tile_n, layout->split_k, (double)x->l->chained.l.chunks};
+    const fsim_chain_tile tile = {layout->tile_m, layout->tile_n, layout->split_k, (double)x->l->chained.l.chunks,
+                                  x->l->chained.l.kept};
     const fsim_chain_block b = fsim_chain_block_of(shape, tile);
     fsim_kernel k = fsim_blank_kernel(c, a);
     k.schedule = *layout;

@@ -46,7 +46,7 @@ static const char *filled(fsim_flash *f, fsim_flash_tile *t, const char *name, c
 
 static const char *fill_rows(fsim_flash *f, const char *k0, const char **head)
 {
-    const bool kept = f->layout.l.depth <= FSIM_CHAIN_KEPT_DEPTH;
+    const bool kept = f->layout.l.kept;
     return filled(f, &f->rows, "rows_tile",
                   fsim_printf(f->e->a, "p, %s, k, %s, %lld, %lld", f->row_of, kept ? "0" : k0,
                               (long long)(kept ? f->layout.l.depth : f->layout.l.depth_step),
@@ -81,14 +81,14 @@ static const char *taken_depth(fsim_flash *f, const char *k0)
 {
     const fsim_chain_layout *l = &f->layout.l;
     const char *step = whole_number(f, l->depth_step), *end = whole_number(f, l->depth);
-    return l->depth > FSIM_CHAIN_KEPT_DEPTH || l->depth % l->depth_step == 0
+    return !l->kept || l->depth % l->depth_step == 0
                ? step
                : fsim_printf(f->e->a, "%s - %s < %s ? %s - %s : %s", end, k0, step, end, k0, step);
 }
 
 static void emit_first(fsim_flash *f, int depth, const char *k0)
 {
-    const bool kept = f->layout.l.depth <= FSIM_CHAIN_KEPT_DEPTH;
+    const bool kept = f->layout.l.kept;
     const char *from = kept ? k0 : "0", *taken = taken_depth(f, k0);
     if (f->c->tensor)
         fsim_flash_put(f, depth, "FS_FLASH_FIRST_MMA(%s, rows_tile, %s, first_tile, %d, %s, %s)", f->dtype, from,
@@ -141,7 +141,7 @@ static void emit_overlapped(fsim_flash *f, const char *stop)
 
 static void emit_steps(fsim_flash *f, const char *stop)
 {
-    const bool chunked = f->layout.l.depth_step < f->layout.l.depth, kept = f->layout.l.depth <= FSIM_CHAIN_KEPT_DEPTH;
+    const bool chunked = f->layout.l.depth_step < f->layout.l.depth, kept = f->layout.l.kept;
     const char *head, *k0 = chunked ? "k0" : "0";
     const char *rows = kept ? NULL : fill_rows(f, k0, &head);
     const char *one = fill_one(f, "c0", k0, &head);
@@ -278,7 +278,7 @@ void fsim_flash_emit_kernel(fsim_flash *f)
     declare_tiles(f);
     const char *stop = declare_stop(f);
     fsim_flash_declare_states(f);
-    if (f->layout.l.depth <= FSIM_CHAIN_KEPT_DEPTH) {
+    if (f->layout.l.kept) {
         const char *head, *rows = fill_rows(f, "0", &head);
         fsim_flash_put_lines(f, 0, head);
         fsim_flash_put_lines(f, 0, rows);

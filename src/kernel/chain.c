@@ -52,8 +52,7 @@ static void lay_out(const fsim_chain_request *r, fsim_chain_layout *l)
 {
     const int pad = r->tensor ? TENSOR_PAD : PAD;
     fsim_chain_operand_tile *t = l->tile;
-    int64_t at = place_tile(r, &t[FSIM_CHAIN_ROWS], 0, l->m,
-                            (l->depth <= FSIM_CHAIN_KEPT_DEPTH ? l->depth : l->depth_step) + pad);
+    int64_t at = place_tile(r, &t[FSIM_CHAIN_ROWS], 0, l->m, (l->kept ? l->depth : l->depth_step) + pad);
     at = r->first_along_k ? place_tile(r, &t[FSIM_CHAIN_FIRST], at, l->n, l->depth_step + pad)
                           : place_tile(r, &t[FSIM_CHAIN_FIRST], at, l->depth_step, l->n + pad);
     at = r->second_along_width ? place_tile(r, &t[FSIM_CHAIN_SECOND], at, l->columns, l->n + pad)
@@ -109,7 +108,8 @@ static void start(const fsim_chain_request *r, fsim_chain_layout *l)
 {
     *l = (fsim_chain_layout){.depth = rounded(r->depth, r->tensor ? TENSOR_UNIT : UNIT)};
     l->depth_step = r->tensor || l->depth < CHUNK ? l->depth : CHUNK;
-    if (l->depth > FSIM_CHAIN_KEPT_DEPTH)
+    l->kept = l->depth <= FSIM_CHAIN_KEPT_DEPTH;
+    if (!l->kept)
         l->depth_step = CHUNK;
     share_columns(r, l, FSIM_CHAIN_RESULTS);
     l->m = power_of_two(clamp(r->m, LEAST_SIDE, FSIM_CHAIN_ROWS_MOST));
@@ -118,16 +118,37 @@ static void start(const fsim_chain_request *r, fsim_chain_layout *l)
     l->n = r->whole ? (int)rounded(r->width, LEAST_SIDE) : power_of_two(clamp(r->n, LEAST_SIDE, MOST_COLUMNS));
 }
 
+/* Lays out the tile of *l. Do its sums fit registers? */
+static bool lay_out_tile(const fsim_chain_request *r, fsim_chain_layout *l)
+{
+    l->across = across_of(r, l->m, l->n);
+    l->threads = threads_of(r->tensor, l->m, l->across);
+    lay_out(r, l);
+    l->registers = registers_of(r, l);
+    return sums_of(r, l) <= (r->tensor ? TENSOR_SUMS : SUMS);
+}
+
+/* The tile asked for with a long k of the first product in shared memory at once, rows and columns, so that copies can
+ * run ahead: for batches of few rows, such as the heads of latent attention in decoding. False where it does not fit.
+ */
+static bool holds_long_depth(const fsim_chain_request *r, fsim_chain_layout *l)
+{
+    start(r, l);
+    if (l->kept || !r->tensor || r->batch_rows > FSIM_CHAIN_ROWS_MOST)
+        return false;
+    l->kept = true;
+    l->depth_step = l->depth;
+    return lay_out_tile(r, l) && l->shared_bytes <= r->shared_most;
+}
+
 bool fsim_chain_layout_of(const fsim_chain_request *r, fsim_chain_layout *out)
 {
     fsim_chain_layout *l = out;
+    if (holds_long_depth(r, l))
+        return true;
     start(r, l);
     for (;;) {
-        l->across = across_of(r, l->m, l->n);
-        l->threads = threads_of(r->tensor, l->m, l->across);
-        lay_out(r, l);
-        l->registers = registers_of(r, l);
-        const bool held = sums_of(r, l) <= (r->tensor ? TENSOR_SUMS : SUMS), fits = l->shared_bytes <= r->shared_most;
+        const bool held = lay_out_tile(r, l), fits = l->shared_bytes <= r->shared_most;
         if (held && fits)
             return true;
         if (!r->whole && l->n > NARROW)

@@ -17,10 +17,11 @@
 #include "fusion/chain.h"
 
 enum {
-    FSIM_CHAIN_RESULTS = FSIM_KEPT_WIDTH,    /* most results of a row that one block computes */
-    FSIM_CHAIN_KEPT_DEPTH = FSIM_KEPT_WIDTH, /* longest k of the first product whose rows stay in shared memory; longer
-                                                rows are loaded again for each tile */
-    FSIM_CHAIN_ROWS_MOST = 128,              /* of a block */
+    FSIM_CHAIN_RESULTS = FSIM_KEPT_WIDTH, /* most results of a row that one block computes */
+    FSIM_CHAIN_KEPT_DEPTH =
+        FSIM_KEPT_WIDTH,        /* longest k of the first product whose rows always stay in shared memory;
+                                   longer ones do on tensor cores where batches have few rows and the tile leaves room */
+    FSIM_CHAIN_ROWS_MOST = 128, /* of a block */
     FSIM_CHAIN_PARTS_AHEAD = 16 /* partial values of a row that the combining launch loads before it uses the first */
 };
 
@@ -50,7 +51,8 @@ typedef struct {
     int m, n, threads;
     int across;                /* warps that share the columns of the same rows */
     int64_t depth, depth_step; /* k of the first product, padded; how much of it is staged at once */
-    int64_t columns, chunks;   /* results of a row that a block computes, padded; blocks that share a row's results */
+    bool kept;               /* the rows' operand stays in shared memory; otherwise it is loaded again for each tile */
+    int64_t columns, chunks; /* results of a row that a block computes, padded; blocks that share a row's results */
     fsim_chain_operand_tile tile[FSIM_CHAIN_OPERANDS];
     int64_t scores;       /* offset of the scores in bytes; without tensor cores only */
     int64_t shared_bytes; /* of a block */

@@ -252,6 +252,20 @@ static void narrow_caches_are_widened_on_the_way(void **state)
     }
 }
 
+/* Latent attention: all heads read one cache of 576 features. A block keeps its queries in shared memory, so that what
+ * it loads again and again is the cache alone: two blocks share the 512 results of a row and read the keys twice. */
+static void latent_queries_stay_in_a_block(void **state)
+{
+    (void)state;
+    const fsim_binding set[] = {{"heads", "128"}};
+    const double cache = 32.0 * 4096 * 576 * 2;
+    const priced k =
+        price_of("h100-sxm5-80gb", FSIM_BY_FUSESIM, FSIM_STRATEGY_MAXIMAL, "decode_mla", (fsim_bindings){set, 1, NULL});
+    assert_int_equal(k.schedule.template, FSIM_CHAINED_CONTRACTION);
+    assert_true(k.l2_bytes > 2 * cache && k.l2_bytes < 4 * cache);
+    assert_true(k.schedule.launches == 2 && k.schedule.shared_bytes > 128 * 576 * 2);
+}
+
 /* Heads wider than flash kernels take (KernelBench l1/097 on an H100: 8.1 ms). PyTorch's memory-efficient kernel is
  * slower for it than three kernels, so a plan may have its own price, even where one generated kernel is slower still.
  */
@@ -295,6 +309,7 @@ int main(void)
                                        cmocka_unit_test(few_queries_share_the_cache_out),
                                        cmocka_unit_test(large_caches_take_what_libraries_take),
                                        cmocka_unit_test(narrow_caches_are_widened_on_the_way),
+                                       cmocka_unit_test(latent_queries_stay_in_a_block),
                                        cmocka_unit_test(wide_heads_leave_flash),
                                        cmocka_unit_test(stacks_are_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);

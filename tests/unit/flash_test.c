@@ -38,6 +38,11 @@
 static const char attention[] = HEAD QKV "operators:\n  - {op: attention, in: [q, k, v], out: o}\noutputs: [o]\n";
 static const char causal[] =
     HEAD QKV "operators:\n  - {op: attention, in: [q, k, v], out: o, causal: true}\noutputs: [o]\n";
+static const char latent[] = HEAD "tensors:\n"
+                                  "  q: {shape: [B, G, S, D + R], dtype: dtype, role: input}\n"
+                                  "  kv: {shape: [B, 1, T, D + R], dtype: dtype, role: input}\n"
+                                  "operators:\n  - {op: slice, in: kv, out: v, dim: 3, start: 0, size: D}\n"
+                                  "  - {op: attention, in: [q, kv, v], out: o}\noutputs: [o]\n";
 static const char narrow[] =
     HEAD "tensors:\n"
          "  q: {shape: [B, H * G, S, D], dtype: dtype, role: input}\n"
@@ -135,6 +140,8 @@ static const struct {
     {"decoding, widened", narrow, "S=1 T=300 G=4 H=2 D=64 R=64 dtype=bf16", 16, 64, TENSOR, 3},
     {"decoding, widened, f16", narrow, "S=1 T=75 G=2 H=3 D=32 R=24 dtype=f16", 16, 32, TENSOR, 1},
     {"decoding, 8 bits, odd", narrow, "S=1 T=75 G=2 H=2 D=27 R=13 dtype=f16", 16, 32, TENSOR, 1},
+    {"latent", latent, "S=1 T=100 G=20 D=512 R=64 dtype=bf16", 16, 32, TENSOR, 2},
+    {"decoding, long depth", attention, "S=1 T=100 G=20 H=1 D=320 R=272 dtype=bf16", 16, 32, TENSOR, 2},
     {"decoding, f64", plain, "S=3 T=100 dtype=f64", 16, 16, LANES, 2},
     {"shared mlp", mlp, "S=9 T=90 D=33 R=300", 16, 16, LANES, 4},
     {"crossed", crossed, "S=20 T=30 H=3 B=2", 16, 16, LANES, 1},
