@@ -50,6 +50,33 @@ static double bus_share(fsim_op op, double ranks)
     return op == FSIM_OP_SEND ? 1 : (op == FSIM_OP_ALL_REDUCE ? 2 : 1) * (ranks - 1) / ranks;
 }
 
+double fsim_stepwise_s(const fsim_hw *hw, double steps, double sent_bytes)
+{
+    const double link = fsim_hw_get(hw, FSIM_HW_LINK_BANDWIDTH), peak = fsim_hw_peak(hw, FSIM_HW_LINK_BANDWIDTH),
+                 rate = link < peak ? link : collective_link_share * peak;
+    return collective_call_s + steps * collective_step_s + sent_bytes / rate;
+}
+
+static double protocol_s(const fit *f, int p, double link, double bus, double ranks)
+{
+    const double factor = ranks <= 2   ? 1
+                          : ranks <= 4 ? f->four
+                                       : f->more,
+                 share = f->protocol[p].share * (p == 1 || f->design == FSIM_ADA ? factor : 1);
+    return f->protocol[p].latency_s + f->protocol[p].step_s * log2(ranks) + bus / (link * share);
+}
+
+double fsim_all_reduce_by_s(const fsim_hw *hw, int algorithm, double bytes, double ranks)
+{
+    const double link = fsim_hw_get(hw, FSIM_HW_LINK_BANDWIDTH), bus = bytes * bus_share(FSIM_OP_ALL_REDUCE, ranks);
+    const fit *f = isnan(link) ? NULL : fit_of(hw, link, FSIM_OP_ALL_REDUCE, CUSTOM);
+    if (!f)
+        return NAN;
+    if (algorithm == FSIM_RING || algorithm == FSIM_TREE)
+        return fsim_stepwise_s(hw, 2 * (algorithm == FSIM_RING ? ranks - 1 : ceil(log2(ranks))), bus);
+    return protocol_s(f, algorithm == FSIM_TWO_SHOT, link, bus, ranks);
+}
+
 double fsim_collective_s(const fsim_hw *hw, fsim_op op, double bytes, double ranks, bool graph)
 {
     const double link = fsim_hw_get(hw, FSIM_HW_LINK_BANDWIDTH);
@@ -57,11 +84,6 @@ double fsim_collective_s(const fsim_hw *hw, fsim_op op, double bytes, double ran
     const fit *f = isnan(link) ? NULL : fit_of(hw, link, which, graph && which == FSIM_OP_ALL_REDUCE ? CUSTOM : NCCL);
     if (!f)
         return NAN;
-    const double bus = bytes * bus_share(which, ranks), factor = ranks <= 2 ? 1 : ranks <= 4 ? f->four : f->more;
-    double best = INFINITY;
-    for (int p = 0; p < 2; p++) {
-        const double share = f->protocol[p].share * (p == 1 || f->design == FSIM_ADA ? factor : 1);
-        best = fmin(best, f->protocol[p].latency_s + f->protocol[p].step_s * log2(ranks) + bus / (link * share));
-    }
-    return best;
+    const double bus = bytes * bus_share(which, ranks);
+    return fmin(protocol_s(f, 0, link, bus, ranks), protocol_s(f, 1, link, bus, ranks));
 }

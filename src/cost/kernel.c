@@ -340,9 +340,11 @@ static fsim_kernel communication(const fsim_costing *c, fsim_arena *a)
         bytes = fmax(bytes, (double)k.input[i].bytes);
     for (int i = 0; i < k.outputs; i++)
         bytes = fmax(bytes, (double)k.output[i].bytes);
-    const double seconds = n->attrs.ranks < 2 ? NAN
-                                              : fsim_collective_s(c->hw, n->op, bytes, (double)n->attrs.ranks,
-                                                                  c->regime == FSIM_REGIME_GRAPH);
+    const double ranks = (double)n->attrs.ranks;
+    const double seconds = ranks < 2 ? NAN
+                           : n->attrs.algorithm != FSIM_BY_LIBRARY
+                               ? fsim_all_reduce_by_s(c->hw, n->attrs.algorithm, bytes, ranks)
+                               : fsim_collective_s(c->hw, n->op, bytes, ranks, c->regime == FSIM_REGIME_GRAPH);
     if (!isnan(seconds)) {
         memset(k.unit, 0, sizeof k.unit);
         k.unit[FSIM_LATENCY] = seconds;

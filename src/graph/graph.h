@@ -128,6 +128,7 @@ typedef struct {
 } fsim_gemm;
 
 enum { FSIM_GELU_ERF, FSIM_GELU_TANH };                                          /* words of `approximate` */
+enum { FSIM_BY_LIBRARY, FSIM_RING, FSIM_TREE, FSIM_ONE_SHOT, FSIM_TWO_SHOT };    /* words of `algorithm` */
 enum { FSIM_PER_TENSOR, FSIM_PER_ROW, FSIM_PER_BLOCK };                          /* words of `per` */
 enum { FSIM_BAG_SUM, FSIM_BAG_MEAN, FSIM_BAG_MAX };                              /* words of `bag_mode` */
 enum { FSIM_NEAREST, FSIM_LINEAR, FSIM_BILINEAR, FSIM_TRILINEAR, FSIM_BICUBIC }; /* words of `mode` */

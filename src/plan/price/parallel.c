@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/parallel.h"
 
+#include "cost/collective.h"
 #include "plan/price/memory.h"
 #include "plan/price/phases.h"
 #include <math.h>
@@ -11,10 +12,6 @@ const char *const fsim_collective_names[FSIM_COLLECTIVES] = {"all_reduce", "redu
 /* torch.nn.parallel.DistributedDataParallel: sizes at which a bucket is closed. */
 #define FIRST_BUCKET_BYTES ((int64_t)1 << 20)
 #define BUCKET_BYTES       ((int64_t)25 << 20)
-
-/* A collective takes call_s, a step_s for each step of its ring, and its bytes at a share of link_bandwidth's peak.
- * Fitted to 432 rows of NCCL 2.27.3 (nccl-tests) on A100, H100, H200, B200 and two L40S: 17 % median error. */
-static const double call_s = 6e-6, ring_step_s = 0.9e-6, link_share = 0.6;
 
 /* A weight, its gradient, and the kernel that makes it. */
 typedef struct {
@@ -66,12 +63,10 @@ static fsim_sum sent_by(const work *w, fsim_collective kind, int64_t bytes)
 
 static fsim_sum ticks_of(const work *w, fsim_collective kind, int64_t bytes)
 {
-    const double link = fsim_hw_get(w->hw, FSIM_HW_LINK_BANDWIDTH), peak = fsim_hw_peak(w->hw, FSIM_HW_LINK_BANDWIDTH),
-                 rate = link < peak ? link : link_share * peak;
     const int steps = (kind == FSIM_COLLECTIVE_ALL_REDUCE ? 2 : 1) * (w->how.gpus - 1);
     if (w->how.gpus == 1)
         return 0;
-    return fsim_ticks(call_s + steps * ring_step_s + (double)sent_by(w, kind, bytes) / rate);
+    return fsim_ticks(fsim_stepwise_s(w->hw, steps, (double)sent_by(w, kind, bytes)));
 }
 
 /* Runs a collective that may begin at `ready`, behind those before it. Returns its end. */
