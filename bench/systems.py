@@ -81,7 +81,7 @@ print("""# Whole systems: predicted and measured
 
 Made by `bench/systems.sh`. Each row is a model on so many GPUs under a serving program, or a training, as its publisher measured it. `fusesim validate --systems FILE.csv` composes
 each from steps that the cost model prices, and from the memory that they leave (docs/MODEL.md, "Whole serving systems").
-Few numbers are fitted, one value for all models and GPUs: four an engine (`src/serving/engines.def`: host time a step, time before a first token, greatest batch, share of memory) and
+Few numbers are fitted, one value for all models and GPUs: a few an engine (`src/serving/engines.def`: host time a step, time before a first token, greatest batch, share of memory) and
 the requests a place (`src/serving/constants.def`). They were chosen by hand as round values **on these rows**, so the errors are not of unseen rows. The steps themselves are
 priced without any row of whole systems.
 

@@ -131,11 +131,11 @@ static double first_token(const fsim_serving *s)
     return prefill_s(s, 1, s->row->input) + s->engine->host_s + s->engine->first_s;
 }
 
-/* Requests in a step that the engine and the memory allow: each has half of its output in the cache on average. */
+/* Requests in a step that the engine and the memory allow. */
 static double places(const fsim_serving *s, const fsim_system_answer *x)
 {
-    const double cached = (double)s->row->input + (double)s->row->output / 2;
-    return floor(fmin((double)s->engine->most, x->left_bytes / x->token_bytes / cached));
+    const double tokens = (double)s->row->input + s->engine->reserved * (double)s->row->output;
+    return floor(fmin((double)s->engine->most, x->left_bytes / x->token_bytes / tokens));
 }
 
 /* Tokens a second with as many requests as the memory has place for, in a steady state: every step has a token of each,
@@ -269,7 +269,10 @@ fsim_system_answer fsim_system_predict(const fsim_system *row, const fsim_hw *hw
     fsim_system_answer x = {.predicted = NAN, .low = NAN, .high = NAN};
     own.tp = row->tp ? row->tp : 1;
     own.ep = row->ep ? row->ep : 1;
-    const fsim_serving s = {&own, fsim_served_named(row->model), fsim_engine_in(row->source), hw, steps, a};
+    const fsim_engine *engine = fsim_engine_in(row->source);
+    if (engine && *row->kv_precision == '\0' && strcmp(row->precision, "f8e4m3") == 0)
+        own.kv_precision = engine->cache;
+    const fsim_serving s = {&own, fsim_served_named(row->model), engine, hw, steps, a};
     if (!hw)
         x.reason = fsim_printf(a, "no hardware file is named '%s'", row->hw);
     else if (row->mode == FSIM_SYSTEM_TRAINING)

@@ -48,7 +48,8 @@ typedef struct {
     const char *words;
     double host_s, first_s;
     int64_t most, tokens;
-    double share;
+    double share, reserved;
+    const char *cache;
 } fsim_engine;
 /* The engine whose words are in source; NULL: none. */
 const fsim_engine *fsim_engine_in(const char *source);

@@ -17,7 +17,8 @@ static const char *const names[] = {
 };
 
 static const fsim_engine engines[] = {
-#define FSIM_ENGINE(words, host, first, most, tokens, share, source) {words, host, first, most, tokens, share},
+#define FSIM_ENGINE(words, host, first, most, tokens, share, reserved, cache, source)                                  \
+    {words, host, first, most, tokens, share, reserved, cache},
 #include "serving/engines.def"
 #undef FSIM_ENGINE
 };
