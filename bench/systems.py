@@ -104,13 +104,14 @@ for e in errors.values():
 if reasons:
     print("\nLeft out: " + "; ".join(f"{n} rows: {why}" for why, n in sorted(reasons.items())) + ".")
 v = doc["verdicts"]
-print(f"""
-- {v['fits']} of {v['judged']} served rows, all of which ran, are said to fit.
-- The best tp is named in {v['best_tp_right']} of {v['tp_choices']} groups that differ in tp alone ({100 * v['best_tp_right'] / max(v['tp_choices'], 1):.0f} %).
-- Rank correlation of the time per output token within a model and GPU: {v['order_mean']:.3f} on average over rows, median {v['order_median']:.3f}, least {v['order_least']:.3f}, of {v['orders']}.
-
-## Groups
-""")
+print(f"\n- {v['fits']} of {v['judged']} served rows, all of which ran, are said to fit.")
+if v["tp_choices"]:
+    share = 100 * v["best_tp_right"] / v["tp_choices"]
+    print(f"- The best tp is named in {v['best_tp_right']} of {v['tp_choices']} groups that differ in tp alone ({share:.0f} %).")
+if v["orders"]:
+    print(f"- Rank correlation of the time per output token within a model and GPU: {v['order_mean']:.3f} on average over rows, "
+          f"median {v['order_median']:.3f}, least {v['order_least']:.3f}, of {v['orders']}.")
+print("\n## Groups\n")
 print(open(sys.argv[3]).read().rsplit("\n\n", 1)[0])
 print("\n## Furthest off\n\n| row | predicted | measured | unit |\n|---|--:|--:|---|")
 done = [a for a in doc["rows"] if a["predicted"] is not None]

@@ -64,7 +64,7 @@ static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *
         *absent = outside;
     else if (stat(w->path, &st) != 0)
         *absent = fsim_printf(a, "no such file%s", where->roots ? "" : "; --workload-root DIR names their folder");
-    else if (!S_ISREG(st.st_mode))
+    else if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) /* a folder cannot be read, which is an error */
         *absent = irregular;
     if (*absent)
         return w;

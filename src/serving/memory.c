@@ -15,7 +15,8 @@ static double bytes_of(const char *precision)
 
 double fsim_weight_bytes_each(const fsim_system *row) { return bytes_of(row->precision); }
 
-double fsim_cache_bytes_each(const fsim_system *row) { return *row->kv_precision ? bytes_of(row->kv_precision) : 2; }
+/* Bytes of an element of the cache; 2 where the row does not say. */
+static double cache_bytes_each(const fsim_system *row) { return *row->kv_precision ? bytes_of(row->kv_precision) : 2; }
 
 void fsim_serving_memory(const fsim_serving *s, fsim_system_answer *x)
 {
@@ -25,7 +26,7 @@ void fsim_serving_memory(const fsim_serving *s, fsim_system_answer *x)
     const double outer = (double)(m->vocab * m->hidden) * (m->tied ? 1 : 2);
     x->weight_bytes = ((s->row->parameters - outer) * fsim_weight_bytes_each(s->row) + outer * 2) / ranks;
     x->token_bytes = (double)(m->layers * 2 * m->head_dim) * ceil((double)m->kv_heads / (double)s->row->tp) *
-                     fsim_cache_bytes_each(s->row);
+                     cache_bytes_each(s->row);
     const double tokens = (double)(s->row->mode == FSIM_SYSTEM_PREFILL ? s->row->input : s->engine->tokens);
     x->left_bytes = fsim_hw_get(s->hw, FSIM_HW_DRAM_CAPACITY) - x->weight_bytes - framework_bytes -
                     activation_widths * tokens * (double)m->hidden * 2 - (ranks > 1 ? collective_bytes : 0);

@@ -33,8 +33,6 @@ fsim_system_answer fsim_system_predict(const fsim_system *row, const fsim_hw *hw
 
 /* Bytes of a weight. */
 double fsim_weight_bytes_each(const fsim_system *row);
-/* Bytes of an element of the cache; 2 where the row does not say. */
-double fsim_cache_bytes_each(const fsim_system *row);
 /* Fills the memory of a GPU into x. */
 void fsim_serving_memory(const fsim_serving *s, fsim_system_answer *x);
 

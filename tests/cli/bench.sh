@@ -70,6 +70,8 @@ kernel_name,kernel_operation_mode,x_name,x_value,extra_benchmark_config_str,gpu_
 rms_norm,forward,H,4096,"{""M"": 8192, ""dtype"": ""torch.bfloat16"", ""eps"": 1e-06}",NVIDIA A100-SXM4-80GB,huggingface,0.6,a day,liger,0.12,a day,5
 END
 runs liger.sh '2 rows' -- "$bench/liger.sh" raw.csv liger.csv
+runs systems.sh '^wrote systems.md$' -- env ROWS="$SOURCE_DIR/validate/measured/systems.csv" "$bench/systems.sh" systems.md
+grep -q '^| static batch ' systems.md || { echo "FAILED: systems.sh: $(cat systems.md)"; fail=1; }
 # Ten copies that a GPU of 242 GB/s might take, on their way into its file.
 mkdir -p few_rows/measured fitted
 {
