@@ -121,6 +121,14 @@ static int variance(fsim_call *c, const char *name)
 bool fsim_rule_var(fsim_call *c) { return finish(c, variance(c, NULL)); }
 bool fsim_rule_std(fsim_call *c) { return finish(c, unary(c, FSIM_OP_SQRT, NULL, variance(c, "var"))); }
 
+/* x / 2 (1 + t). Two calls that write a step each are never arguments of one: C leaves open which comes first. */
+static bool gelu_result(fsim_call *c, int t)
+{
+    const int one = scalar(c, FSIM_OP_ADD, "one", t, 1);
+    const int half = scalar(c, FSIM_OP_MUL, "half", c->arg[0], 0.5);
+    return finish(c, binary(c, FSIM_OP_MUL, NULL, half, one));
+}
+
 bool fsim_rule_gelu(fsim_call *c)
 {
     const int x = c->arg[0];
@@ -128,12 +136,10 @@ bool fsim_rule_gelu(fsim_call *c)
         const int cube = scalar(c, FSIM_OP_POW, "cube", x, 3);
         const int sum = binary(c, FSIM_OP_ADD, "sum", x, scalar(c, FSIM_OP_MUL, "part", cube, 0.044715));
         const int t = unary(c, FSIM_OP_TANH, "tanh", scalar(c, FSIM_OP_MUL, "arg", sum, 0.7978845608028654));
-        return finish(c, binary(c, FSIM_OP_MUL, NULL, scalar(c, FSIM_OP_MUL, "half", x, 0.5),
-                                scalar(c, FSIM_OP_ADD, "one", t, 1)));
+        return gelu_result(c, t);
     }
     const int e = unary(c, FSIM_OP_ERF, "erf", scalar(c, FSIM_OP_MUL, "arg", x, 0.7071067811865476));
-    return finish(
-        c, binary(c, FSIM_OP_MUL, NULL, scalar(c, FSIM_OP_MUL, "half", x, 0.5), scalar(c, FSIM_OP_ADD, "one", e, 1)));
+    return gelu_result(c, e);
 }
 
 bool fsim_rule_silu(fsim_call *c)

@@ -180,8 +180,9 @@ fsim_value fsim_tangent_cumprod(fsim_derivation *d, const fsim_record *r, const 
     const fsim_value part = fsim_derive_binary(d, FSIM_OP_DIV, v, fsim_value_of(r->arg[0])),
                      own = scanned(d, r, FSIM_OP_CUMSUM, false, fsim_derive_where(d, s.before, part, FSIM_ZERO)),
                      zero = scanned(d, r, FSIM_OP_CUMSUM, false, fsim_derive_where(d, s.first, v, FSIM_ZERO));
-    return fsim_derive_where(d, s.before, fsim_derive_binary(d, FSIM_OP_MUL, fsim_value_of(r->result), own),
-                             fsim_derive_binary(d, FSIM_OP_MUL, s.product, zero));
+    const fsim_value behind = fsim_derive_binary(d, FSIM_OP_MUL, s.product, zero),
+                     before = fsim_derive_binary(d, FSIM_OP_MUL, fsim_value_of(r->result), own);
+    return fsim_derive_where(d, s.before, before, behind);
 }
 
 /* Gathers and scatters. */
@@ -257,7 +258,8 @@ fsim_value fsim_gradient_gather(fsim_derivation *d, const fsim_record *r, int i,
     const fsim_shape line = {.rank = 1, .dim = {arg_of(d, r, index)->elems}};
     fsim_shape rows = x;
     rows.dim[0] = line.dim[0];
-    return rows_added(d, &x, 0, fsim_derive_view(d, at, &line), fsim_derive_view(d, g, &rows));
+    g = fsim_derive_view(d, g, &rows);
+    return rows_added(d, &x, 0, fsim_derive_view(d, at, &line), g);
 }
 
 fsim_value fsim_derive_hot(fsim_derivation *d, fsim_value index, const fsim_shape *x, int dim)
