@@ -562,7 +562,8 @@ static int run(fsim_context *c, int argc, char **argv)
 
 static void end_without_memory(void)
 {
-    fputs("fusesim: out of memory\n", stderr);
+    fsim_discard_all();
+    fputs("fusesim: error: out of memory\n", stderr);
     exit(FSIM_EXIT_INTERNAL);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plans.c: planning, and what can be read of plans. */
 #include "api/handles.h"
+#include "base/memory.h"
 #include "report/report.h"
 #include "report/versus.h"
 
@@ -242,38 +243,14 @@ fsim_status fsim_plans_refusal(fsim_plans *plans, int index, fsim_refusal_summar
 /* JSON. */
 
 /* A stream into memory of its own. */
-typedef struct {
-    FILE *stream;
-    char *text;
-    size_t bytes;
-} memory_stream;
-
-static void close_memory(void *what)
-{
-    memory_stream *m = what;
-    if (m->stream)
-        fclose(m->stream);
-    free(m->text);
-}
-
 static void *write_json(fsim_call *c, const void *arguments)
 {
     fsim_plans *p = *(fsim_plans *const *)arguments;
-    memory_stream m = {0};
-    fsim_resource resource;
+    fsim_memory text;
     (void)c;
-    m.stream = open_memstream(&m.text, &m.bytes);
-    if (!m.stream)
+    if (!fsim_report_json(fsim_memory_begin(&text), &p->prediction, NULL, 1))
         fsim_out_of_memory();
-    fsim_guard(&resource, close_memory, &m);
-    bool written = fsim_report_json(m.stream, &p->prediction, NULL, 1);
-    written = fclose(m.stream) == 0 && written;
-    m.stream = NULL;
-    if (!written)
-        fsim_out_of_memory();
-    p->json = fsim_strndup(p->arena, m.text, m.bytes);
-    p->json_bytes = m.bytes;
-    fsim_release(&resource);
+    p->json = fsim_memory_end(&text, p->arena, &p->json_bytes);
     return p;
 }
 

@@ -27,10 +27,20 @@ const char *fsim_reason(int error)
         {EMFILE, "too many open files"},  {ELOOP, "symbolic links in a loop"},
         {EIO, "input/output error"},
     };
+    if (error == ENOMEM)
+        fsim_out_of_memory();
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].error == error)
             return known[i].words;
     return "cannot be accessed";
+}
+
+DIR *fsim_open_folder(const char *path)
+{
+    DIR *in = opendir(path);
+    if (!in && errno == ENOMEM)
+        fsim_out_of_memory();
+    return in;
 }
 
 /* Reads all of in into the arena. The buffer doubles, because pipes have no size. */
@@ -64,9 +74,10 @@ char *fsim_read_file(fsim_arena *a, const char *path, size_t *bytes, const char 
     FILE *in = fopen(path, "rb");
     struct stat st;
     if (!in || fstat(fileno(in), &st) != 0) {
-        *why = fsim_reason(errno);
+        const int error = errno;
         if (in)
             fclose(in);
+        *why = fsim_reason(error);
         return NULL;
     }
     char *text = NULL;
@@ -157,7 +168,7 @@ static void sweep(fsim_arena *a, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const char *folder = !slash ? "." : slash == path ? "/" : fsim_strndup(a, path, (size_t)(slash - path));
-    DIR *in = opendir(folder);
+    DIR *in = fsim_open_folder(folder);
     for (const struct dirent *e; in && (e = readdir(in));) {
         long pid = 0;
         int n, end = 0;
@@ -226,10 +237,10 @@ fsim_output *fsim_open_output(fsim_arena *a, const char *path, const char **why)
         (void)!fchmod(file, st.st_mode & 07777); /* keep the mode where possible */
     o->stream = fdopen(file, "wb");
     if (!o->stream) {
-        *why = fsim_reason(errno);
+        const int error = errno;
         close(file);
         delete (o);
-        return NULL;
+        return refuse(why, fsim_reason(error));
     }
     return o;
 }

@@ -4,6 +4,7 @@
 #define FUSESIM_BASE_FILE_H
 
 #include "base/diag.h"
+#include <dirent.h>
 
 enum { FSIM_MAX_FILE_BYTES = 64 << 20 };
 
@@ -23,7 +24,10 @@ fsim_mapped *fsim_map_file(fsim_arena *a, const char *path, const char **why);
 /* Ends the mapping. NULL is allowed. */
 void fsim_unmap(fsim_mapped *m);
 
-/* errno in the user's words: "permission denied". */
+/* A folder to list; NULL where it can't be opened. */
+DIR *fsim_open_folder(const char *path);
+
+/* errno in the user's words: "permission denied". ENOMEM: memory has run out (fsim_out_of_memory). */
 const char *fsim_reason(int error);
 
 /* A file that appears complete or not at all: it is written to a temporary file beside its final path, which

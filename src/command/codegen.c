@@ -101,7 +101,7 @@ static int by_name(const void *x, const void *y) { return strcmp(*(const char *c
 static void check_contents(fsim_context *c, const char *folder)
 {
     fsim_words foreign = {0};
-    DIR *dir = listed_in(c->arena, folder) ? NULL : opendir(folder);
+    DIR *dir = listed_in(c->arena, folder) ? NULL : fsim_open_folder(folder);
     for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
         if (e->d_name[0] != '.' && !is_marked(c->arena, fsim_printf(c->arena, "%s/%s", folder, e->d_name)))
             *FSIM_PUSH(c->arena, foreign.at, foreign.count, foreign.room) = fsim_strdup(c->arena, e->d_name);
@@ -222,7 +222,7 @@ static bool move_all(writer *w)
 /* Deletes what runs that were killed left in the folder, which is locked: .codegen.PID.tmp. */
 static void sweep(const writer *w)
 {
-    DIR *in = opendir(w->folder);
+    DIR *in = fsim_open_folder(w->folder);
     for (const struct dirent *e; in && (e = readdir(in));) {
         int end = 0;
         if (sscanf(e->d_name, ".codegen.%*d.tmp%n", &end) != 0 || end == 0 || e->d_name[end])

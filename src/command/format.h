@@ -50,7 +50,7 @@ typedef struct {
  * where it failed for another reason than the stream; draw returns false with *why set. */
 typedef struct {
     bool (*show)(FILE *out, const struct fsim_context *c, const void *what);
-    bool (*draw)(const struct fsim_context *c, const char *path, const void *what, const char **why);
+    bool (*draw)(const struct fsim_context *c, const char *path, const void *what, fsim_fault *fault);
 } fsim_renderer;
 
 #define FSIM_FORMAT(id, name, help) extern const fsim_renderer fsim_as_##name[FSIM_RESULT_KINDS];

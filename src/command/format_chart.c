@@ -3,17 +3,17 @@
 #include "command/command.h"
 #include "report/accuracy.h"
 
-static bool draw_plans(const fsim_context *c, const char *path, const void *what, const char **why)
+static bool draw_plans(const fsim_context *c, const char *path, const void *what, fsim_fault *fault)
 {
     const fsim_shown_plans *p = what;
     const fsim_chart_file to = {path, c->environment.gnuplot};
-    return fsim_report_chart(c->arena, p->at, p->count, &to, why);
+    return fsim_report_chart(c->arena, p->at, p->count, &to, fault);
 }
 
-static bool draw_accuracy(const fsim_context *c, const char *path, const void *what, const char **why)
+static bool draw_accuracy(const fsim_context *c, const char *path, const void *what, fsim_fault *fault)
 {
     const fsim_chart_file to = {path, c->environment.gnuplot};
-    return fsim_chart_accuracy(c->arena, what, &to, why);
+    return fsim_chart_accuracy(c->arena, what, &to, fault);
 }
 
 const fsim_renderer fsim_as_chart[FSIM_RESULT_KINDS] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text report as one line, for --quiet. Lists of GPUs, keys and operators have no line: they are shown in full. */
+#include "base/memory.h"
 #include "command/command.h"
 #include "report/compiled.h"
 #include "report/quiet.h"
@@ -64,18 +65,13 @@ static quiet *const line[FSIM_RESULT_KINDS] = {
 static bool show_first(FILE *out, const fsim_context *c, const void *what)
 {
     fsim_context wide = *c;
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *memory = open_memstream(&text, &bytes);
-    if (!memory)
-        return false;
+    fsim_memory memory;
     wide.width = 0;
     wide.set.color = FSIM_COLOR_NEVER;
-    bool good = fsim_as_text[c->kind].show(memory, &wide, what);
-    good = fclose(memory) == 0 && good;
+    const bool good = fsim_as_text[c->kind].show(fsim_memory_begin(&memory), &wide, what);
+    const char *text = fsim_memory_end(&memory, c->arena, NULL);
     if (good)
         fprintf(out, "%.*s\n", (int)strcspn(text, "\n"), text);
-    free(text);
     return good;
 }
 

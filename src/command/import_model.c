@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* import MODEL: which of its operators are known; with -o, the model as a workload in YAML. What is written is read
  * again and must be the same graph; where blocks or symbols would make another one, they are left out. */
+#include "base/memory.h"
 #include "command/command.h"
 #include "import/fold.h"
 #include "import/load.h"
@@ -18,24 +19,12 @@ typedef struct {
     fsim_shown_model shown;
 } importing;
 
-static void free_text(void *text) { free(*(char **)text); }
-
 /* The tree as text. In c->arena. */
 static const char *text_of(const importing *x, const fsim_yaml *y, const char *comment)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    fsim_resource buffer;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out)
-        return NULL;
-    fsim_write_workload(out, y, comment);
-    if (fclose(out) != 0)
-        bytes = 0;
-    fsim_guard(&buffer, free_text, &text);
-    const char *copy = bytes ? fsim_strndup(x->c->arena, text, bytes) : NULL;
-    fsim_release(&buffer);
-    return copy;
+    fsim_memory text;
+    fsim_write_workload(fsim_memory_begin(&text), y, comment);
+    return fsim_memory_end(&text, x->c->arena, NULL);
 }
 
 /* The first lines of the file: where it is from, and how to write it again. */

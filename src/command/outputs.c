@@ -132,11 +132,12 @@ bool fsim_show_on(const fsim_context *c, FILE *out, fsim_format f, const void *w
 static bool draw(fsim_context *c, const void *what)
 {
     for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++) {
-        const char *path = fsim_file_asked(&c->set, f), *why = "";
+        const char *path = fsim_file_asked(&c->set, f);
         const fsim_renderer *r = path ? fsim_renderer_of(f, c->kind) : NULL;
-        if (r && r->draw && !r->draw(c, path, what, &why)) {
-            fsim_failure(c->diag, FSIM_UNAVAILABLE, fsim_command_line, "%s: cannot draw '%s': %s",
-                         fsim_format_option(f), path, why);
+        fsim_fault fault = {0};
+        if (r && r->draw && !r->draw(c, path, what, &fault)) {
+            fsim_failure(c->diag, fault.status, fsim_command_line, "%s: cannot draw '%s': %s", fsim_format_option(f),
+                         path, fault.message);
             return false;
         }
     }

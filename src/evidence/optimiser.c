@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence/optimiser.h"
 
+#include "base/arena.h"
+
 #include <dlfcn.h>
 #include <stddef.h>
 
@@ -8,7 +10,8 @@
  * library only for fits. */
 typedef struct nlopt_opt_s *nlopt_opt;
 typedef double nlopt_func(unsigned n, const double *x, double *gradient, void *with);
-enum { LN_SBPLX = 29 };
+enum { LN_SBPLX = 29 };                 /* an algorithm */
+enum { NO_MEMORY = -3, ROUNDOFF = -4 }; /* results */
 
 #if defined(__has_include)
 #if __has_include(<nlopt.h>)
@@ -17,6 +20,7 @@ enum { LN_SBPLX = 29 };
 #include <nlopt.h>
 #undef nlopt_opt
 #undef nlopt_func
+_Static_assert((int)NO_MEMORY == NLOPT_OUT_OF_MEMORY && (int)ROUNDOFF == NLOPT_ROUNDOFF_LIMITED, "and its results");
 _Static_assert((int)LN_SBPLX == (int)NLOPT_LN_SBPLX, "NLopt numbers its algorithms as it did");
 #endif
 #endif
@@ -73,10 +77,8 @@ bool fsim_minimise(const fsim_minimum *of, double *x, double *least, const char 
         return false;
     }
     nlopt_opt o = l.create(LN_SBPLX, (unsigned)of->n);
-    if (!o) {
-        *why = "NLopt could not start";
-        return false;
-    }
+    if (!o)
+        fsim_out_of_memory();
     l.set_min_objective(o, call, &own);
     l.set_lower_bounds(o, of->low);
     l.set_upper_bounds(o, of->high);
@@ -86,6 +88,8 @@ bool fsim_minimise(const fsim_minimum *of, double *x, double *least, const char 
     l.set_xtol_rel(o, 1e-4);
     const int result = l.optimize(o, x, least);
     l.destroy(o);
-    *why = "NLopt could not minimise"; /* -4 is roundoff: the result is good */
-    return result > 0 || result == -4;
+    if (result == NO_MEMORY)
+        fsim_out_of_memory();
+    *why = "NLopt could not minimise"; /* where only rounding ends it, the result is good */
+    return result > 0 || result == ROUNDOFF;
 }

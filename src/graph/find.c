@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/find.h"
+
+#include "base/file.h"
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +74,7 @@ static void close_folder(void *dir) { closedir(dir); }
 /* Names of the workloads under folder: "mlp", "ops/add". */
 static void list(fsim_arena *a, const char *folder, const char *prefix, names *to)
 {
-    DIR *dir = folder ? opendir(folder) : NULL;
+    DIR *dir = folder ? fsim_open_folder(folder) : NULL;
     fsim_resource open;
     if (!dir)
         return;

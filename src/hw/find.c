@@ -52,10 +52,14 @@ static bool is_hardware(const char *path, bool in_hardware_folder)
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return false;
     FILE *in = fopen(path, "rb");
-    if (!in)
+    if (!in && errno == ENOMEM)
+        fsim_out_of_memory();
+    const size_t bytes = in ? 1 + fread(head + 1, 1, sizeof head - 1, in) : 0;
+    const bool failed = !in || ferror(in);
+    if (in)
+        fclose(in);
+    if (failed) /* whoever reads it says why it can't be read */
         return in_hardware_folder;
-    const size_t bytes = 1 + fread(head + 1, 1, sizeof head - 1, in);
-    fclose(in);
     return memmem(head, bytes, mark, sizeof mark - 1) != NULL;
 }
 
@@ -68,7 +72,7 @@ const char **fsim_hw_list(fsim_arena *a, const fsim_hw_folders *where, int *coun
     int found = 0, room = 0;
     const int folders = search_folders(where, folder);
     for (int i = 0; i < folders; i++) {
-        DIR *dir = opendir(folder[i]);
+        DIR *dir = fsim_open_folder(folder[i]);
         for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
             const size_t length = strlen(e->d_name);
             if (length < sizeof end || strcmp(e->d_name + length - (sizeof end - 1), end) != 0 ||

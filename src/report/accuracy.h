@@ -35,6 +35,6 @@ void fsim_json_accuracy(FILE *out, const fsim_accuracy *x);
 void fsim_junit_accuracy(FILE *out, const fsim_accuracy *x);
 /* accuracy_chart.c: predicted against measured times with a band of 10 %, and errors against sizes, drawn by gnuplot
  * like fsim_report_chart. */
-bool fsim_chart_accuracy(fsim_arena *a, const fsim_accuracy *x, const fsim_chart_file *to, const char **why);
+bool fsim_chart_accuracy(fsim_arena *a, const fsim_accuracy *x, const fsim_chart_file *to, fsim_fault *fault);
 
 #endif

@@ -3,6 +3,7 @@
  * bytes that the row must move. Excluded rows are not drawn. */
 #include "report/accuracy.h"
 
+#include "base/memory.h"
 #include "report/gnuplot.h"
 #include <math.h>
 #include <stdlib.h>
@@ -240,11 +241,8 @@ static void put_sizes(chart *c)
 
 static const char *script_of(fsim_arena *a, const fsim_accuracy *x, const char *terminal, double points)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    chart c = {.a = a, .x = x, .points = points, .out = open_memstream(&text, &bytes)};
-    if (!c.out)
-        return NULL;
+    fsim_memory text;
+    chart c = {.a = a, .x = x, .points = points, .out = fsim_memory_begin(&text)};
     find_series(&c);
     find_ranges(&c);
     fprintf(c.out,
@@ -254,23 +252,19 @@ static const char *script_of(fsim_arena *a, const fsim_accuracy *x, const char *
     put_times(&c);
     put_sizes(&c);
     fputs("unset multiplot\n", c.out);
-    const bool ok = fclose(c.out) == 0;
-    const char *script = ok ? fsim_strndup(a, text, bytes) : NULL;
-    free(text);
-    return script;
+    return fsim_memory_end(&text, a, NULL);
 }
 
-bool fsim_chart_accuracy(fsim_arena *a, const fsim_accuracy *x, const fsim_chart_file *to, const char **why)
+bool fsim_chart_accuracy(fsim_arena *a, const fsim_accuracy *x, const fsim_chart_file *to, fsim_fault *fault)
 {
     double points = 1;
     bool any = false;
     const char *terminal = fsim_gnuplot_terminal(a, to->path, FSIM_CHART_HEIGHT, &points);
     for (int i = 0; i < x->count && !any; i++)
         any = is_drawn(&x->at[i]);
-    *why = !terminal ? "a chart's name ends in .svg, .png or .pdf" : "every row is excluded: nothing to draw";
-    if (!terminal || !any)
-        return false;
-    const char *script = script_of(a, x, terminal, points);
-    *why = "not enough memory";
-    return script && fsim_gnuplot_draw(a, script, to, why);
+    if (!terminal)
+        return fsim_fail(fault, a, FSIM_FAILED, FSIM_CHART_ENDINGS);
+    if (!any)
+        return fsim_fail(fault, a, FSIM_UNAVAILABLE, "every row is excluded: nothing to draw");
+    return fsim_gnuplot_draw(a, script_of(a, x, terminal, points), to, fault);
 }

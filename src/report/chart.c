@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
 #include "report/chart_bars.h"
 #include "report/chart_front.h"
 #include "report/chart_layers.h"
@@ -508,17 +509,16 @@ static void put_layers(const chart *c)
     fsim_chart_layers(c->out, &c->layers);
 }
 
-/* NULL with *why set: nothing was written. */
-static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count, const char *path, const char **why)
+/* NULL: the path has no ending of a chart. */
+static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count, const char *path)
 {
-    char *text = NULL;
-    size_t bytes = 0;
+    fsim_memory text;
     chart c = {.a = a, .p = p, .count = count, .layers = fsim_layers_chart_of(p, count, color_of, a)};
     c.below = c.layers.layers > 0 ? LAYERS_HEIGHT : 0;
     const char *terminal = fsim_gnuplot_terminal(a, path, HEIGHT + (int)c.below, &c.points);
-    *why = terminal ? "not enough memory" : "a chart's name ends in .svg, .png or .pdf";
-    if (!terminal || !(c.out = open_memstream(&text, &bytes)))
+    if (!terminal)
         return NULL;
+    c.out = fsim_memory_begin(&text);
     fprintf(c.out,
             "set encoding utf8\n%s\nset termoption noenhanced\nset multiplot\nset tics nomirror\nset border 3 lc rgb "
             "'#555555'\n",
@@ -532,17 +532,13 @@ static const char *script_of(fsim_arena *a, const fsim_prediction *p, int count,
         put_roofline(&c);
     put_layers(&c);
     fputs("unset multiplot\n", c.out);
-    const bool ok = fclose(c.out) == 0;
-    const char *script = ok ? fsim_strndup(a, text, bytes) : NULL;
-    free(text);
-    return script;
+    return fsim_memory_end(&text, a, NULL);
 }
 
-bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const fsim_chart_file *to, const char **why)
+bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const fsim_chart_file *to, fsim_fault *fault)
 {
-    *why = "nothing to draw";
-    const char *text = count < 1 ? NULL : script_of(a, p, count, to->path, why);
-    if (!text)
-        return false;
-    return fsim_gnuplot_draw(a, text, to, why);
+    if (count < 1)
+        return fsim_fail(fault, a, FSIM_UNAVAILABLE, "nothing to draw");
+    const char *text = script_of(a, p, count, to->path);
+    return text ? fsim_gnuplot_draw(a, text, to, fault) : fsim_fail(fault, a, FSIM_FAILED, FSIM_CHART_ENDINGS);
 }

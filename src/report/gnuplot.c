@@ -73,7 +73,7 @@ static bool is_whole(int file, const struct stat *st)
 
 /* Runs gnuplot from one file to another. Files, not a pipe: nothing can block, and a gnuplot that ends early sends no
  * SIGPIPE. */
-static bool run(fsim_arena *a, const char *program, FILE *script, FILE *to, FILE *said, const char **why)
+static bool run(fsim_arena *a, const char *program, FILE *script, FILE *to, FILE *said, fsim_fault *fault)
 {
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
@@ -84,51 +84,48 @@ static bool run(fsim_arena *a, const char *program, FILE *script, FILE *to, FILE
     pid_t child;
     const int error = posix_spawnp(&child, program, &files, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&files);
-    if (error) {
-        *why = error == ENOENT
-                   ? fsim_printf(a, "needs %s, which is not installed (Debian, Ubuntu: package gnuplot-nox)", program)
-                   : fsim_printf(a, "%s does not start: %s", program, strerror(error));
-        return false;
-    }
+    if (error == ENOENT)
+        return fsim_fail(fault, a, FSIM_UNAVAILABLE,
+                         "needs %s, which is not installed (Debian, Ubuntu: package gnuplot-nox)", program);
+    if (error)
+        return fsim_fail(fault, a, FSIM_UNAVAILABLE, "%s does not start: %s", program, strerror(error));
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) {
-            *why = fsim_printf(a, "%s was lost: %s", program, strerror(errno));
-            return false;
-        }
+        if (errno != EINTR)
+            return fsim_fail(fault, a, FSIM_FAILED, "%s was lost: %s", program, strerror(errno));
     struct stat result;
     const bool drew =
         WIFEXITED(status) && WEXITSTATUS(status) == 0 && fstat(fileno(to), &result) == 0 && result.st_size > 0;
     if (drew && is_whole(fileno(to), &result))
         return true;
-    if (drew) {
-        *why = "the drawing is cut short: no space left on the disk?";
-        return false;
-    }
+    if (drew)
+        return fsim_fail(fault, a, FSIM_FAILED, "the drawing is cut short: no space left on the disk?");
     const char *words = complaint(a, said);
-    *why =
-        words ? fsim_printf(a, "%s failed: %s", program, words) : fsim_printf(a, "%s failed and drew nothing", program);
-    return false;
+    return words ? fsim_fail(fault, a, FSIM_UNAVAILABLE, "%s failed: %s", program, words)
+                 : fsim_fail(fault, a, FSIM_UNAVAILABLE, "%s failed and drew nothing", program);
 }
 
-bool fsim_gnuplot_draw(fsim_arena *a, const char *text, const fsim_chart_file *to, const char **why)
+bool fsim_gnuplot_draw(fsim_arena *a, const char *text, const fsim_chart_file *to, fsim_fault *fault)
 {
     const char *program = to->program && *to->program ? to->program : "gnuplot";
-    fsim_output *out = fsim_open_output(a, to->path, why);
+    const char *why = "";
+    fsim_output *out = fsim_open_output(a, to->path, &why);
     if (!out)
-        return false;
+        return fsim_fail(fault, a, FSIM_FAILED, "%s", why);
     FILE *script = tmpfile(), *said = tmpfile();
     bool ok = script && said && fputs(text, script) >= 0 && fflush(script) == 0;
     if (ok)
         rewind(script);
     else
-        *why = "no room for a temporary file";
-    ok = ok && run(a, program, script, fsim_stream(out), said, why);
+        fsim_fail(fault, a, FSIM_FAILED, "no room for a temporary file");
+    ok = ok && run(a, program, script, fsim_stream(out), said, fault);
     if (script)
         fclose(script);
     if (said)
         fclose(said);
     if (!ok)
         fsim_discard(out);
-    return ok && fsim_commit(out, why);
+    if (!ok)
+        return false;
+    return fsim_commit(out, &why) || fsim_fail(fault, a, FSIM_FAILED, "%s", why);
 }

@@ -3,7 +3,7 @@
 #ifndef FUSESIM_REPORT_GNUPLOT_H
 #define FUSESIM_REPORT_GNUPLOT_H
 
-#include "base/arena.h"
+#include "base/fault.h"
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -21,7 +21,10 @@ typedef struct {
     const char *program; /* NULL or "": gnuplot */
 } fsim_chart_file;
 
-/* Runs the script into to->path, which appears whole or not at all. False with *why set (in a, or constant). */
-bool fsim_gnuplot_draw(fsim_arena *a, const char *script, const fsim_chart_file *to, const char **why);
+#define FSIM_CHART_ENDINGS "a chart's name ends in .svg, .png or .pdf"
+
+/* Runs the script into to->path, which appears whole or not at all. False with *fault set: FSIM_UNAVAILABLE where the
+ * program is not there or does not draw, FSIM_FAILED where files could not be written. */
+bool fsim_gnuplot_draw(fsim_arena *a, const char *script, const fsim_chart_file *to, fsim_fault *fault);
 
 #endif

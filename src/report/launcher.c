@@ -2,6 +2,7 @@
 /* launcher.c: launcher.in with the plan's tables in it. */
 #include "report/project.h"
 
+#include "base/memory.h"
 #include "report/describe.h"
 #include "report/json_stream.h"
 #include <math.h>
@@ -228,12 +229,9 @@ static void put_tables(FILE *out, const fsim_project *p, fsim_arena *a)
 
 const char *fsim_launcher_of(const fsim_project *p, fsim_arena *a)
 {
-    char *text = NULL;
-    size_t bytes = 0;
     bool wanted = true;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out)
-        return "";
+    fsim_memory text;
+    FILE *out = fsim_memory_begin(&text);
     for (const char *line = fsim_launcher_text; *line;) {
         const size_t length = strcspn(line, "\n");
         const char *word = fsim_strndup(a, line, length);
@@ -251,8 +249,5 @@ const char *fsim_launcher_of(const fsim_project *p, fsim_arena *a)
             wanted = strcmp(word, "@both") == 0 || strcmp(word, p->host ? "@host" : "@cuda") == 0;
         }
     }
-    fclose(out);
-    const char *kept = fsim_strdup(a, text);
-    free(text);
-    return kept;
+    return fsim_memory_end(&text, a, NULL);
 }

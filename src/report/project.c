@@ -2,6 +2,7 @@
 #include "report/project.h"
 
 #include "base/jobs.h"
+#include "base/memory.h"
 #include "emit/generate.h"
 #include "report/describe.h"
 #include <stdlib.h>
@@ -21,17 +22,12 @@ const char *fsim_comment_text(const char *text, fsim_arena *a)
 const char *fsim_operators_text(const fsim_project *p, int k, fsim_arena *a)
 {
     const fsim_group *o = p->plan.kernel[k].group;
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    for (int i = 0; i < o->members && out; i++)
+    fsim_memory text;
+    FILE *out = fsim_memory_begin(&text);
+    for (int i = 0; i < o->members; i++)
         fprintf(out, "%s%s%s", i ? ", " : "", p->graph->node[o->member[i].node].name,
                 o->member[i].clone ? " (recomputed)" : "");
-    if (out)
-        fclose(out);
-    const char *kept = fsim_strdup(a, text ? text : "");
-    free(text);
-    return kept;
+    return fsim_memory_end(&text, a, NULL);
 }
 
 const char *const fsim_target_words[2] = {"cuda", "c"};
@@ -150,17 +146,11 @@ static const char *source_of(const fsim_project *p, int k, fsim_arena *a)
         text = strstr(text, "*/") + 2;
         text += *text == '\n';
     }
-    char *whole = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&whole, &bytes);
-    if (!out)
-        return text;
+    fsim_memory whole;
+    FILE *out = fsim_memory_begin(&whole);
     put_header(out, p, k, a);
     put_wrapped(out, text);
-    fclose(out);
-    const char *kept = fsim_strdup(a, whole);
-    free(whole);
-    return kept;
+    return fsim_memory_end(&whole, a, NULL);
 }
 
 /* The Makefile. */
@@ -177,11 +167,8 @@ static void put_list(FILE *out, const fsim_project *p, const char *name)
 static const char *makefile_of(const fsim_project *p, fsim_arena *a)
 {
     enum { OTHERWISE = 90 }; /* where nvcc does not compile for the GPU's own architecture (hw/architecture.def) */
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out)
-        return "";
+    fsim_memory text;
+    FILE *out = fsim_memory_begin(&text);
     fprintf(out, "# Written by fusesim " FUSESIM_VERSION
                  ".\n#   make       the launcher\n#   make run   and run it: RUN='--runs 50'\n");
     if (p->host) {
@@ -213,10 +200,7 @@ static const char *makefile_of(const fsim_project *p, fsim_arena *a)
             "run: launcher\n\t./launcher $(RUN)\n"
             "clean:\n\trm -f launcher $(OBJECTS)%s\n.PHONY: run clean%s\n",
             p->host ? "" : " $(KERNELS:.cu=.cubin)", p->host ? "" : " cubin");
-    fclose(out);
-    const char *kept = fsim_strdup(a, text);
-    free(text);
-    return kept;
+    return fsim_memory_end(&text, a, NULL);
 }
 
 static void find_tensors(fsim_project *p, fsim_arena *a)
@@ -269,15 +253,9 @@ void fsim_project_finish(fsim_project *p, fsim_arena *a)
     p->file[p->files++] = (fsim_project_file){fsim_printf(a, "launcher.%s", end), fsim_launcher_of(p, a)};
     p->file[p->files++] = (fsim_project_file){"Makefile", makefile_of(p, a)};
     p->file[p->files++] = (fsim_project_file){"manifest.json", ""};
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out)
-        return;
-    fsim_json_manifest(out, p);
-    fclose(out);
-    p->file[p->files - 1].text = fsim_strdup(a, text);
-    free(text);
+    fsim_memory text;
+    fsim_json_manifest(fsim_memory_begin(&text), p);
+    p->file[p->files - 1].text = fsim_memory_end(&text, a, NULL);
 }
 
 /* The report. */

@@ -126,6 +126,7 @@ void fsim_markdown_hw_keys(FILE *out);
 /* Draws speedups and a roofline (or the front of time and memory, where it was requested) to a file. Predictions
  * after the first are the same workload on other GPUs. The file appears complete or not at all. False with *why set
  * (in a, or constant). */
-bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const fsim_chart_file *to, const char **why);
+bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const fsim_chart_file *to,
+                       fsim_fault *fault);
 
 #endif

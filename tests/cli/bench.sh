@@ -115,7 +115,7 @@ FUSESIM_NVRTC_LIB=/nowhere "$bench/compile.sh" >out 2>err
 known="$known compile.sh"
 FUSESIM_NVRTC_LIB=/nowhere FOLDERS=few "$bench/registers.sh" >out 2>err
 [ $? = 77 ] || { echo "FAILED: registers.sh without NVRTC: exit status, $(cat err)"; fail=1; }
-known="$known registers.sh onnx_operators.sh"
+known="$known registers.sh onnx_operators.sh inject.sh" # tests/cli/inject.sh has the last
 mkdir exported && cp "$SOURCE_DIR/workloads/models/tiny_cnn.onnx" exported
 runs models.sh '^\| tiny_cnn.onnx \| toy \| [0-9]+ \|.*\| (proven|gap [0-9.]+ %) \|' '^1 runs' -- env DIMS='--dim batch=2' "$bench/models.sh" "$toy" exported
 echo '{"dims": {"batch": 2}, "ort": {"ops": {"extended": {"Conv": 2, "Reshape": 1, "Shape": 1, "Gemm": 1}}}}' >exported/tiny_cnn.expect.json
