@@ -24,171 +24,15 @@ enum {
     CODEGEN = 256,
     REGIONS = 512,
     WORKLOADS = 1024,
-    PLANS = PLAN | ENUMERATE | EXPLAIN | REGIONS | CODEGEN | VALIDATE, /* those that plan a workload */
-    MODEL = PLANS | IMPORT,                                            /* those that read one */
-    ANY = 2047
+    SWEEP = 2048,
+    PLANS = PLAN | ENUMERATE | EXPLAIN | REGIONS | SWEEP | CODEGEN | VALIDATE, /* those that plan a workload */
+    MODEL = PLANS | IMPORT,                                                    /* those that read one */
+    ANY = 4095
 };
 
 #define OF(kind) (1u << FSIM_RESULT_##kind)
 static const fsim_command commands[] = {
-    {.name = "plan",
-     .help = "the best plan of a workload on a GPU (the default command)",
-     .usage = "WORKLOAD --hw HW[,HW...] [options]",
-     .about =
-         "Finds the fastest way to cut a workload into kernels, and says what each kernel costs, what eager PyTorch, "
-         "torch.compile and other strategies would take, and whether a faster plan is possible. 'plan' may be left "
-         "out.",
-     .examples = "mlp --hw a100-sxm4-40gb\n"
-                 "bert_layer --hw l4,t4 --set B=1 --set S=128 --gate time=10ms",
-     .bit = PLAN,
-     .kinds = OF(PLANS),
-     .needs_inputs = true,
-     .most_words = 1,
-     .most_gpus = INT_MAX,
-     .run = fsim_run_plan},
-    {.name = "enumerate",
-     .help = "every legal partition of a small workload, a line of JSON each",
-     .usage = "WORKLOAD --hw HW [options]",
-     .about = "Prints each legal way to cut a workload into kernels as soon as it is found, those that compute nothing "
-              "twice first.",
-     .examples = "enumerate seeds/two_consumers --hw t4\n"
-                 "enumerate seeds/chain4 --hw t4 --limit 3",
-     .bit = ENUMERATE,
-     .kinds = OF(PARTITIONS),
-     .needs_inputs = true,
-     .most_words = 1,
-     .most_gpus = 1,
-     .run = fsim_run_enumerate},
-    {.name = "explain",
-     .help = "may two operators share a kernel, and what it costs",
-     .usage = "WORKLOAD --hw HW OP OP [options]",
-     .about = "Says whether two operators, named by their results, may share a kernel. If not, it names the rule that "
-              "forbids it. If so, it "
-              "compares the best plan that fuses them with the best plan that keeps them apart.",
-     .examples = "explain mlp --hw t4 h y\n"
-                 "explain bert_layer --hw l4 a f1",
-     .bit = EXPLAIN,
-     .kinds = OF(EXPLANATION),
-     .needs_inputs = true,
-     .most_words = 3,
-     .most_gpus = 1,
-     .run = fsim_run_explain},
-    {.name = "regions",
-     .help = "where the best plan changes along a symbol's values",
-     .usage = "WORKLOAD --hw HW --over NAME=FIRST:LAST[:STEP] [options]",
-     .about =
-         "Plans the workload for each value of a symbol, and says at which values the best plan changes and how long "
-         "the plans on both sides take.",
-     .examples = "regions mlp --hw t4 --over M=1:4096\n"
-                 "regions seeds/softmax_primitive --hw l4 --over N=1024:8192:1024",
-     .bit = REGIONS,
-     .kinds = OF(REGIONS),
-     .needs_inputs = true,
-     .most_words = 1,
-     .most_gpus = 1,
-     .run = fsim_run_regions},
-    {.name = "validate",
-     .help = "predictions beside measurements",
-     .usage = "--measurements FILE [options]\n"
-              "--systems FILE [options]\n"
-              "WORKLOAD... --device cpu|cuda [options]\n"
-              "WORKLOAD... --registers [options]",
-     .about = "Compares predictions with measured rows; or runs a workload's kernels on this machine, checks their "
-              "results and compares their times; or compiles them and compares their registers.",
-     .examples = "validate --measurements validate/measured/model_pairs.csv --by hw\n"
-                 "validate seeds/chain4 --device cpu --scale-shapes 16 --no-measure",
-     .bit = VALIDATE,
-     .kinds = OF(ACCURACY) | OF(SYSTEMS) | OF(TRIALS) | OF(REGISTERS),
-     .most_words = INT_MAX,
-     .most_gpus = INT_MAX,
-     .run = fsim_run_validate},
-    {.name = "import",
-     .help = "a model as a workload in YAML; profiles as rows of measurements",
-     .usage = "MODEL [-o WORKLOAD.yaml] [options]\n"
-              "--measurements FILE [options]\n"
-              "WORKLOAD --measurements FILE --hw HW [options]",
-     .about = "Reads a model (ONNX, torch.export): says which of its operators are known, and -o gets it as a workload "
-              "in YAML that plans the same, with its dimensions as symbols and equal layers as repeat blocks. Or reads "
-              "a profile of "
-#define FSIM_PROFILE(tool, ...) tool ", "
-#include "evidence/profile.def"
-#undef FSIM_PROFILE
-              "as rows. With a workload and a GPU, -o gets a row for each kernel of the plan and one for all; "
-              "without, a list of the profile's kernels, which validate leaves out.",
-     .examples = "import models/tiny_cnn.onnx --dim batch=8 -o cnn.yaml\n"
-                 "import --measurements tests/traces/pytorch-bert-layer.json\n"
-                 "import mlp --hw l4 --measurements tests/traces/ncu-mlp.csv",
-     .bit = IMPORT,
-     .kinds = OF(IMPORT) | OF(MODEL),
-     .most_words = 1,
-     .most_gpus = 1,
-     .run = fsim_run_import},
-    {.name = "calibrate",
-     .help = "a GPU's file fitted to measurements; this CPU measured",
-     .usage = "--hw HW --measurements FILE.csv [options]\n"
-              "--hw HW --device cpu|cuda [options]",
-     .about =
-         "Fits the scalars of a GPU that no data sheet has to measured rows, and says by cross-validation what that "
-         "gains; or measures them on this machine. -o gets the fitted hardware file.",
-     .examples = "calibrate --hw l4 --measurements validate/measured/model_pairs.csv\n"
-                 "calibrate --hw host --device cpu -o this-machine.yaml",
-     .bit = CALIBRATE,
-     .kinds = OF(CALIBRATION) | OF(PROBES),
-     .most_words = INT_MAX,
-     .most_gpus = INT_MAX,
-     .run = fsim_run_calibrate},
-    {.name = "codegen",
-     .help = "the kernels of a plan as source",
-     .usage = "WORKLOAD --hw HW -o DIR [options]",
-     .about = "Writes a folder with the kernels of a plan, a program that checks and times them, a Makefile, and a "
-              "manifest with the predictions.",
-     .examples = "codegen mlp --hw l4 -o mlp-cuda\n"
-                 "codegen mlp --hw host --target c --scale-shapes 16 -o mlp-c",
-     .bit = CODEGEN,
-     .kinds = OF(PROJECT),
-     .needs_inputs = true,
-     .most_words = 1,
-     .most_gpus = 1,
-     .run = fsim_run_codegen},
-    {.name = "hw",
-     .help = "the GPUs: list, show, check a file, begin a new one, its keys",
-     .usage = "list\nshow NAME|FILE\ncheck FILE...\nnew NAME [--like GPU] [-o FILE]\nkeys",
-     .about = "Lists the GPUs that --hw may name, shows one with the source of each figure, checks hardware files, "
-              "writes one to fill in for a GPU that is not shipped, or lists the keys that such a file may have.",
-     .examples = "hw list\n"
-                 "hw show l40s\n"
-                 "hw new my-gpu --like rtx-3090",
-     .bit = HW,
-     .kinds = OF(HW_LIST) | OF(HW) | OF(HW_CHECK) | OF(HW_KEYS),
-     .most_words = INT_MAX,
-     .most_gpus = INT_MAX,
-     .run = fsim_run_hw},
-    {.name = "workloads",
-     .help = "the shipped workloads: what each is, its symbols and shapes",
-     .usage = "[NAME|FILE|FOLDER] [options]",
-     .about = "Lists the workloads that ship with fusesim and those in ./workloads, or those of one folder of them; or "
-              "shows one in full: its symbols, inputs, results and operators.",
-     .examples = "workloads\n"
-                 "workloads seeds\n"
-                 "workloads models/tiny_cnn.onnx --dim batch=8 --summary\n"
-                 "workloads llama_block --set S=4096",
-     .bit = WORKLOADS,
-     .kinds = OF(WORKLOADS),
-     .most_words = 1,
-     .most_gpus = INT_MAX,
-     .run = fsim_run_workloads},
-    {.name = "ops",
-     .help = "the operators that a workload may have, and their attributes",
-     .usage = "[OP] [options]",
-     .about = "Lists the operators with their attributes, or shows one in full: its inputs, attributes, result and an "
-              "example.",
-     .examples = "ops\n"
-                 "ops conv2d",
-     .bit = OPS,
-     .kinds = OF(OPS),
-     .most_words = 1,
-     .most_gpus = INT_MAX,
-     .run = fsim_run_ops},
+#include "command/commands.def"
 };
 enum { COMMANDS = FSIM_COUNT_OF(commands) };
 
@@ -222,7 +66,8 @@ static const fsim_arg options[] = {
     {"--precision", NULL, FSIM_ARG_CHOICE, AT(precision), &precisions, MODEL | WORKLOADS, "the dtype of all floats"},
     {"--hw-set", "KEY=VALUE", FSIM_ARG_ITEM, AT(hw_set), NULL, MODEL | CALIBRATE | HW,
      "what if: dram_bandwidth=2x, sms=64"},
-    {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, PLAN | CODEGEN, "the plan to show (optimal)"},
+    {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, PLAN | SWEEP | CODEGEN,
+     "the plan to show (optimal)"},
     {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, IMPORT, "the plan that was run (eager)"},
     {"--plan", "FILE", FSIM_ARG_TEXT, AT(plan), NULL, PLAN | CODEGEN, "show this partition: JSON of a plan"},
     {"--objective", NULL, FSIM_ARG_CHOICE, AT(objective), &objectives, PLANS, "what optimal minimises (time)"},
@@ -254,7 +99,8 @@ static const fsim_arg options[] = {
     {"--zero", "STAGE", FSIM_ARG_COUNT, AT(zero), NULL, PLAN, "shared out: 1 state, 2 gradients, 3 weights"},
     {"--autocast", NULL, FSIM_ARG_CHOICE, AT(autocast), &autocasts, PLANS, "as torch.autocast: products in 16 bits"},
     {"--scale-shapes", "N", FSIM_ARG_COUNT, AT(scale), NULL, MODEL, "divide lengths by powers of 2 up to N"},
-    {"--over", "NAME=FIRST:LAST[:STEP]", FSIM_ARG_TEXT, AT(over), NULL, REGIONS, "a symbol's values: S=1:4096"},
+    {"--over", "NAME=FIRST:LAST[:STEP]", FSIM_ARG_ITEM, AT(over), NULL, REGIONS, "a symbol's values: S=1:4096"},
+    {"--over", "NAME=VALUES", FSIM_ARG_ITEM, AT(over), NULL, SWEEP, "what varies: B=1:256:x2, dtype=f16,f32"},
     {"--limit", "N", FSIM_ARG_COUNT, AT(limit), NULL, ENUMERATE, "stop after N partitions"},
     {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, VALIDATE | CALIBRATE, "rows of measured runs"},
     {"--measurements", "FILE", FSIM_ARG_ITEM, AT(measurements), NULL, IMPORT, "the profile to read"},
@@ -285,6 +131,7 @@ static const fsim_arg options[] = {
     {"--threads", "N", FSIM_ARG_COUNT, AT(threads), NULL, VALIDATE | CALIBRATE, "of --device cpu (one a CPU)"},
     {"--target", NULL, FSIM_ARG_CHOICE, AT(target), &targets, CODEGEN, "language of the kernels (cuda)"},
     {"-o", "DIR", FSIM_ARG_TEXT, AT(output), NULL, CODEGEN, "the folder to write"},
+    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, SWEEP, "the points as CSV"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE, "the hardware file to write; - is stdout"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, HW, "of new: the file to write (NAME.yaml)"},
     {"--like", "GPU", FSIM_ARG_TEXT, AT(like), NULL, HW, "of new: the GPU to inherit from"},
@@ -305,7 +152,7 @@ static const fsim_arg options[] = {
 
 /* Options of planned releases. */
 static const char *const later_options[] = {"--fail-on", "--output", "--report"};
-static const char *const later_commands[] = {"sweep", "diff"};
+static const char *const later_commands[] = {"diff"};
 
 /* The options that the short help lists. */
 static const char *const often[] = {"--hw",  "--set",  "--strategy", "--launch",  "--l2",

@@ -25,10 +25,11 @@
 /* The values of the options; the table in main.c connects each option with a field. */
 typedef struct {
     fsim_words hw, hw_set, dump, roots, match, measurements, by, gates, fit, classes, strategies, archs;
+    fsim_words over;                       /* of sweep, each an axis; of regions, one */
     fsim_words set;                        /* --set, then --dim, which means the same */
     fsim_words dim;                        /* of these, as typed */
     const char *format[FSIM_FILE_FORMATS]; /* --json FILE and so on; NULL: not used */
-    const char *plan, *output, *like, *above, *measured, *over, *systems;
+    const char *plan, *output, *like, *above, *measured, *systems;
     int strategy, objective, launch, l2, numerics, recompute, target, color, precision,
         device; /* index into the option's choices; precision: -1 for none; device: an fsim_device_kind */
     double time_limit_s, budget_s;
@@ -86,6 +87,7 @@ int fsim_run_enumerate(fsim_context *c);        /* every legal partition of a sm
 int fsim_run_codegen(fsim_context *c);          /* the kernels of a plan as CUDA or host code */
 int fsim_run_explain(fsim_context *c);          /* can two primitives share a kernel, and at what cost */
 int fsim_run_regions(fsim_context *c);          /* which plan is best for which values of one symbol */
+int fsim_run_sweep(fsim_context *c);            /* the plans for many values */
 int fsim_run_validate(fsim_context *c);         /* predictions against measurements */
 int fsim_run_trials(fsim_context *c);           /* validate --device */
 int fsim_run_registers(fsim_context *c);        /* validate --registers */
@@ -135,6 +137,8 @@ int fsim_begin(fsim_context *c, fsim_inputs *in);
 /* smaller.c: where p's plan does not fit the GPU, the largest batch, halved and halved again, with which it does.
  * p->smaller stays empty where there is none, or where the workload can't be read again. */
 void fsim_find_smaller(const fsim_context *c, fsim_prediction *p);
+/* plan.c: searches at once: each may take its own memory, and all of them together at most half of the machine's. */
+int fsim_searches_at_once(const fsim_context *c);
 /* From now on Ctrl-C ends the search with its best plan so far (*in->how.interrupted), and a second Ctrl-C ends the
  * program. */
 void fsim_catch_interrupt(void);

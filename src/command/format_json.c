@@ -9,6 +9,7 @@
 #include "report/probes.h"
 #include "report/profile.h"
 #include "report/region_table.h"
+#include "report/sweep.h"
 #include "report/systems.h"
 #include "report/trial.h"
 
@@ -39,6 +40,7 @@ SHOWS(show_regions, fsim_shown_regions, fsim_json_regions(out, x))
 SHOWS(show_accuracy, fsim_accuracy, fsim_json_accuracy(out, x))
 SHOWS(show_trials, fsim_trials, fsim_json_trials(out, x))
 SHOWS(show_registers, fsim_register_report, fsim_json_registers(out, x))
+SHOWS(show_sweep, fsim_sweep, fsim_json_sweep(out, x))
 SHOWS(show_systems, fsim_shown_systems, fsim_json_systems(out, x))
 SHOWS(show_model, fsim_shown_model, fsim_json_model(out, x))
 SHOWS(show_import, fsim_import, fsim_json_import(out, x))

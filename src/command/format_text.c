@@ -9,6 +9,7 @@
 #include "report/probes.h"
 #include "report/profile.h"
 #include "report/region_table.h"
+#include "report/sweep.h"
 #include "report/systems.h"
 #include "report/terminal.h"
 #include "report/trial.h"
@@ -85,6 +86,7 @@ static bool show_import(FILE *out, const fsim_context *c, const void *what)
 SHOWS(show_model, fsim_shown_model, fsim_report_model(&page, x))
 SHOWS(show_accuracy, fsim_accuracy, fsim_report_accuracy(&page, x))
 SHOWS(show_trials, fsim_trials, fsim_report_trials(&page, x))
+SHOWS(show_sweep, fsim_sweep, fsim_report_sweep(&page, x))
 SHOWS(show_systems, fsim_shown_systems, fsim_report_systems(&page, x))
 SHOWS(show_registers, fsim_register_report, fsim_report_registers(&page, x))
 SHOWS(show_calibration, fsim_calibration, fsim_report_calibration(&page, x))

@@ -48,8 +48,7 @@ static void plan_on(void *to, int i, int worker)
     fsim_find_smaller(c, &w->out[i]);
 }
 
-/* Searches at once: each may take its own memory, and all of them together at most half of the machine's. */
-static int searches_at_once(const fsim_context *c)
+int fsim_searches_at_once(const fsim_context *c)
 {
     const int jobs = fsim_jobs_of(c->set.jobs), most = fsim_searches_in_memory(c->set.search_memory);
     return jobs < most ? jobs : most;
@@ -66,7 +65,7 @@ static fsim_prediction *plan_on_each(fsim_context *c, const fsim_inputs *in)
         each[i].arena = arena[i];
     }
     gpu_plans w = {each, in, fsim_new(c->arena, fsim_prediction, count)};
-    fsim_in_parallel(searches_at_once(c), count, plan_on, &w);
+    fsim_in_parallel(fsim_searches_at_once(c), count, plan_on, &w);
     return w.out;
 }
 

@@ -26,10 +26,16 @@ static int read_numbers(const char *text, int64_t number[3])
     return 0;
 }
 
+/* The last --over; NULL: none. */
+static const char *only_over(const fsim_context *c)
+{
+    return c->set.over.count ? c->set.over.at[c->set.over.count - 1] : NULL;
+}
+
 /* Parses --over: the symbol and its values. NULL where it is something else. */
 static const char *parse_range(fsim_context *c, fsim_range *range)
 {
-    const char *over = c->set.over, *equals = over ? strchr(over, '=') : NULL;
+    const char *over = only_over(c), *equals = over ? strchr(over, '=') : NULL;
     int64_t number[3] = {0, 0, 1};
     if (!equals || equals == over || read_numbers(equals + 1, number) < 2 || number[0] < 1 || number[1] < number[0] ||
         number[2] < 1)
@@ -41,7 +47,9 @@ static const char *parse_range(fsim_context *c, fsim_range *range)
 /* Checks --over. False after an error. */
 static bool check_range(fsim_context *c, const fsim_graph *g, const char *symbol)
 {
-    const char *over = c->set.over;
+    const char *over = only_over(c);
+    if (c->set.over.count > 1)
+        fsim_error(c->diag, fsim_command_line, "regions takes one --over; 'fusesim sweep' takes several");
     if (!over || !symbol) {
         if (over)
             fsim_error(c->diag, fsim_command_line,

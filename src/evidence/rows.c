@@ -2,6 +2,7 @@
 #include "evidence/rows.h"
 
 #include "base/names.h"
+#include "input/csv.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -238,21 +239,6 @@ fsim_measurements fsim_rows_parse(fsim_arena *a, fsim_diag *d, const char *path,
     return all;
 }
 
-static void put_field(FILE *out, const char *text)
-{
-    if (!strpbrk(text, ",\"\n\r")) {
-        fputs(text, out);
-        return;
-    }
-    putc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            putc('"', out);
-        putc(*text, out);
-    }
-    putc('"', out);
-}
-
 static void put_bytes(FILE *out, double bytes)
 {
     if (!isnan(bytes))
@@ -288,7 +274,7 @@ void fsim_rows_write(FILE *out, const fsim_measured *row, int count)
             else if (c == READ || c == WRITTEN)
                 put_bytes(out, c == READ ? m->dram_read_bytes : m->dram_write_bytes);
             else
-                put_field(out, text[c] ? text[c] : "");
+                fsim_csv_put(out, text[c] ? text[c] : "");
         }
         putc('\n', out);
     }

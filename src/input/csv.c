@@ -127,3 +127,18 @@ fsim_loc fsim_csv_place(const fsim_csv *c, int field)
         return (fsim_loc){c->path, c->fields > 0 ? c->field[0].line : c->line, 1};
     return (fsim_loc){c->path, c->field[field].line, c->field[field].col};
 }
+
+void fsim_csv_put(FILE *out, const char *text)
+{
+    if (!strpbrk(text, ",\"\n\r")) {
+        fputs(text, out);
+        return;
+    }
+    putc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', out);
+        putc(*text, out);
+    }
+    putc('"', out);
+}

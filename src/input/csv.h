@@ -35,4 +35,7 @@ bool fsim_csv_skip_line(fsim_csv *c);
 /* Where a field of the last record starts; for a field that it lacks, where the record starts. */
 fsim_loc fsim_csv_place(const fsim_csv *c, int field);
 
+/* Writes a field: one that holds a comma, a quote or a line's end in quotes. */
+void fsim_csv_put(FILE *out, const char *text);
+
 #endif

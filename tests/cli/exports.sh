@@ -7,7 +7,7 @@ set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 library=$(dirname "$FUSESIM")/libfusesim_core.a
 command -v nm >/dev/null && [ -e "$library" ] || { echo "needs nm and $library"; exit 77; }
-cat "$SOURCE_DIR"/tests/unit/*.c "$SOURCE_DIR"/tests/*.c "$SOURCE_DIR"/tests/fuzz/*.c "$SOURCE_DIR"/tests/threads/*.c "$SOURCE_DIR"/bench/*.c "$SOURCE_DIR"/src/main.c >users
+cat "$SOURCE_DIR"/tests/unit/*.c "$SOURCE_DIR"/tests/*.c "$SOURCE_DIR"/tests/fuzz/*.c "$SOURCE_DIR"/tests/threads/*.c "$SOURCE_DIR"/bench/*.c "$SOURCE_DIR"/src/main.c "$SOURCE_DIR"/src/command/commands.def >users
 nm -A "$library" 2>/dev/null >symbols
 awk -v users=users '
     BEGIN { while ((getline line < users) > 0) { while (match(line, /fsim_[a-z0-9_]+/)) { named[substr(line, RSTART, RLENGTH)] = 1; line = substr(line, RSTART + RLENGTH) } } }

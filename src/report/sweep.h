@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sweep.h: the points of a sweep as a table, as JSON and as CSV. */
+#ifndef FUSESIM_REPORT_SWEEP_H
+#define FUSESIM_REPORT_SWEEP_H
+
+#include "input/over.h"
+#include "predict.h"
+#include "report/table.h"
+
+/* One workload on one GPU. */
+typedef struct {
+    const char *const *value; /* one for each axis */
+    const char *hw;           /* the GPU's name */
+    const char *reason;       /* why there is no plan; NULL: there is one, or none was looked for */
+    bool planned;
+    double time_s, eager_s; /* of the plan of the strategy; of eager */
+    fsim_interval likely;   /* 80 % interval of time_s */
+    double speedup;         /* eager's time over the plan's */
+    int kernels;
+    fsim_sum read_bytes, write_bytes, peak_bytes; /* DRAM; memory at the peak */
+    bool fits, proven; /* the GPU has that memory; no legal plan is better (only of optimal) */
+    double gap;        /* most that a better plan could save, of the time; only of optimal */
+    int plan;          /* points with the same kernels, each of the same primitives, have the same number */
+} fsim_sweep_point;
+
+typedef struct {
+    const char *workload;
+    const fsim_over *axis;
+    int axes;
+    fsim_strategy strategy;
+    fsim_sweep_point *point; /* the last axis varies fastest, and the GPU within it */
+    int points, plans, gpus;
+    bool interrupted; /* the user ended it: some points were not looked at */
+} fsim_sweep;
+
+/* The points as a table, then how many have no plan and why. */
+void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x);
+/* "mlp: 12 points, 3 plans, 1.02x to 1.88x eager" */
+const char *fsim_sweep_line(const fsim_sweep *x, fsim_arena *a);
+/* Times in seconds, sizes in bytes. */
+void fsim_json_sweep(FILE *out, const fsim_sweep *x);
+/* The same as rows, with a head (RFC 4180 but for line ends, which are line feeds). */
+void fsim_csv_sweep(FILE *out, const fsim_sweep *x);
+
+#endif

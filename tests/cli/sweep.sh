@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# depends: memory
+# cost: 4
+# sweep: each point is what `plan` says there; the same bytes from any number of threads, as a table, JSON and CSV; what is wrong is said before any work.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}" "${PYTHON:=python3}"
+export LC_ALL=C
+unset COLUMNS FUSESIM_HWMODELS
+fail=0
+complain() { echo "FAILED: $1: $(head -n 5 err)"; fail=1; }
+sweep() { "$FUSESIM" sweep "$@" 2>err; }
+
+sweep seeds/chain4 --hw t4,l4 --over N=1024:4096:x2 --over dtype=f16,f32 --over hw.dram_bandwidth=1x,2x --over launch=graph,eager \
+    --jobs 1 --json one.json -o one.csv >one.txt || complain 'a sweep'
+sweep seeds/chain4 --hw t4,l4 --over N=1024:4096:x2 --over dtype=f16,f32 --over hw.dram_bandwidth=1x,2x --over launch=graph,eager \
+    --jobs 4 --json four.json -o four.csv >four.txt || complain 'a sweep in four threads'
+for end in json csv txt; do cmp -s one.$end four.$end || complain "$end differs from four threads"; done
+FUSESIM=$FUSESIM "$PYTHON" - <<'END' || complain 'the points are not those of plan'
+import csv, json, os, subprocess
+found = json.load(open("one.json"))
+rows = list(csv.DictReader(open("one.csv")))
+points = found["points"]
+assert len(points) == len(rows) == 3 * 2 * 2 * 2 * 2, len(points)
+assert [a["name"] for a in found["axes"]] == ["N", "dtype", "hw.dram_bandwidth", "launch"] and found["axes"][0]["values"] == ["1024", "2048", "4096"]
+assert [p["hardware"] for p in points[:2]] == ["t4", "l4"] and points[0]["at"]["launch"] != points[2]["at"]["launch"]
+for p, r in zip(points, rows):
+    assert all(r[k] == v for k, v in p["at"].items()) and r["hardware"] == p["hardware"] and float(r["time_s"]) == p["time_s"] and int(r["plan"]) == p["plan"]
+for p in points[::7]:
+    at = p["at"]
+    text = subprocess.run([os.environ["FUSESIM"], "seeds/chain4", "--hw", p["hardware"], "--set", f"N={at['N']}", "--set", f"dtype={at['dtype']}", "--hw-set",
+                           f"dram_bandwidth={at['hw.dram_bandwidth']}", "--launch", at["launch"], "--json", "-"], check=True, capture_output=True, text=True).stdout
+    plan = json.loads(text)["plans"][0]
+    best = next(s for s in plan["strategies"] if s["name"] == "optimal")
+    eager = next(s for s in plan["strategies"] if s["name"] == "eager")
+    assert (p["time_s"], p["time_low_s"], p["time_high_s"], p["eager_s"], p["kernels"]) == (best["time_s"], best["time_low_s"], best["time_high_s"], eager["time_s"], best["kernels"]), p
+END
+
+# A value that the workload refuses is a row with its reason.
+sweep bert_layer --hw l4 --over heads=16,7 --set S=128 --json bad.json >out || complain 'a value that the workload refuses'
+grep -q "^No plan at 1 point: reshape 'q_split': cannot view" out || complain 'no reason in the text'
+grep -q '"hardware": "l4", "reason": "reshape' bad.json || complain 'no reason in JSON'
+[ "$(sweep mlp --hw t4 --over M=64:256:x2 --strategy eager --quiet)" = 'mlp on t4: 3 points, 1 distinct plan, 1.00x to 1.00x eager' ] || complain 'one line'
+sweep models/tiny_cnn.onnx --hw t4 --over batch=1:4 --quiet >out && grep -q ': 4 points' out || complain 'a model'
+
+# refuses TEXT ARGUMENT...
+refuses() {
+    local text=$1
+    shift
+    rm -f none.json none.csv
+    sweep "$@" --json none.json -o none.csv >out
+    local status=$?
+    { [ $status = 2 ] || [ $status = 65 ]; } && grep -q -- "$text" err && [ ! -s out ] && [ ! -e none.json ] && [ ! -e none.csv ] || complain "sweep $*: exit status $status"
+}
+refuses 'sweep wants --over NAME=VALUES' mlp --hw t4
+refuses "has no symbol 'N'" mlp --hw t4 --over N=1,2
+refuses "no symbol 'hads'; did you mean 'heads'" bert_layer --hw t4 --over hads=1,2
+refuses "'1:x' is no range" mlp --hw t4 --over M=1:x
+refuses "'8:1' is no range" mlp --hw t4 --over M=8:1
+refuses "'1:8:x1' is no range" mlp --hw t4 --over M=1:8:x1
+refuses 'the value 4 comes twice' mlp --hw t4 --over M=1:4,4
+refuses 'a value is empty' mlp --hw t4 --over M=1,,2
+refuses "names 'M' twice" mlp --hw t4 --over M=1 --over M=2
+refuses 'more than 100000 values' mlp --hw t4 --over M=1:9000000000000000000
+refuses 'more than 1000000 points' mlp --hw t4 --over M=1:5000 --over H=1:5000
+refuses '--over and --set both say M' mlp --hw t4 --set M=8 --over M=1,2
+refuses "'grap' is no way to launch.*did you mean 'graph'" mlp --hw t4 --over launch=grap
+refuses "dram_bandwith" mlp --hw t4 --over hw.dram_bandwith=1x
+refuses 'wanted a file, not stdin' - --hw t4 --over M=1,2
+exit $fail
