@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/names.h"
+#include "command/sweep_kept.h"
 #include "graph/find.h"
 #include "import/load.h"
 #include "report/sweep.h"
@@ -24,6 +25,7 @@ typedef struct {
     fsim_hw **hw;         /* [GPU * variants + combination] */
     const char **kernels; /* the groups of each point's plan, as text; NULL: no plan */
     fsim_arena **worker;
+    fsim_kept kept;
 } sweep;
 
 static int index_on(const fsim_sweep *x, int point, int axis)
@@ -50,6 +52,8 @@ static bool read_axes(fsim_context *c, fsim_sweep *x)
     int64_t points = c->set.hw.count;
     if (c->set.over.count == 0)
         fsim_error(c->diag, fsim_command_line, "sweep wants --over NAME=VALUES: what varies, e.g. --over B=1:256:x2");
+    if (c->set.resume && (!c->set.output || fsim_is_stdout(c->set.output)))
+        fsim_error(c->diag, fsim_command_line, "--resume belongs to -o FILE, whose points are kept in FILE.part");
     if (c->set.over.count > FSIM_MOST_AXES)
         fsim_error(c->diag, fsim_command_line, "--over: at most %d of them", FSIM_MOST_AXES);
     for (int i = 0; i < c->set.over.count && i < FSIM_MOST_AXES; i++) {
@@ -201,7 +205,7 @@ static void plan_point(void *to, int i, int worker)
     sweep *s = to;
     const fsim_sweep *x = &s->out;
     fsim_sweep_point *out = &s->out.point[i];
-    if (fsim_is_set(s->in.how.interrupted))
+    if (fsim_is_set(s->in.how.interrupted) || out->planned || out->reason)
         return;
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
@@ -219,6 +223,8 @@ static void plan_point(void *to, int i, int worker)
     } else {
         out->reason = fsim_strdup(s->worker[worker], reason_of(d, a));
     }
+    if (out->planned || out->reason)
+        fsim_kept_add(&s->kept, i, out, s->kernels[i], a);
     fsim_arena_free(a);
 }
 
@@ -249,6 +255,31 @@ static void number_plans(sweep *s)
             fsim_names_set(s->c->arena, &known, s->kernels[i], at = ++s->out.plans);
         s->out.point[i].plan = at;
     }
+}
+
+/* A digest of all that the points depend on. */
+static const char *digest_of(const sweep *s, char hex[65])
+{
+    fsim_context *c = s->c;
+    const fsim_settings *o = &c->set;
+    const char *why = "", *path = s->path;
+    fsim_memory text;
+    size_t bytes;
+    FILE *out = fsim_memory_begin(&text);
+    fprintf(out, FUSESIM_VERSION " %d %d %d %d %a %lld %lld %lld %d\n", o->strategy, o->objective, o->launch,
+            o->numerics, o->time_limit_s, (long long)o->search_steps, (long long)o->search_memory, (long long)o->scale,
+            o->l2);
+    fprintf(out, "%s\n%s\n", s->in.how.typed.options, fsim_set_text(c));
+    for (int i = 0; i < o->over.count; i++)
+        fprintf(out, "%s\n", o->over.at[i]);
+    for (int i = 0; i < s->out.gpus * s->variants; i++)
+        fsim_json_hw(out, s->hw[i]);
+    fsim_mapped *file = s->text ? NULL : fsim_map_file(c->arena, path, &why);
+    fwrite(file ? file->text : s->text ? s->text : "", 1, file ? file->bytes : s->bytes, out);
+    fsim_unmap(file);
+    const char *whole = fsim_memory_end(&text, c->arena, &bytes);
+    fsim_sha256(whole, bytes, hex);
+    return hex;
 }
 
 /* Everything that can be wrong, before any work. Returns an exit status. */
@@ -292,8 +323,11 @@ int fsim_run_sweep(fsim_context *c)
     int status = begin(&s);
     if (status || (status = fsim_open_outputs_and(c, "-o", c->set.output)))
         return status;
-    fsim_catch_interrupt();
+    char hex[65];
     lay_out(&s);
+    if (!fsim_kept_open(&s.kept, c, digest_of(&s, hex), &s.out, s.kernels))
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
+    fsim_catch_interrupt();
     const int jobs = fsim_searches_at_once(c);
     s.worker = fsim_arena_children(c->arena, jobs);
     fsim_in_parallel(jobs, s.out.points, plan_point, &s);
@@ -301,7 +335,8 @@ int fsim_run_sweep(fsim_context *c)
     s.out.interrupted = fsim_interrupted_status() != FSIM_EXIT_OK;
     if (c->own)
         fsim_csv_sweep(fsim_stream(c->own), &s.out);
-    if (!fsim_commit_own(c, c->set.output))
+    const bool written = fsim_commit_own(c, c->set.output);
+    if (!fsim_kept_end(&s.kept, c, written && !s.out.interrupted) || !written)
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     status = fsim_deliver(c, &s.out);
     return status ? status : fsim_interrupted_status();

@@ -43,6 +43,34 @@ grep -q '"hardware": "l4", "reason": "reshape' bad.json || complain 'no reason i
 [ "$(sweep mlp --hw t4 --over M=64:256:x2 --strategy eager --quiet)" = 'mlp on t4: 3 points, 1 distinct plan, 1.00x to 1.00x eager' ] || complain 'one line'
 sweep models/tiny_cnn.onnx --hw t4 --over batch=1:4 --quiet >out && grep -q ': 4 points' out || complain 'a model'
 
+# Killed and resumed: no point is lost or comes twice.
+many() { "$FUSESIM" sweep mlp --hw l4,t4 --over M=1:150 --quiet "$@" >out 2>err; }
+many -o whole.csv || complain 'a sweep with many points'
+[ ! -e whole.csv.part ] || complain 'the kept points stay when all is done'
+(exec "$FUSESIM" sweep mlp --hw l4,t4 --over M=1:150 --quiet -o killed.csv >out 2>err) & at=$!
+for ((i = 0; i < 500; i++)); do [ -s killed.csv.part ] || [ -e killed.csv ] && break; sleep 0.01; done
+many -o killed.csv --resume
+[ $? = 70 ] && grep -q "another sweep is writing it" err || [ -e killed.csv ] || complain "two sweeps into one file"
+for ((i = 0; i < 200; i++)); do
+    [ -s killed.csv.part ] && [ "$(wc -l <killed.csv.part)" -gt 20 ] && break
+    sleep 0.01
+done
+kill -9 $at 2>kill.err
+wait $at 2>kill.err
+if [ -e killed.csv ]; then echo 'too fast to be killed'; else
+    printf '12,,0x1p' >>killed.csv.part
+    cp killed.csv.part other.csv.part
+    many -o killed.csv --resume || complain 'resume'
+    cmp -s killed.csv whole.csv || complain 'what was killed and resumed differs'
+    many -o other.csv --resume --set H=512
+    [ $? = 65 ] && grep -q '^other.csv.part:1:1: error: of another sweep' err && [ ! -e other.csv ] || complain 'resume with other inputs'
+    sed -i '3s/.*/7,,1/' other.csv.part
+    many -o other.csv --resume
+    [ $? = 65 ] && grep -q '^other.csv.part:3:1: error: no point of this sweep' err || complain 'resume from a damaged file'
+    many -o other.csv || complain 'anew'
+    cmp -s other.csv whole.csv || complain 'what begins anew differs'
+fi
+
 # refuses TEXT ARGUMENT...
 refuses() {
     local text=$1
@@ -66,5 +94,7 @@ refuses 'more than 1000000 points' mlp --hw t4 --over M=1:5000 --over H=1:5000
 refuses '--over and --set both say M' mlp --hw t4 --set M=8 --over M=1,2
 refuses "'grap' is no way to launch.*did you mean 'graph'" mlp --hw t4 --over launch=grap
 refuses "dram_bandwith" mlp --hw t4 --over hw.dram_bandwith=1x
+refuses_resume() { sweep mlp --hw t4 --over M=1,2 --resume >out; [ $? = 2 ] && grep -q -- '--resume belongs to -o' err || complain 'resume without -o'; }
+refuses_resume
 refuses 'wanted a file, not stdin' - --hw t4 --over M=1,2
 exit $fail
