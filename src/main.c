@@ -132,7 +132,7 @@ static const fsim_arg options[] = {
     {"--target", NULL, FSIM_ARG_CHOICE, AT(target), &targets, CODEGEN, "language of the kernels (cuda)"},
     {"-o", "DIR", FSIM_ARG_TEXT, AT(output), NULL, CODEGEN, "the folder to write"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, SWEEP, "the points as CSV"},
-    {"--resume", "", FSIM_ARG_FLAG, AT(resume), NULL, SWEEP, "go on where a sweep with the same -o was ended"},
+    {"--resume", "", FSIM_ARG_FLAG, AT(resume), NULL, SWEEP, "go on where the same -o was ended"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE, "the hardware file to write; - is stdout"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, HW, "of new: the file to write (NAME.yaml)"},
     {"--like", "GPU", FSIM_ARG_TEXT, AT(like), NULL, HW, "of new: the GPU to inherit from"},
