@@ -132,6 +132,8 @@ static const fsim_arg options[] = {
     {"--target", NULL, FSIM_ARG_CHOICE, AT(target), &targets, CODEGEN, "language of the kernels (cuda)"},
     {"-o", "DIR", FSIM_ARG_TEXT, AT(output), NULL, CODEGEN, "the folder to write"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, SWEEP, "the points as CSV"},
+    {"--find", "NAME", FSIM_ARG_TEXT, AT(find), NULL, SWEEP, "its values with which --under holds"},
+    {"--under", "METRIC=LIMIT", FSIM_ARG_ITEM, AT(under), NULL, SWEEP, "time=50ms, memory=80GiB, speedup=1.2"},
     {"--resume", "", FSIM_ARG_FLAG, AT(resume), NULL, SWEEP, "go on where the same -o was ended"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE, "the hardware file to write; - is stdout"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, HW, "of new: the file to write (NAME.yaml)"},

@@ -25,11 +25,12 @@
 /* The values of the options; the table in main.c connects each option with a field. */
 typedef struct {
     fsim_words hw, hw_set, dump, roots, match, measurements, by, gates, fit, classes, strategies, archs;
+    fsim_words under;                      /* of sweep: the limits of --find */
     fsim_words over;                       /* of sweep, each an axis; of regions, one */
     fsim_words set;                        /* --set, then --dim, which means the same */
     fsim_words dim;                        /* of these, as typed */
     const char *format[FSIM_FILE_FORMATS]; /* --json FILE and so on; NULL: not used */
-    const char *plan, *output, *like, *above, *measured, *systems;
+    const char *plan, *output, *like, *above, *measured, *systems, *find;
     int strategy, objective, launch, l2, numerics, recompute, target, color, precision,
         device; /* index into the option's choices; precision: -1 for none; device: an fsim_device_kind */
     double time_limit_s, budget_s;

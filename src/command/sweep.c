@@ -66,7 +66,20 @@ static bool read_axes(fsim_context *c, fsim_sweep *x)
     }
     if (points > MOST_POINTS)
         fsim_error(c->diag, fsim_command_line, "--over: more than %d points", MOST_POINTS);
-    *x = (fsim_sweep){.axis = axis,
+    int find = -1;
+    for (int i = 0; i < c->set.over.count && i < FSIM_MOST_AXES && c->set.find; i++)
+        find = axis[i].name && strcmp(axis[i].name, c->set.find) == 0 ? i : find;
+    if (c->set.find && find < 0 && fsim_errors(c->diag) == 0)
+        fsim_error(c->diag, fsim_command_line, "--find: no --over varies '%s'", c->set.find);
+    if (!c->set.find != (c->set.under.count == 0))
+        fsim_error(c->diag, fsim_command_line, "--find NAME and --under METRIC=LIMIT belong together");
+    fsim_gate *limit = fsim_new(c->arena, fsim_gate, c->set.under.count + 1);
+    for (int i = 0; i < c->set.under.count; i++)
+        (void)fsim_gate_read(c->arena, c->diag, c->set.under.at[i], &fsim_sweep_limits, &limit[i]);
+    *x = (fsim_sweep){.find = find,
+                      .limit = limit,
+                      .limits = c->set.under.count,
+                      .axis = axis,
                       .axes = c->set.over.count,
                       .strategy = (fsim_strategy)c->set.strategy,
                       .gpus = c->set.hw.count,
@@ -332,6 +345,7 @@ int fsim_run_sweep(fsim_context *c)
     s.worker = fsim_arena_children(c->arena, jobs);
     fsim_in_parallel(jobs, s.out.points, plan_point, &s);
     number_plans(&s);
+    fsim_sweep_find(&s.out, c->arena);
     s.out.interrupted = fsim_interrupted_status() != FSIM_EXIT_OK;
     if (c->own)
         fsim_csv_sweep(fsim_stream(c->own), &s.out);

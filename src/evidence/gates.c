@@ -21,7 +21,7 @@ static const fsim_gate_metric metrics[FSIM_ROWS_METRICS] = {
     [FSIM_ROWS_HELPS] = {"helps", FSIM_GATE_SHARE, true, "right about whether it helps"},
     [FSIM_ROWS_CALLED] = {"called", FSIM_GATE_SHARE, true, "right verdicts, but for \"no difference\""}};
 const fsim_gate_table fsim_row_gates = {"validate --measurements", metrics, FSIM_ROWS_METRICS,
-                                        "GPU/class/strategy/workload/folder"};
+                                        "GPU/class/strategy/workload/folder", NULL};
 
 static const fsim_loc command_line = {NULL, 0, 0};
 

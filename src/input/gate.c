@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The option that says the limits, for messages. */
+static const char *option_of(const fsim_gate_table *t) { return t->option ? t->option : "--gate"; }
+
 static const fsim_loc command_line = {NULL, 0, 0};
 
 /* An example of a limit for each unit. */
@@ -60,7 +63,7 @@ static bool unknown_metric(fsim_arena *a, fsim_diag *d, const fsim_gate *g, cons
     const char **names = fsim_new(a, const char *, t->metrics + 1);
     for (int m = 0; m < t->metrics; m++)
         names[m] = t->metric[m].name;
-    fsim_error(d, command_line, "--gate '%s': unknown metric '%s'%s (%s has %s)", g->text, name,
+    fsim_error(d, command_line, "%s '%s': unknown metric '%s'%s (%s has %s)", option_of(g->table), g->text, name,
                fsim_did_you_mean(a, name, names, t->metrics), t->command, metrics_text(t, a));
     return false;
 }
@@ -76,7 +79,7 @@ bool fsim_gate_read(fsim_arena *a, fsim_diag *d, const char *text, const fsim_ga
                        .value = NAN,
                        .says = ""};
     if (end == start || colon == text || (equals && !equals[1])) {
-        fsim_error(d, command_line, "--gate '%s': wanted %sMETRIC=LIMIT; %s has %s", text,
+        fsim_error(d, command_line, "%s '%s': wanted %sMETRIC=LIMIT; %s has %s", option_of(table), text,
                    table->groups ? "[GROUP:]" : "", table->command, metrics_text(table, a));
         return false;
     }
@@ -87,14 +90,13 @@ bool fsim_gate_read(fsim_arena *a, fsim_diag *d, const char *text, const fsim_ga
         return unknown_metric(a, d, out, name);
     const fsim_gate_metric *m = fsim_gate_metric_of(out);
     if (colon && !table->groups)
-        fsim_error(d, command_line, "--gate '%s': gates of %s have no group; wanted e.g. %s", text, table->command,
-                   example_of(m, a));
+        fsim_error(d, command_line, "%s '%s': limits of %s have no group; wanted e.g. %s", option_of(table), text,
+                   table->command, example_of(m, a));
     else if (!equals != (m->unit == FSIM_GATE_YES))
-        fsim_error(d, command_line,
-                   equals ? "--gate '%s': %s has no limit: wanted %s" : "--gate '%s': %s wants a limit: %s", text, name,
-                   example_of(m, a));
+        fsim_error(d, command_line, equals ? "%s '%s': %s has no limit: wanted %s" : "%s '%s': %s wants a limit: %s",
+                   option_of(table), text, name, example_of(m, a));
     else if (equals && !read_limit(equals + 1, out, &why, a))
-        fsim_error(d, command_line, "--gate '%s': '%s' %s", text, equals + 1, *why ? why : "is negative");
+        fsim_error(d, command_line, "%s '%s': '%s' %s", option_of(table), text, equals + 1, *why ? why : "is negative");
     else
         return true;
     return false;

@@ -35,6 +35,7 @@ typedef struct {
     const fsim_gate_metric *metric;
     int metrics;
     const char *groups; /* what GROUP names ("a template"); NULL: the command has no groups */
+    const char *option; /* that says the limits; NULL: --gate */
 } fsim_gate_table;
 
 typedef struct {

@@ -16,7 +16,7 @@ static const fsim_gate_metric metrics[FSIM_REGISTERS_METRICS] = {
     [FSIM_REGISTERS_DISAGREE] = {"disagree", FSIM_GATE_COUNT, false, "kernels whose facts disagree"},
     [FSIM_REGISTERS_WARNINGS] = {"warnings", FSIM_GATE_COUNT, false, "kernels that the compiler warns about"}};
 const fsim_gate_table fsim_register_gates = {"validate --registers", metrics, FSIM_REGISTERS_METRICS,
-                                             "a template, or no_contraction"};
+                                             "a template, or no_contraction", NULL};
 
 static double counted(const fsim_register_sum *s, int count) { return s->kernels ? (double)count : (double)NAN; }
 

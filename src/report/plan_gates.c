@@ -21,7 +21,7 @@ static const fsim_gate_metric metrics[METRICS] = {
     [OVER_OPTIMUM] = {"over_optimum", FSIM_GATE_SHARE, false, "what it loses against optimal"},
     [GAP] = {"gap", FSIM_GATE_SHARE, false, "distance from the lower bound"},
     [PROVEN] = {"proven", FSIM_GATE_YES, true, "no legal plan is better"}};
-const fsim_gate_table fsim_plan_gates = {"plan", metrics, METRICS, "GPU, strategy or GPU/strategy"};
+const fsim_gate_table fsim_plan_gates = {"plan", metrics, METRICS, "GPU, strategy or GPU/strategy", NULL};
 
 static const fsim_loc command_line = {NULL, 0, 0};
 

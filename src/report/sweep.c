@@ -54,6 +54,38 @@ static void put_reasons(const fsim_page *page, const fsim_sweep *x, fsim_arena *
                        fsim_printf(a, "Ended at %s.", fsim_text_count(a, x->points - left, "point")));
 }
 
+/* "S=512, launch=graph on l4": where, but for the axis of --find. */
+static const char *place_text(const fsim_sweep *x, int i, fsim_arena *a)
+{
+    const char *text = "";
+    for (int k = 0; k < x->axes; k++)
+        if (k != x->find)
+            text = fsim_printf(a, "%s%s%s=%s", text, *text ? ", " : "", x->axis[k].name, x->point[i].value[k]);
+    if (x->gpus > 1 || !*text)
+        text = fsim_printf(a, "%s%s%s", text, *text ? " on " : "", x->point[i].hw);
+    return text;
+}
+
+static void put_found(const fsim_page *page, const fsim_sweep *x, fsim_arena *a)
+{
+    for (int i = 0; i < x->founds; i++) {
+        const fsim_sweep_found *f = &x->found[i];
+        const char *name = x->axis[x->find].name;
+        const char *next = f->next < 0 ? ""
+                           : f->broken
+                               ? fsim_printf(a, "; at %s: %s", x->point[f->next].value[x->find], f->broken->says)
+                               : fsim_printf(a, "; at %s there is no plan", x->point[f->next].value[x->find]);
+        const char *what = f->meeting == 0 ? fsim_printf(a, "no value of %s meets the limits", name)
+                           : f->meeting == f->values
+                               ? fsim_printf(a, "all values of %s meet the limits", name)
+                               : fsim_printf(a, "%s=%s is the last that meets the limits, %s the first; %d of %d do",
+                                             name, x->point[f->last].value[x->find], x->point[f->first].value[x->find],
+                                             f->meeting, f->values);
+        fsim_paragraph(page, f->meeting ? FSIM_STRONG : FSIM_BAD, 0, 2,
+                       fsim_printf(a, "%s: %s%s", place_text(x, f->meeting ? f->first : f->next, a), what, next));
+    }
+}
+
 void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x)
 {
     static const fsim_column after[AFTER_AXES] = {
@@ -92,6 +124,7 @@ void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x)
     fsim_table_print(page, &t, 0);
     fsim_table_legend(page, &t, 2);
     put_reasons(page, x, a);
+    put_found(page, x, a);
     fsim_arena_free(a);
 }
 
@@ -138,6 +171,24 @@ static void put_point(FILE *out, const fsim_sweep *x, const fsim_sweep_point *p)
     putc('}', out);
 }
 
+static void put_found_json(FILE *out, const fsim_sweep *x, const fsim_sweep_found *f, const char *before)
+{
+    const int at = f->meeting ? f->first : f->next;
+    fprintf(out, "%s{\"at\": {", before);
+    for (int k = 0, n = 0; k < x->axes; k++)
+        if (k != x->find)
+            fsim_json_text(out, n++ ? ", " : "", x->axis[k].name, x->point[at].value[k]);
+    fsim_json_text(out, "}, ", "hardware", x->point[at].hw);
+    fsim_json_text(out, ", ", "axis", x->axis[x->find].name);
+    fsim_json_text(out, ", ", "first", f->meeting ? x->point[f->first].value[x->find] : NULL);
+    fsim_json_text(out, ", ", "last", f->meeting ? x->point[f->last].value[x->find] : NULL);
+    fprintf(out, ", \"meeting\": %d, \"values\": %d", f->meeting, f->values);
+    fsim_json_text(out, ", ", "next", f->next < 0 ? NULL : x->point[f->next].value[x->find]);
+    fsim_json_text(out, ", ", "violates", f->broken ? fsim_gate_metric_of(f->broken)->name : NULL);
+    fsim_json_number(out, ", ", "value", f->broken ? f->broken->value : NAN);
+    putc('}', out);
+}
+
 void fsim_json_sweep(FILE *out, const fsim_sweep *x)
 {
     fsim_json_text(out, "{", "workload", x->workload);
@@ -152,6 +203,9 @@ void fsim_json_sweep(FILE *out, const fsim_sweep *x)
         }
         fputs("]}", out);
     }
+    fputs("],\n \"found\": [", out);
+    for (int i = 0; i < x->founds; i++)
+        put_found_json(out, x, &x->found[i], i ? ",\n  " : "\n  ");
     fprintf(out, "],\n \"plans\": %d", x->plans);
     fsim_json_bool(out, ", ", "interrupted", x->interrupted);
     fputs(",\n \"points\": [", out);

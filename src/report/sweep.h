@@ -3,6 +3,7 @@
 #ifndef FUSESIM_REPORT_SWEEP_H
 #define FUSESIM_REPORT_SWEEP_H
 
+#include "input/gate.h"
 #include "input/over.h"
 #include "predict.h"
 #include "report/table.h"
@@ -23,6 +24,17 @@ typedef struct {
     int plan;          /* points with the same kernels, each of the same primitives, have the same number */
 } fsim_sweep_point;
 
+/* Of --find: the values of one axis at which all limits hold, on a GPU with the values of the other axes. */
+typedef struct {
+    int first, last;     /* points: the first and the last value, in their order, with which they hold; -1: with none */
+    int meeting, values; /* values with which they hold, and all */
+    int next;            /* the point after the last; -1: there is none */
+    const fsim_gate *broken; /* the first limit that does not hold there; NULL: it has no plan. In the sweep's arena */
+} fsim_sweep_found;
+
+/* What --under may limit: time, memory, bytes, kernels at most, speedup at least, fits. */
+extern const fsim_gate_table fsim_sweep_limits;
+
 typedef struct {
     const char *workload;
     const fsim_over *axis;
@@ -30,10 +42,17 @@ typedef struct {
     fsim_strategy strategy;
     fsim_sweep_point *point; /* the last axis varies fastest, and the GPU within it */
     int points, plans, gpus;
+    int find;               /* the axis of --find; -1: none */
+    const fsim_gate *limit; /* of --under */
+    int limits;
+    const fsim_sweep_found *found; /* one for each combination of the other axes' values, and each GPU */
+    int founds;
     bool interrupted; /* the user ended it: some points were not looked at */
 } fsim_sweep;
 
-/* The points as a table, then how many have no plan and why. */
+/* Fills found and founds. In a. */
+void fsim_sweep_find(fsim_sweep *x, fsim_arena *a);
+/* The points as a table, then what --find found, then how many have no plan and why. */
 void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x);
 /* "mlp: 12 points, 3 plans, 1.02x to 1.88x eager" */
 const char *fsim_sweep_line(const fsim_sweep *x, fsim_arena *a);

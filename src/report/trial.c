@@ -12,7 +12,7 @@ static const fsim_gate_metric metrics[FSIM_TRIAL_METRICS] = {
     [FSIM_TRIAL_MAPE] = {"mape", FSIM_GATE_SHARE, false, "mean error of the plans' times"},
     [FSIM_TRIAL_BYTES] = {"bytes", FSIM_GATE_SHARE, false, "error of the kernels' DRAM bytes"},
     [FSIM_TRIAL_REGRET] = {"regret", FSIM_GATE_SHARE, false, "what the chosen plan loses to the best"}};
-const fsim_gate_table fsim_trial_gates = {"validate --device", metrics, FSIM_TRIAL_METRICS, NULL};
+const fsim_gate_table fsim_trial_gates = {"validate --device", metrics, FSIM_TRIAL_METRICS, NULL, NULL};
 
 static double kernel_bytes(const fsim_measured_kernel *k) { return k->dram_read_bytes + k->dram_write_bytes; }
 

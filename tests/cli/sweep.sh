@@ -43,6 +43,23 @@ grep -q '"hardware": "l4", "reason": "reshape' bad.json || complain 'no reason i
 [ "$(sweep mlp --hw t4 --over M=64:256:x2 --strategy eager --quiet)" = 'mlp on t4: 3 points, 1 distinct plan, 1.00x to 1.00x eager' ] || complain 'one line'
 sweep models/tiny_cnn.onnx --hw t4 --over batch=1:4 --quiet >out && grep -q ': 4 points' out || complain 'a model'
 
+# --find: the last value at which the limits hold, and what the next one breaks.
+sweep mlp --hw l4,t4 --over H=512,1024 --over M=64:4096:x2 --find M --under time=100us --under fits --json found.json >out || complain '--find'
+"$PYTHON" - <<'END' || complain 'what --find says is not so'
+import json
+d = json.load(open("found.json"))
+assert len(d["found"]) == 4
+for f in d["found"]:
+    along = [p for p in d["points"] if p["hardware"] == f["hardware"] and p["at"]["H"] == f["at"]["H"]]
+    held = [p["at"]["M"] for p in along if p["time_s"] <= 100e-6 and p["fits"]]
+    assert (f["first"], f["last"], f["meeting"], f["values"]) == (held[0], held[-1], len(held), 7) and 0 < len(held) < 7, f
+    after = along[[p["at"]["M"] for p in along].index(held[-1]) + 1]
+    assert f["next"] == after["at"]["M"] and f["violates"] == "time" and f["value"] == after["time_s"] > 100e-6, f
+END
+grep -Eq '^H=512 on t4: M=[0-9]+ is the last that meets the limits, 64 the first; [0-9] of 7 do; at [0-9]+: .* wanted at most 100 us$' out || complain '--find in words'
+sweep mlp --hw t4 --over M=64:256:x2 --find M --under time=1ns >out && grep -q '^t4: no value of M meets the limits; at 64: ' out || complain 'limits that nothing meets'
+sweep mlp --hw t4 --over M=64:256:x2 --find M --under speedup=0.5 >out && grep -q '^t4: all values of M meet the limits$' out || complain 'limits that all meet'
+
 # Killed and resumed: no point is lost or comes twice.
 many() { "$FUSESIM" sweep mlp --hw l4,t4 --over M=1:150 --quiet "$@" >out 2>err; }
 many -o whole.csv || complain 'a sweep with many points'
@@ -96,5 +113,8 @@ refuses "'grap' is no way to launch.*did you mean 'graph'" mlp --hw t4 --over la
 refuses "dram_bandwith" mlp --hw t4 --over hw.dram_bandwith=1x
 refuses_resume() { sweep mlp --hw t4 --over M=1,2 --resume >out; [ $? = 2 ] && grep -q -- '--resume belongs to -o' err || complain 'resume without -o'; }
 refuses_resume
+refuses "no --over varies 'N'" mlp --hw t4 --over M=1,2 --find N --under fits
+refuses 'belong together' mlp --hw t4 --over M=1,2 --find M
+refuses "--under 'tim=1ms': unknown metric 'tim'; did you mean 'time'" mlp --hw t4 --over M=1,2 --find M --under tim=1ms
 refuses 'wanted a file, not stdin' - --hw t4 --over M=1,2
 exit $fail
