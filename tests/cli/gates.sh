@@ -96,7 +96,7 @@ has err "unknown metric 'spedup'; did you mean 'speedup'. .validate --measuremen
 exits 2 validate mlp --device cpu --gate regert=2%
 has err "unknown metric 'regert'; did you mean 'regret'. .validate --device has mape=10%, bytes=10%, regret=10%.$"
 exits 2 validate mlp --device cpu --gate eager:regret=2%
-has err 'gates of validate --device have no group; wanted e.g. regret=10%'
+has err 'limits of validate --device have no group; wanted e.g. regret=10%'
 exits 2 validate mlp --hw t4 --registers --gate spils=2
 has err "unknown metric 'spils'; did you mean 'spills'. .validate --registers has class=90%, "
 
