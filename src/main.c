@@ -25,9 +25,10 @@ enum {
     REGIONS = 512,
     WORKLOADS = 1024,
     SWEEP = 2048,
+    MODELS = 4096,
     PLANS = PLAN | ENUMERATE | EXPLAIN | REGIONS | SWEEP | CODEGEN | VALIDATE, /* those that plan a workload */
     MODEL = PLANS | IMPORT,                                                    /* those that read one */
-    ANY = 4095
+    ANY = 8191
 };
 
 #define OF(kind) (1u << FSIM_RESULT_##kind)

@@ -98,6 +98,7 @@ int fsim_run_import_model(fsim_context *c);     /* import MODEL */
 int fsim_run_calibrate(fsim_context *c);        /* a hardware file fitted to measurements */
 int fsim_run_calibrate_device(fsim_context *c); /* calibrate --device */
 int fsim_run_hw(fsim_context *c);
+int fsim_run_models(fsim_context *c);    /* transformers by name or config.json */
 int fsim_run_ops(fsim_context *c);       /* the operators that workloads may have */
 int fsim_run_workloads(fsim_context *c); /* the shipped workloads */
 

@@ -6,6 +6,7 @@
 #include "report/calibration.h"
 #include "report/compiled.h"
 #include "report/model.h"
+#include "report/models.h"
 #include "report/probes.h"
 #include "report/profile.h"
 #include "report/region_table.h"
@@ -52,6 +53,7 @@ SHOWS(show_hw, fsim_hw, fsim_json_hw(out, x))
 SHOWS(show_hw_check, fsim_shown_hw, fsim_json_hw_check(out, x->at, x->count))
 
 SHOWS(show_workloads, fsim_workload_list, fsim_json_workloads(out, x))
+SHOWS(show_models, fsim_shown_models, fsim_json_models(out, x))
 SHOWS(show_ops, fsim_op, fsim_json_ops(out, *x))
 
 #define show_hw_keys NULL
