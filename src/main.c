@@ -26,9 +26,10 @@ enum {
     WORKLOADS = 1024,
     SWEEP = 2048,
     MODELS = 4096,
+    DIFF = 8192,
     PLANS = PLAN | ENUMERATE | EXPLAIN | REGIONS | SWEEP | CODEGEN | VALIDATE, /* those that plan a workload */
     MODEL = PLANS | IMPORT,                                                    /* those that read one */
-    ANY = 8191
+    ANY = 16383
 };
 
 #define OF(kind) (1u << FSIM_RESULT_##kind)
@@ -156,7 +157,6 @@ static const fsim_arg options[] = {
 
 /* Options of planned releases. */
 static const char *const later_options[] = {"--fail-on", "--output", "--report"};
-static const char *const later_commands[] = {"diff"};
 
 /* The options that the short help lists. */
 static const char *const often[] = {"--hw",  "--set",  "--strategy", "--launch",  "--l2",
@@ -215,8 +215,6 @@ static const fsim_command *read_command_line(fsim_context *c, const fsim_args *k
         drop_word(c);
         return named;
     }
-    if (fsim_among(first, later_commands, FSIM_COUNT_OF(later_commands)))
-        fsim_error(c->diag, fsim_command_line, "command '%s' is not in this release", first);
     return find_command("plan");
 }
 

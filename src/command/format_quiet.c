@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "command/command.h"
 #include "report/compiled.h"
+#include "report/diff.h"
 #include "report/quiet.h"
 #include "report/sweep.h"
 #include "report/trial.h"
@@ -31,6 +32,8 @@ static const char *trials(const fsim_context *c, const void *what)
     return text;
 }
 
+static const char *diff(const fsim_context *c, const void *what) { return fsim_diff_lines(what, c->arena); }
+
 static const char *hw_check(const fsim_context *c, const void *what)
 {
     const fsim_shown_hw *x = what;
@@ -56,13 +59,21 @@ static const char *first(const fsim_context *c, const void *what)
 
 /* NULL, and for --dump: the report in full. */
 static quiet *const line[FSIM_RESULT_KINDS] = {
-    [FSIM_RESULT_PLANS] = plans,     [FSIM_RESULT_EXPLANATION] = first,
-    [FSIM_RESULT_REGIONS] = regions, [FSIM_RESULT_ACCURACY] = first,
-    [FSIM_RESULT_TRIALS] = trials,   [FSIM_RESULT_REGISTERS] = registers,
-    [FSIM_RESULT_SYSTEMS] = first,   [FSIM_RESULT_SWEEP] = sweep,
-    [FSIM_RESULT_IMPORT] = first,    [FSIM_RESULT_CALIBRATION] = calibration,
-    [FSIM_RESULT_PROBES] = first,    [FSIM_RESULT_PROJECT] = first,
-    [FSIM_RESULT_MODEL] = first,     [FSIM_RESULT_HW_CHECK] = hw_check,
+    [FSIM_RESULT_PLANS] = plans,
+    [FSIM_RESULT_EXPLANATION] = first,
+    [FSIM_RESULT_REGIONS] = regions,
+    [FSIM_RESULT_ACCURACY] = first,
+    [FSIM_RESULT_TRIALS] = trials,
+    [FSIM_RESULT_REGISTERS] = registers,
+    [FSIM_RESULT_SYSTEMS] = first,
+    [FSIM_RESULT_SWEEP] = sweep,
+    [FSIM_RESULT_DIFF] = diff,
+    [FSIM_RESULT_IMPORT] = first,
+    [FSIM_RESULT_CALIBRATION] = calibration,
+    [FSIM_RESULT_PROBES] = first,
+    [FSIM_RESULT_PROJECT] = first,
+    [FSIM_RESULT_MODEL] = first,
+    [FSIM_RESULT_HW_CHECK] = hw_check,
 };
 
 /* The first line of the text report, as wide as it is. */

@@ -42,12 +42,29 @@ static void put_workload(fsim_writer *w, cJSON *to, const fsim_graph *g)
         fsim_put_count(w, unknown, coverage.of[i].name, coverage.of[i].count);
 }
 
+/* The figures that prices may read: the rates to plan with, and the peaks where these are others. */
+static void put_figures(fsim_writer *w, cJSON *to, const fsim_hw *hw)
+{
+    cJSON *keys = fsim_put_new(w, to, "keys", cJSON_CreateObject()),
+          *peaks = fsim_put_new(w, to, "peaks", cJSON_CreateObject());
+    for (int i = 0; i < FSIM_HW_COUNT; i++) {
+        const fsim_hw_key key = (fsim_hw_key)i;
+        if (!fsim_hw_has(hw, key))
+            continue;
+        fsim_put_number(w, keys, fsim_hw_rows[i].key, fsim_hw_get(hw, key));
+        if (fsim_hw_peak(hw, key) != fsim_hw_get(hw, key))
+            fsim_put_number(w, peaks, fsim_hw_rows[i].key, fsim_hw_peak(hw, key));
+    }
+}
+
 static void put_hardware(fsim_writer *w, cJSON *to, const fsim_hw *hw)
 {
     cJSON *o = fsim_put_new(w, to, "hardware", cJSON_CreateObject());
     fsim_put_text(w, o, "name", hw->name);
     fsim_put_text(w, o, "path", hw->path);
     fsim_put_text(w, o, "hash", hw->hash);
+    fsim_put_text(w, o, "architecture", hw->architecture);
+    put_figures(w, o, hw);
     if (fsim_hw_has(hw, FSIM_HW_RENT))
         fsim_put_number(w, o, "rent_usd_per_h", fsim_hw_peak(hw, FSIM_HW_RENT));
 }
@@ -393,6 +410,7 @@ static void put_plan(fsim_writer *w, cJSON *to, const fsim_prediction *p)
     const fsim_verdict v = fsim_verdict_of(p);
     cJSON *o = fsim_put_new(w, to, "plan", cJSON_CreateObject());
     fsim_put_text(w, o, "strategy", fsim_strategy_names[p->chosen]);
+    fsim_put_text(w, o, "maker", fsim_maker_words[fsim_maker_in(p, p->chosen)]);
     fsim_put_bool(w, o, "proven", v.proven);
     if (fsim_objective_in_bytes(&p->options))
         fsim_put_rounded(w, o, "lower_bound_bytes", v.lower_bound);
@@ -507,6 +525,8 @@ static void put_prediction(fsim_writer *w, cJSON *o, const fsim_prediction *p)
         fsim_put_count(w, o, "least_memory_bytes", p->least_memory_bytes);
     fsim_put_text(w, o, "launch", fsim_regime_names[p->options.regime]);
     fsim_put_text(w, o, "l2", p->options.warm ? "warm" : "cold");
+    fsim_put_text(w, o, "numerics", fsim_numerics_words[p->options.strict]);
+    fsim_put_text(w, o, "recompute", fsim_recompute_words[p->options.no_recompute]);
     fsim_put_training(w, o, p);
     put_strategies(w, o, p);
     put_plan(w, o, p);

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+const char *const fsim_maker_words[FSIM_MAKERS] = {"fusesim", "aten", "inductor", "vllm", "sglang", "tensorrt-llm"};
+
 fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise)
 {
     static const struct {

@@ -14,8 +14,10 @@ typedef enum {
     FSIM_BY_INDUCTOR, /* torch.compile: Triton, and the same libraries for contractions */
     FSIM_BY_VLLM,
     FSIM_BY_SGLANG,
-    FSIM_BY_TENSORRT_LLM /* serving stacks: PyTorch with attention kernels of their own */
+    FSIM_BY_TENSORRT_LLM, /* serving stacks: PyTorch with attention kernels of their own */
+    FSIM_MAKERS
 } fsim_maker;
+extern const char *const fsim_maker_words[FSIM_MAKERS]; /* fusesim aten inductor ... */
 /* Does it launch the kernels of PyTorch without a compiler, with whatever attention kernels? */
 static inline bool fsim_is_eager(fsim_maker maker) { return maker == FSIM_BY_ATEN || maker >= FSIM_BY_VLLM; }
 /* Whose kernels `software` ran (the source of a measurement): fusesim's own; a serving stack's where `otherwise` is

@@ -283,9 +283,6 @@ expect 65 'is 0; dimensions are 1 to' "$SOURCE_DIR/workloads/ops/relu.yaml" --hw
 expect 2 "unknown key 'dram_bandwith'; did you mean 'dram_bandwidth'" "$workload_yaml" --hw "$toy" --hw-set dram_bandwith=2x
 expect 2 "unknown key 'clock' \\('fusesim hw keys' shows all\\)" "$workload_yaml" --hw "$toy" --hw-set clock=2x
 expect 2 'sms' "$workload_yaml" --hw "$toy" --hw-set sms=-3
-for command in diff; do
-    expect 2 "'$command' is not in this release" $command "$workload_yaml" --hw "$toy"
-done
 expect 66 "cannot read workload 'model.onnx'" import model.onnx
 expect 2 'wanted --device cpu or cuda' validate "$workload_yaml"
 expect 2 'validate wants --measurements' validate

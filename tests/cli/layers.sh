@@ -11,7 +11,7 @@ cd "${SOURCE_DIR:?}" || exit 70
 
 find src validate -name '*.[ch]' -o -name '*.def' | LC_ALL=C sort | tr '\n' '\0' | xargs -0 awk '
 BEGIN {
-    names = "base input model hw graph import fusion kernel cost vendor plan/price plan/search plan/rivals plan emit evidence serving"
+    names = "base input model hw graph import fusion kernel cost vendor plan/price plan/search plan/rivals plan emit evidence serving diff"
     names = names " validate/device validate/reference validate/trial validate/cpu validate/cuda report api command"
     layers = split(names, name, " ")
     for (i = 1; i <= layers; i++) level[name[i]] = i

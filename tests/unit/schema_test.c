@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "command/format.h"
+#include "diff/diff.h"
 #include "evidence/evaluate.h"
 #include "evidence/gates.h"
 #include "evidence/pairs.h"
@@ -32,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WORDS = 400, MOST_TABLES = 40 };
+enum { MOST_WORDS = 400, MOST_TABLES = 60 };
 
 typedef struct {
     const char *name;
@@ -97,6 +98,7 @@ static void collect_named_tables(void)
     add_table("l2 states", fsim_l2_words, 2);
     add_table("l2 states of rows", fsim_l2_names, FSIM_L2_UNKNOWN + 1);
     add_table("numerics", fsim_numerics_words, 2);
+    add_table("recomputation", fsim_recompute_words, 2);
     add_table("targets", fsim_target_words, 2);
     add_table("collectives", fsim_collective_names, FSIM_COLLECTIVES);
     add_table("roles", fsim_role_names, FSIM_ROLES);
@@ -116,6 +118,9 @@ static void collect_named_tables(void)
     add_table("devices", fsim_device_names, FSIM_DEVICE_COUNT);
     add_probes(new_table("probes"), fsim_probe_names, fsim_gpu_probe_names);
     add_probes(new_table("probe units"), fsim_probe_units, fsim_gpu_probe_units);
+    add_table("makers", fsim_maker_words, FSIM_MAKERS);
+    add_table("part kinds", fsim_part_kind_names, FSIM_PART_KINDS);
+    add_table("diff causes", fsim_diff_cause_names, FSIM_DIFF_CAUSES);
     add_table("attribute types", fsim_attr_type_names, FSIM_TYPE_COUNT);
 }
 

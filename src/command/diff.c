@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* diff: two plans that --json wrote: what changed, and what each change did. */
+#include "command/command.h"
+
+#include "diff/diff.h"
+
+static const fsim_filed *read_side(fsim_context *c, int i)
+{
+    size_t bytes = 0;
+    const char *path = c->args.at[i], *text = fsim_read_text(c, "plan", path, &bytes);
+    return text ? fsim_filed_read(c->arena, c->diag, path, text, bytes) : NULL;
+}
+
+int fsim_run_diff(fsim_context *c)
+{
+    fsim_diff x;
+    if (c->args.count != 2)
+        fsim_error(c->diag, fsim_command_line, "diff wants two files of 'fusesim plan --json FILE': OLD.json NEW.json");
+    else if (fsim_is_stdout(c->args.at[0]) && fsim_is_stdout(c->args.at[1]))
+        fsim_error(c->diag, fsim_command_line, "the two files can't both be standard input");
+    if (fsim_errors(c->diag))
+        return fsim_usage_status(c);
+    const fsim_filed *before = read_side(c, 0), *after = read_side(c, 1);
+    if (!before || !after || !fsim_diff_of(before, after, c->arena, c->diag, &x))
+        return fsim_conclude(c, FSIM_EXIT_OK);
+    return fsim_answer(c, &x);
+}
