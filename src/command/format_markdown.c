@@ -3,6 +3,7 @@
 #include "command/command.h"
 #include "report/accuracy.h"
 #include "report/compiled.h"
+#include "report/diff.h"
 #include "report/systems.h"
 #include "report/trial.h"
 
@@ -64,9 +65,20 @@ static bool show_systems(FILE *out, const fsim_context *c, const void *what)
     return true;
 }
 
+static bool show_diff(FILE *out, const fsim_context *c, const void *what)
+{
+    fsim_markdown_diff(out, what, c->set.verbose);
+    return true;
+}
+
 const fsim_renderer fsim_as_markdown[FSIM_RESULT_KINDS] = {
-    [FSIM_RESULT_PLANS] = {.show = show_plans},         [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},
-    [FSIM_RESULT_TRIALS] = {.show = show_trials},       [FSIM_RESULT_REGISTERS] = {.show = show_registers},
-    [FSIM_RESULT_WORKLOADS] = {.show = show_workloads}, [FSIM_RESULT_OPS] = {.show = show_ops},
-    [FSIM_RESULT_HW_KEYS] = {.show = show_hw_keys},     [FSIM_RESULT_SYSTEMS] = {.show = show_systems},
+    [FSIM_RESULT_PLANS] = {.show = show_plans},
+    [FSIM_RESULT_DIFF] = {.show = show_diff},
+    [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},
+    [FSIM_RESULT_TRIALS] = {.show = show_trials},
+    [FSIM_RESULT_REGISTERS] = {.show = show_registers},
+    [FSIM_RESULT_WORKLOADS] = {.show = show_workloads},
+    [FSIM_RESULT_OPS] = {.show = show_ops},
+    [FSIM_RESULT_HW_KEYS] = {.show = show_hw_keys},
+    [FSIM_RESULT_SYSTEMS] = {.show = show_systems},
 };

@@ -32,7 +32,14 @@ static const char *trials(const fsim_context *c, const void *what)
     return text;
 }
 
-static const char *diff(const fsim_context *c, const void *what) { return fsim_diff_lines(what, c->arena); }
+static const char *diff(const fsim_context *c, const void *what)
+{
+    const fsim_diff *x = ((const fsim_shown_diff *)what)->x;
+    const char *text = "";
+    for (int i = 0; i < x->count; i++)
+        text = fsim_printf(c->arena, "%s%s\n", text, fsim_diff_line(&x->at[i], c->arena));
+    return text;
+}
 
 static const char *hw_check(const fsim_context *c, const void *what)
 {

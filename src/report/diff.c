@@ -2,11 +2,12 @@
 #include "report/diff.h"
 
 #include "report/describe.h"
+#include "report/gate.h"
 #include "report/text_parts.h"
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
-enum { SHOWN_PARTS = 20 };
+enum { SHOWN_PARTS = 20, SHOWN_INPUTS = 12 };
 
 static double seconds(fsim_sum fs) { return (double)fs / FSIM_FS_PER_S; }
 
@@ -23,11 +24,13 @@ static const char *bytes_change_text(fsim_arena *a, fsim_sum bytes)
                                     fsim_bytes_text(a, (double)(bytes < 0 ? -bytes : bytes)));
 }
 
+/* "+6.6%"; "-" where there is no change, or nothing before. */
 static const char *share_text(fsim_arena *a, const fsim_diff_sum *s)
 {
-    return s->before_fs == 0 || s->before_fs == s->after_fs
-               ? "-"
-               : fsim_printf(a, "%+.1f%%", 100 * (double)(s->after_fs - s->before_fs) / (double)s->before_fs);
+    const double share = s->before_fs == 0 ? 0 : (double)(s->after_fs - s->before_fs) / (double)s->before_fs;
+    return share == 0             ? "-"
+           : fabs(share) < 0.0005 ? fsim_printf(a, "%s0.1%%", share < 0 ? "above -" : "below +")
+                                  : fsim_printf(a, "%+.1f%%", 100 * share);
 }
 
 static const char *why_text(unsigned causes, fsim_arena *a)
@@ -103,25 +106,40 @@ const char *fsim_diff_part_text(const fsim_plan_diff *x, const fsim_diff_part *p
     }
 }
 
-static void put_inputs(const fsim_page *page, const fsim_plan_diff *x, fsim_arena *a)
+/* "hardware: dram_bandwidth: 236.4 GB/s -> 118.2 GB/s" */
+static const char *input_text(const fsim_diff_input *in, fsim_arena *a)
 {
-    for (int i = 0; i < x->inputs; i++) {
-        const fsim_diff_input *in = &x->input[i];
-        const char *cause = fsim_diff_cause_names[in->cause];
-        const bool same = strcmp(cause, in->what) == 0;
-        fsim_paragraph(page, FSIM_PLAIN, 2, 4,
-                       fsim_printf(a, "%s%s: %s -> %s", same ? "" : fsim_printf(a, "%s: ", cause), in->what,
-                                   in->before ? in->before : "none", in->after ? in->after : "none"));
-    }
+    const char *cause = fsim_diff_cause_names[in->cause];
+    return fsim_printf(a, "%s%s: %s -> %s", strcmp(cause, in->what) == 0 ? "" : fsim_printf(a, "%s: ", cause), in->what,
+                       in->before ? in->before : "none", in->after ? in->after : "none");
+}
+
+/* "kernels: 1 split, 2 merged" */
+static const char *kinds_text(const fsim_plan_diff *x, fsim_arena *a)
+{
     const char *text = "";
     for (int k = 1; k < FSIM_PART_KINDS; k++)
         if (x->kinds[k])
             text = fsim_printf(a, "%s%s%d %s", text, *text ? ", " : "", x->kinds[k], fsim_part_kind_names[k]);
-    fsim_paragraph(page, FSIM_PLAIN, 2, 4,
-                   *text ? fsim_printf(a, "kernels: %s", text) : "kernels: each computes what it did");
+    return *text ? fsim_printf(a, "kernels: %s", text) : "kernels: each computes what it did";
 }
 
-static void put_causes(const fsim_page *page, const fsim_plan_diff *x, fsim_arena *a)
+/* What changed, a line each: *count of them. */
+static const char **changes(const fsim_plan_diff *x, bool verbose, int *count, fsim_arena *a)
+{
+    const int shown = verbose || x->inputs <= SHOWN_INPUTS ? x->inputs : SHOWN_INPUTS;
+    const char **line = fsim_new(a, const char *, shown + 2);
+    *count = 0;
+    for (int i = 0; i < shown; i++)
+        line[(*count)++] = input_text(&x->input[i], a);
+    if (shown < x->inputs)
+        line[(*count)++] =
+            fsim_printf(a, "and %s; --verbose lists them", fsim_text_count(a, x->inputs - shown, "more change"));
+    line[(*count)++] = kinds_text(x, a);
+    return line;
+}
+
+static fsim_table causes_table(const fsim_plan_diff *x, fsim_arena *a)
 {
     static const fsim_column column[] = {
         {.title = "why", .left = true, .shrinks = true, .least = 20},
@@ -143,8 +161,7 @@ static void put_causes(const fsim_page *page, const fsim_plan_diff *x, fsim_aren
         cell[5] = share_text(a, s);
         cell[6] = bytes_change_text(a, s->after_bytes - s->before_bytes);
     }
-    fsim_table_print(page, &t, 2);
-    fsim_table_legend(page, &t, 4);
+    return t;
 }
 
 /* Are two parts the same in another layer: equal times, causes and kind? */
@@ -169,7 +186,8 @@ static void put_part(fsim_table *t, const fsim_plan_diff *x, int at, int times, 
                         : fsim_diff_part_text(x, p, a);
 }
 
-static void put_parts(const fsim_page *page, const fsim_plan_diff *x, bool verbose, fsim_arena *a)
+/* The parts with the largest changes; *rest: a sentence on those that are left out, or "". */
+static fsim_table parts_table(const fsim_plan_diff *x, bool verbose, const char **rest, fsim_arena *a)
 {
     static const fsim_column column[] = {
         {.title = "change"},
@@ -179,7 +197,8 @@ static void put_parts(const fsim_page *page, const fsim_plan_diff *x, bool verbo
         {.title = "why", .left = true, .drop = 1},
         {.title = "kernels", .left = true, .shrinks = true, .least = 24}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
-    int at = 0;
+    fsim_sum change = 0;
+    int at = 0, left = 0;
     for (int rows = 0; at < x->parts && (verbose || rows < SHOWN_PARTS); rows++) {
         if (x->part[at].kind == FSIM_PART_SAME && x->part[at].sum.before_fs == x->part[at].sum.after_fs)
             break;
@@ -189,79 +208,130 @@ static void put_parts(const fsim_page *page, const fsim_plan_diff *x, bool verbo
         put_part(&t, x, at, times, a);
         at += times;
     }
-    if (at == 0)
-        return;
-    putc('\n', page->out);
-    fsim_table_print(page, &t, 2);
-    fsim_table_legend(page, &t, 4);
-    fsim_sum rest = 0;
-    int left = 0;
     for (; at < x->parts; at++) {
-        rest += x->part[at].sum.after_fs - x->part[at].sum.before_fs;
+        change += x->part[at].sum.after_fs - x->part[at].sum.before_fs;
         left += x->part[at].sum.causes != 0;
     }
-    if (left)
-        fsim_paragraph(page, FSIM_FAINT, 2, 4,
-                       fsim_printf(a, "And %s, together %s; --verbose lists them.",
-                                   fsim_text_count(a, left, "smaller change"), change_text(a, rest)));
+    *rest = left ? fsim_printf(a, "And %s, together %s; --verbose lists them.",
+                               fsim_text_count(a, left, "smaller change"), change_text(a, change))
+                 : "";
+    return t;
 }
 
-/* "mlp on l4: 481 us -> 512 us, 6.6% slower" */
+/* "mlp on l4: 481 us -> 512 us, +6.6%" */
 static const char *head(const fsim_plan_diff *x, fsim_arena *a)
 {
     const fsim_sum before = x->total.before_fs, after = x->total.after_fs;
     const bool moved = strcmp(x->before->hardware, x->after->hardware) != 0;
-    const char *text = fsim_printf(a, "%s on %s%s%s: %s -> %s", x->after->workload, x->before->hardware,
-                                   moved ? " -> " : "", moved ? x->after->hardware : "",
-                                   fsim_seconds_text(a, seconds(before)), fsim_seconds_text(a, seconds(after)));
-    if (after == before || before == 0)
-        return fsim_printf(a, "%s, %s", text, after == before ? "no change" : "there was nothing");
-    const double share = (double)(after > before ? after - before : before - after) / (double)before;
-    return fsim_printf(a, "%s, %s %s", text, share < 0.0005 ? "less than 0.1%" : fsim_percent_text(a, share),
-                       after > before ? "slower" : "faster");
+    return fsim_printf(a, "%s on %s%s%s: %s -> %s, %s", x->after->workload, x->before->hardware, moved ? " -> " : "",
+                       moved ? x->after->hardware : "", fsim_seconds_text(a, seconds(before)),
+                       fsim_seconds_text(a, seconds(after)), after == before ? "no change" : share_text(a, &x->total));
 }
 
-static void put_onlys(const fsim_page *page, const fsim_filed_plan *const *only, int count, const char *path,
-                      fsim_arena *a)
+static const char *only_text(const fsim_diff *x, int i, fsim_arena *a)
 {
-    for (int i = 0; i < count; i++)
-        fsim_paragraph(
-            page, FSIM_BAD, 0, 2,
-            fsim_printf(a, "Only %s has a plan for %s: it is compared with nothing.", path, only[i]->hardware));
+    const bool first = i < x->onlys_before;
+    return fsim_printf(a, "Only %s has a plan for %s: it is compared with nothing.",
+                       first ? x->before->path : x->after->path,
+                       (first ? x->only_before[i] : x->only_after[i - x->onlys_before])->hardware);
 }
 
-void fsim_report_diff(const fsim_page *page, const fsim_diff *x, bool verbose)
+static void put_plan(const fsim_page *page, const fsim_plan_diff *x, bool verbose, fsim_arena *a)
+{
+    int lines;
+    const char **line = changes(x, verbose, &lines, a), *rest;
+    fsim_paragraph(page, FSIM_STRONG, 0, 2, head(x, a));
+    for (int i = 0; i < lines; i++)
+        fsim_paragraph(page, FSIM_PLAIN, 2, 4, line[i]);
+    const fsim_table causes = causes_table(x, a), parts = parts_table(x, verbose, &rest, a);
+    putc('\n', page->out);
+    fsim_table_print(page, &causes, 2);
+    fsim_table_legend(page, &causes, 4);
+    if (parts.rows == 0)
+        return;
+    putc('\n', page->out);
+    fsim_table_print(page, &parts, 2);
+    fsim_table_legend(page, &parts, 4);
+    if (*rest)
+        fsim_paragraph(page, FSIM_FAINT, 2, 4, rest);
+}
+
+void fsim_report_diff(const fsim_page *page, const fsim_shown_diff *s, bool verbose)
 {
     fsim_arena *a = fsim_arena_new();
+    const fsim_diff *x = s->x;
+    const int onlys = x->onlys_before + x->onlys_after;
     for (int i = 0; i < x->count; i++) {
-        const fsim_plan_diff *at = &x->at[i];
         if (i)
             putc('\n', page->out);
-        fsim_paragraph(page, FSIM_STRONG, 0, 2, head(at, a));
-        put_inputs(page, at, a);
-        putc('\n', page->out);
-        put_causes(page, at, a);
-        put_parts(page, at, verbose, a);
+        put_plan(page, &x->at[i], verbose, a);
     }
-    if (x->onlys_before + x->onlys_after)
-        putc('\n', page->out);
-    put_onlys(page, x->only_before, x->onlys_before, x->before->path, a);
-    put_onlys(page, x->only_after, x->onlys_after, x->after->path, a);
+    for (int i = 0; i < onlys; i++) {
+        if (i == 0)
+            putc('\n', page->out);
+        fsim_paragraph(page, FSIM_BAD, 0, 2, only_text(x, i, a));
+    }
+    for (int i = 0; i < s->count; i++) {
+        if (i == 0 && s->judged[i].gates.count)
+            putc('\n', page->out);
+        fsim_report_gates(page, fsim_shown_diff_gpu(s, i, a), s->judged[i].gates.at, s->judged[i].gates.count);
+    }
     fsim_arena_free(a);
 }
 
-const char *fsim_diff_lines(const fsim_diff *x, fsim_arena *a)
+static void put_markdown(FILE *out, const fsim_plan_diff *x, bool verbose, fsim_arena *a)
 {
-    const char *text = "";
-    for (int i = 0; i < x->count; i++) {
-        const char *why = "";
-        for (int k = 0; k < x->at[i].sums; k++) {
-            const fsim_diff_sum *s = &x->at[i].sum[k];
-            if (s->causes)
-                why = fsim_printf(a, "%s%s%s %s", why, *why ? ", " : ": ", fsim_diff_causes_text(s->causes, a),
-                                  change_text(a, s->after_fs - s->before_fs));
-        }
-        text = fsim_printf(a, "%s%s%s\n", text, head(&x->at[i], a), why);
+    int lines;
+    const char **line = changes(x, verbose, &lines, a), *rest;
+    const fsim_table causes = causes_table(x, a), parts = parts_table(x, verbose, &rest, a);
+    fputs("### ", out);
+    fsim_markdown_text(out, head(x, a));
+    fputs("\n\n", out);
+    for (int i = 0; i < lines; i++) {
+        fputs("- ", out);
+        fsim_markdown_text(out, line[i]);
+        putc('\n', out);
     }
-    return text;
+    putc('\n', out);
+    fsim_table_markdown(out, &causes);
+    if (parts.rows > 0) {
+        putc('\n', out);
+        fsim_table_markdown(out, &parts);
+    }
+    if (*rest) {
+        putc('\n', out);
+        fsim_markdown_text(out, rest);
+        putc('\n', out);
+    }
+}
+
+void fsim_markdown_diff(FILE *out, const fsim_shown_diff *s, bool verbose)
+{
+    fsim_arena *a = fsim_arena_new();
+    const fsim_diff *x = s->x;
+    for (int i = 0; i < x->count; i++) {
+        if (i)
+            putc('\n', out);
+        put_markdown(out, &x->at[i], verbose, a);
+    }
+    for (int i = 0; i < x->onlys_before + x->onlys_after; i++) {
+        putc('\n', out);
+        fsim_markdown_text(out, only_text(x, i, a));
+        putc('\n', out);
+    }
+    for (int i = 0; i < s->count; i++)
+        fsim_markdown_gates(out, fsim_shown_diff_gpu(s, i, a), s->judged[i].gates.at, s->judged[i].gates.count);
+    fsim_arena_free(a);
+}
+
+const char *fsim_diff_line(const fsim_plan_diff *x, fsim_arena *a)
+{
+    const char *why = "";
+    for (int k = 0; k < x->sums; k++) {
+        const fsim_diff_sum *s = &x->sum[k];
+        if (s->causes)
+            why = fsim_printf(a, "%s%s%s %s", why, *why ? ", " : ": ", fsim_diff_causes_text(s->causes, a),
+                              change_text(a, s->after_fs - s->before_fs));
+    }
+    return fsim_printf(a, "%s%s", head(x, a), why);
 }

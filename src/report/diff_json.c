@@ -107,8 +107,29 @@ static void put_file(FILE *out, const char *key, const fsim_filed *f, const fsim
     fputs("]}", out);
 }
 
-void fsim_json_diff(FILE *out, const fsim_diff *x)
+static void put_gates(FILE *out, const fsim_shown_diff *s)
 {
+    const char *before = "\n  {";
+    fputs(",\n \"gates\": [", out);
+    for (int i = 0; i < s->count; i++)
+        for (int k = 0; k < s->judged[i].gates.count; k++) {
+            const fsim_gate *g = &s->judged[i].gates.at[k];
+            fsim_json_text(out, before, "gate", g->text);
+            fsim_json_text(out, ", ", "hardware", s->judged[i].gpu);
+            fsim_json_text(out, ", ", "metric", fsim_gate_metric_of(g)->name);
+            fsim_json_number(out, ", ", "value", g->value);
+            fsim_json_number(out, ", ", "limit", g->limit);
+            fsim_json_bool(out, ", ", "passed", g->passed);
+            fsim_json_text(out, ", ", "message", g->says);
+            putc('}', out);
+            before = ",\n  {";
+        }
+    putc(']', out);
+}
+
+void fsim_json_diff(FILE *out, const fsim_shown_diff *s)
+{
+    const fsim_diff *x = s->x;
     putc('{', out);
     put_file(out, "before", x->before, x->only_before, x->onlys_before);
     fputs(",\n ", out);
@@ -118,5 +139,7 @@ void fsim_json_diff(FILE *out, const fsim_diff *x)
         fputs(i ? ",\n  " : "\n  ", out);
         put_plan(out, &x->at[i]);
     }
-    fputs("]}\n", out);
+    putc(']', out);
+    put_gates(out, s);
+    fputs("}\n", out);
 }

@@ -125,13 +125,42 @@ END
 grep -q '^  hardware: dram_bandwidth: 236.4 GB/s -> 212.76 GB/s$' out && grep -q '^  kernels: 1 split$' out && grep -q 'mixed: fusion + hardware' out &&
     grep -q 'split: h + g -> h + g/cube + .* | g/tanh + ' out || { cat out; complain 'text'; }
 COLUMNS=60 "$FUSESIM" diff base.json apart_key.json >narrow 2>err && [ "$(awk 'length > n { n = length } END { print n }' narrow)" -le 60 ] || complain 'wider than 60 columns'
-"$FUSESIM" diff - base.json --quiet <eager.json >out 2>err && grep -q '^mlp on t4: .* faster: fusion -' out || complain 'from stdin'
+"$FUSESIM" diff - base.json --quiet <eager.json >out 2>err && grep -q '^mlp on t4: .*, -[0-9.]*%: fusion -[0-9.]* us$' out || complain 'from stdin'
 
 # Several GPUs: by name; what only one file has is said.
 plan three mlp.yaml --hw t4,l4,l40s
 plan two mlp.yaml --hw l4,t4 --set M=2048
 "$FUSESIM" diff three.json two.json --json several.json >out 2>err || complain 'several GPUs'
 grep -q '^mlp on t4: ' out && grep -q '^mlp on l4: ' out && grep -q '^Only three.json has a plan for l40s' out && grep -q '"only": \["l40s"\]' several.json || complain 'GPUs of one file'
+
+# Gates: what grows more than the limit fails; what shrinks, or grows less, does not. A plan that the second file lacks is a failure, one that is new is not.
+# gate STATUS TEXT ARGUMENT...
+gate() {
+    local status=$1 text=$2
+    shift 2
+    "$FUSESIM" diff "$@" >out 2>err
+    [ $? = "$status" ] && grep -q -- "$text" out || complain "diff $*: wanted $status and '$text'"
+}
+gate 1 '^gate time=3% fails: 11.94 % against 1.89 ms, wanted at most 3 %$' base.json eager.json --gate time=3%
+gate 0 '^gate time=12% holds' base.json eager.json --gate time=12%
+gate 0 '^gate time=0% holds: -' eager.json base.json --gate time=0% --gate bytes=0% --gate memory=0% --gate kernels=0%
+gate 1 '^gate bytes=25% fails: 25.8 % against 248 MiB' base.json eager.json --gate bytes=25% --gate time=50%
+gate 1 '^gate kernels=40% fails: 50 % against 2 kernels' base.json eager.json --gate kernels=40%
+gate 0 '^gate time=0% holds: 0 % against' base.json base.json --gate time=0% --gate t4:bytes=0%
+gate 1 '^l40s: gate time=90% fails: only the first file has a plan for this GPU$' three.json two.json --gate time=90% --junit lost.xml --markdown lost.md --json lost.json
+gate 0 '^Only two.json\|^Only three.json' two.json three.json --gate time=900%
+"$PYTHON" - <<'END' || complain 'gates in JUnit, Markdown or JSON'
+import json, xml.etree.ElementTree as xml
+suite = xml.parse("lost.xml").getroot()[0]
+cases = {(c.get("classname"), c.get("name")): c for c in suite}
+assert int(suite.get("tests")) == len(suite) == len(cases) == 6 and int(suite.get("failures")) == 1 and int(suite.get("skipped")) == 1
+assert cases["fusesim.gate", "l40s: time=90%"].find("failure") is not None and cases["fusesim.diff", "mlp/l40s"].find("skipped") is not None
+assert cases["fusesim.gate", "t4: time=90%"].find("failure") is None
+text = open("lost.md").read()
+assert text.startswith("### mlp on t4: ") and "- l40s: gate `time=90%` **fails**: only the first" in text and text.count("| why | kernels | before |") == 2
+gates = {g["hardware"]: g for g in json.load(open("lost.json"))["gates"]}
+assert [g["passed"] for g in gates.values()] == [True, True, False] and gates["l40s"]["value"] is None and -1 < gates["t4"]["value"] < 0
+END
 
 # refuses STATUS TEXT ARGUMENT...
 refuses() {
@@ -158,6 +187,9 @@ refuses 2 "can't both be standard input" - -
 refuses 66 "cannot read plan 'none.json'" base.json none.json
 refuses 65 "^empty.json:1:[0-9]*: error: 'hardware' is missing here" base.json empty.json
 refuses 65 '^other.json:1:1: error: diff compares what' other.json base.json
+refuses 2 "unknown metric 'tim'; did you mean 'time'" base.json key.json --gate tim=3%
+refuses 2 "'base.json' has no plan for 'l4'; did you mean 't4'" base.json key.json --gate l4:time=3%
+refuses 2 'is a share above 1: write 3%' base.json key.json --gate time=3
 refuses 65 'this file has schema 3' newer.json base.json
 refuses 65 "^negative.json:[0-9]*:[0-9]*: error: 'time_s' is '-1'; wanted a number" base.json negative.json
 refuses 65 "^nested.json:[0-9]*:[0-9]*: error: a list in 'operators'; wanted names" base.json nested.json

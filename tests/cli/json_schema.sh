@@ -103,7 +103,7 @@ make illegal.explain.json explain "$SOURCE_DIR/workloads/seeds/cycle.yaml" --hw 
 make far.explain.json explain "$mlp" --hw t4 h y --json -
 make m.regions.json regions "$mlp" --hw t4 --over M=64:4096:512 --json -
 make breaks.regions.json regions "$mlp" --hw a100-sxm4-40gb --over M=1:4096 --json -
-make changed.diff.json diff bert_layer.t4.plan.json bert_layer.a100-sxm4-40gb.plan.json --json -
+make changed.diff.json diff bert_layer.t4.plan.json bert_layer.a100-sxm4-40gb.plan.json --gate time=900% --json -
 make points.sweep.json sweep "$mlp" --hw t4,l4 --over M=64:4096:x2 --over H=1024,7 --json -
 make ncu.import.json import --measurements "$SOURCE_DIR/tests/traces/ncu-mlp.csv" "$mlp" --hw a100-sxm4-40gb --json -
 make whole.import.json import --measurements "$SOURCE_DIR/tests/traces/pytorch-bert-layer.json" "$bert" --hw a100-sxm4-40gb --json -

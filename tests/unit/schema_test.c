@@ -21,6 +21,7 @@
 #include "plan/price/phases.h"
 #include "plan/price/timeline.h"
 #include "report/compiled.h"
+#include "report/diff.h"
 #include "report/plan_gates.h"
 #include "report/trial.h"
 #include "report/versus.h"
@@ -128,6 +129,7 @@ static void collect_tables(void)
 {
     collect_named_tables();
     add_gates("plan gates", &fsim_plan_gates);
+    add_gates("diff gates", &fsim_diff_gates);
     add_gates("row gates", &fsim_row_gates);
     add_gates("trial gates", &fsim_trial_gates);
     add_gates("register gates", &fsim_register_gates);
