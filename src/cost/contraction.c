@@ -202,17 +202,16 @@ static fsim_kernel direct(const fsim_costing *c, const fsim_gemm *g, const fsim_
 static void try_splits(const fsim_costing *c, const product *p, fsim_schedule layout, fsim_kernel *best, fsim_arena *a)
 {
     const fsim_gemm_shape s = fsim_product_shape(c, p->g);
-    const int m = layout.tile_m, n = layout.tile_n;
-    bool laid_out = true;
-    for (int split = 1;
-         laid_out && layout.split_k == split && fsim_gemm_may_split(p->d, &s, (fsim_gemm_tile){m, n, split});) {
+    fsim_gemm_tile tile = {layout.tile_m, layout.tile_n, 1};
+    bool more = layout.split_k == 1;
+    while (more) {
         if (may_beat(c, p, &layout, best)) {
             const fsim_kernel k = generated_with(c, p, &layout, a);
             if (k.time_s > 0 && (best->time_s == 0 || k.time_s < best->time_s))
                 *best = k;
         }
-        layout.split_k = split *= 2;
-        laid_out = fsim_schedule_of(p->l, &layout);
+        layout.split_k = tile.split *= 2;
+        more = fsim_gemm_may_split(p->d, &s, tile) && fsim_schedule_of(p->l, &layout) && layout.split_k == tile.split;
     }
 }
 

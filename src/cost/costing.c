@@ -308,7 +308,7 @@ void fsim_sum_up_by(const fsim_costing *c, fsim_kernel *k, double exponent)
     double power[FSIM_UNIT_COUNT] = {0}, powers = 0;
     drop_inner_units(c, k);
     for (int u = FSIM_DRAM; u < FSIM_UNIT_COUNT; u++)
-        powers += power[u] = pow(k->unit[u], exponent);
+        powers += power[u] = k->unit[u] > 0 ? pow(k->unit[u], exponent) : 0;
     share_out(c, k, pow(powers, 1 / exponent), power, powers);
 }
 

@@ -59,7 +59,6 @@ static void trace(const fsim_tiling *t, int tensor, const fsim_map *m, origin *o
         return;
     const fsim_node *n = &t->g->node[t->group->member[member].node];
     const fsim_class class = fsim_ops[n->op].class;
-    *FSIM_PUSH(t->a, o->seen, o->seens, o->seen_room) = (struct place){tensor, *m};
     if (class == FSIM_CONTRACTION) {
         for (int i = 0; i < o->count; i++)
             if (o->member[i] == member) {
@@ -74,6 +73,7 @@ static void trace(const fsim_tiling *t, int tensor, const fsim_map *m, origin *o
         o->at[o->count++] = *m;
         return;
     }
+    *FSIM_PUSH(t->a, o->seen, o->seens, o->seen_room) = (struct place){tensor, *m};
     for (int i = 0; i < n->args && !o->broken; i++) {
         fsim_map at = {0};
         const bool plain = n->arg[i].how == FSIM_READ_MAP && class != FSIM_REDUCE && class != FSIM_WINDOW &&
@@ -189,6 +189,8 @@ fsim_tiling *fsim_tiling_of(const fsim_graph *g, const fsim_hw *hw, const fsim_g
 {
     fsim_tiling *t = fsim_new(a, fsim_tiling, 1);
     *t = (fsim_tiling){.g = g, .hw = hw, .group = group, .a = a, .of = fsim_new(a, int, group->writes + 1)};
+    t->room = group->contractions < 1 ? 1 : group->contractions < group->writes ? group->contractions : group->writes;
+    t->plan = fsim_new(a, fsim_tile_plan, t->room);
     if (group->anchor < 0 || group->whole_row > 0 || !assign(t))
         return NULL;
     for (int i = 0; i < group->writes; i++)

@@ -49,6 +49,8 @@ static fsim_sum least_ahead(fsim_frontier *f, int at);
 
 fsim_sum fsim_least_after(fsim_frontier *f, int before, int to)
 {
+    if (f->known == f->borders) /* no excess is known */
+        return fsim_least_to_go(f, to);
     const int i = next_border(f, before);
     const fsim_sum least = most_of(least_ahead(f, to), fsim_least_to_go(f, to));
     if (before < 0 || i == f->borders || f->state[to].ran < f->border[i])

@@ -10,6 +10,7 @@ enum {
     MOST_LABELS = 1024, /* of one front */
     FEW_LABELS = 8,
     BORDER_SHARES = 2, /* the search from a border may take this part of what is left of the budget */
+    WIDER = 2,         /* times as far beyond the bound, each time, may the searches from the start go */
     PLAN_SHARES = 16   /* what is kept back for a plan without proof */
 };
 
@@ -190,6 +191,16 @@ static fsim_sum search_within(fsim_frontier *f, fsim_sum *limit, int most, const
     return least;
 }
 
+/* The cost of the plan that few labels find below the limit; the limit where they find none. Who searches for what is
+ * no costlier finds what searches with higher limits do. */
+static fsim_sum found_with_few(fsim_frontier *f, fsim_sum limit, const fsim_budget *budget)
+{
+    const l2_search w = search_from(f, -1, limit, FEW_LABELS, budget);
+    const fsim_sum found = w.best >= 0 ? w.label[w.best].spent : limit;
+    fsim_arena_free(w.a);
+    return found;
+}
+
 bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
                            fsim_sum *bound, fsim_arena *a)
 {
@@ -210,8 +221,9 @@ bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *
     fsim_sum room = (best - *bound) / 1000 + 1;
     fsim_spent spent;
     const fsim_budget own = fsim_budget_but_share(budget, f->p, PLAN_SHARES, &spent);
-    for (bool going = *bound < best; going; room += room / 4) {
-        const fsim_sum tried = least_of(best, *bound + room);
+    const fsim_sum enough = *bound < best ? found_with_few(f, best, &own) + 1 : best;
+    for (bool going = *bound < best; going; room *= WIDER) {
+        const fsim_sum tried = least_of(least_of(best, enough), *bound + room);
         fsim_sum limit = tried;
         const fsim_sum below = search_within(f, &limit, MOST_LABELS, &own, out, a);
         best = least_of(best, limit < tried ? limit : best);

@@ -214,10 +214,10 @@ fsim_sum fsim_least_to_go(fsim_frontier *f, int at)
 {
     const state *s = &f->state[at];
     fsim_sum most = -1;
-    if (s->expanded)
-        return cost_to_go(f, at);
     if (s->to_go >= 0)
         return s->to_go;
+    if (s->expanded)
+        return cost_to_go(f, at);
     for (int i = f->front[s->front].first; i; i = f->state[i - 1].peer)
         if (f->state[i - 1].expanded && f->state[i - 1].to_go >= 0 && f->state[i - 1].to_go > most &&
             fsim_stores_more(&f->state[i - 1], s))

@@ -24,6 +24,7 @@ typedef struct {
     const step *by;
     fsim_bits copies;
     int first, count; /* its tensors in L2, ascending */
+    uint64_t in_l2;   /* a bit for each of them that L2 still has, by the number modulo 64 */
     bool dominated;
 } label;
 

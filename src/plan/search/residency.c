@@ -23,12 +23,13 @@ static const resident *residents_of(const l2_search *w, const label *x)
 typedef struct {
     const resident *tensor; /* in L2, ascending by tensor */
     int count;
+    uint64_t in_l2; /* as in label */
     fsim_sum spent;
 } l2_content;
 
 static l2_content content_of(const l2_search *w, const label *x)
 {
-    return (l2_content){residents_of(w, x), x->count, x->spent};
+    return (l2_content){residents_of(w, x), x->count, x->in_l2, x->spent};
 }
 
 /* Is the first at least as good as the second for all that may follow? It has every tensor of the second for at
@@ -38,7 +39,7 @@ static bool dominates(l2_search *w, l2_content better, l2_content worse)
     const resident *x = better.tensor, *y = worse.tensor;
     const int xs = better.count, ys = worse.count;
     fsim_sum slack = worse.spent - better.spent;
-    if (slack < 0)
+    if (slack < 0 || (worse.in_l2 & ~better.in_l2))
         return false;
     for (int i = 0, k = 0; i < ys; i++) {
         while (k < xs && x[k].tensor < y[i].tensor)
@@ -82,12 +83,12 @@ static void make_room(l2_search *w, int where)
     }
 }
 
-/* Is what w->now holds no better than a label of the front? Otherwise takes the labels from the front that it is at
+/* Is what w->now in_l2 no better than a label of the front? Otherwise takes the labels from the front that it is at
  * least as good as. */
-static bool is_dominated(l2_search *w, int where, int to, fsim_sum spent)
+static bool is_dominated(l2_search *w, int where, int to, fsim_sum spent, uint64_t in_l2)
 {
     fsim_frontier *f = w->f;
-    const l2_content now = {w->now, w->count, spent};
+    const l2_content now = {w->now, w->count, in_l2, spent};
     int met = 0;
     for (int *link = &w->of_front[where]; *link;) {
         label *x = &w->label[*link - 1];
@@ -128,17 +129,26 @@ static bool replace_worst(l2_search *w, int where, fsim_sum promise)
     return newer;
 }
 
+static uint64_t held_of(const l2_search *w)
+{
+    uint64_t in_l2 = 0;
+    for (int k = 0; k < w->count; k++)
+        in_l2 |= w->now[k].age <= w->capacity ? (uint64_t)1 << (w->now[k].tensor & 63) : 0;
+    return in_l2;
+}
+
 static void offer(l2_search *w, int to, int parent, const step *by, fsim_bits copies, fsim_sum spent)
 {
     fsim_frontier *f = w->f;
     const fsim_sum promise = spent + fsim_least_after(f, parent < 0 ? -1 : f->state[w->label[parent].state].ran, to);
     const int where = f->state[to].front;
+    const uint64_t in_l2 = held_of(w);
     make_room(w, where);
-    if (is_dominated(w, where, to, spent) || (w->many[where] >= w->most && !replace_worst(w, where, promise)))
+    if (is_dominated(w, where, to, spent, in_l2) || (w->many[where] >= w->most && !replace_worst(w, where, promise)))
         return;
     w->many[where]++;
     *FSIM_PUSH(w->a, w->label, w->labels, w->label_room) =
-        (label){spent, parent, w->of_front[where], to, by, copies, w->residents, w->count, false};
+        (label){spent, parent, w->of_front[where], to, by, copies, w->residents, w->count, in_l2, false};
     w->of_front[where] = w->labels;
     for (int i = 0; i < w->count; i++)
         *FSIM_PUSH(w->a, w->resident, w->residents, w->resident_room) = w->now[i];

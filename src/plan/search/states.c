@@ -127,7 +127,9 @@ int fsim_state_of(fsim_frontier *f, const state *s)
  * primitives. */
 bool fsim_stores_more(const state *x, const state *y)
 {
-    const fsim_bits dropped = fsim_bits_shifted(x->dropped, x->base - y->base),
+    if (x == y)
+        return true;
+    const fsim_bits dropped = x->base == y->base ? x->dropped : fsim_bits_shifted(x->dropped, x->base - y->base),
                     kept = fsim_bits_without(dropped, y->dropped);
     if (!fsim_bits_empty(&kept) || (x->base < y->base && !fsim_bits_empty(&x->dropped)))
         return false; /* a lower base belongs to a result that was dropped, or to a primitive that y has still to run as
