@@ -40,6 +40,7 @@ enum { COMMANDS = FSIM_COUNT_OF(commands) };
 
 enum { NOT_GIVEN = -1 };
 
+static const char *const annotate_words[] = {"off", "github"};
 static const char *const color_names[] = {"auto", "always", "never"};
 
 static const fsim_choices strategies = {fsim_strategy_names, FSIM_STRATEGY_COUNT, NULL};
@@ -56,6 +57,7 @@ static const fsim_choices updates = {fsim_update_words, FSIM_UPDATES, NULL};
 static const fsim_choices recomputation = {fsim_recompute_words, FSIM_COUNT_OF(fsim_recompute_words), NULL};
 static const fsim_choices targets = {fsim_target_words, FSIM_COUNT_OF(fsim_target_words), NULL};
 static const fsim_choices devices = {fsim_device_names, FSIM_DEVICE_COUNT, NULL};
+static const fsim_choices annotations = {annotate_words, FSIM_COUNT_OF(annotate_words), NULL};
 static const fsim_choices colors = {color_names, FSIM_COUNT_OF(color_names), NULL};
 
 #define AT(field) offsetof(fsim_settings, field)
@@ -151,6 +153,7 @@ static const fsim_arg options[] = {
 #undef FSIM_FORMAT
     {"--quiet", "", FSIM_ARG_FLAG, AT(quiet), NULL, ANY, "one line, and no warnings"},
     {"--verbose", "", FSIM_ARG_FLAG, AT(verbose), NULL, ANY, "everything that is known"},
+    {"--annotate", NULL, FSIM_ARG_CHOICE, AT(annotate), &annotations, ANY, "errors, gates, results as its commands"},
     {"--color", NULL, FSIM_ARG_CHOICE, AT(color), &colors, ANY, "NO_COLOR is honoured"},
     {"--help", "", FSIM_ARG_FLAG, AT(help), NULL, ANY, "this text"},
     {"--version", "", FSIM_ARG_FLAG, AT(version), NULL, ANY, "the version"},

@@ -31,7 +31,7 @@ typedef struct {
     fsim_words dim;                        /* of these, as typed */
     const char *format[FSIM_FILE_FORMATS]; /* --json FILE and so on; NULL: not used */
     const char *plan, *output, *like, *above, *measured, *systems, *find;
-    int strategy, objective, launch, l2, numerics, recompute, target, color, precision,
+    int strategy, objective, launch, l2, numerics, recompute, target, color, precision, annotate,
         device; /* index into the option's choices; precision: -1 for none; device: an fsim_device_kind */
     double time_limit_s, budget_s;
     int64_t limit, jobs, top, memory_limit, search_memory, search_steps, compile_jobs, folds, threads, samples,
@@ -200,7 +200,13 @@ int fsim_open_outputs(fsim_context *c);
 int fsim_open_outputs_and(fsim_context *c, const char *option, const char *path);
 /* Gives c->own, if there is one, its name. False after an error, which is in c->diag. */
 bool fsim_commit_own(fsim_context *c, const char *path);
-/* format_quiet.c: writes a result of c->kind as text for --quiet, a line where there is one. False where that failed
+/* annotate.c: with --annotate, the diagnostics so far as commands for CI on stderr. */
+void fsim_annotate_messages(const fsim_context *c);
+/* The same of the result of c->kind in a line, where there is a line. */
+void fsim_annotate_result(const fsim_context *c, const void *what);
+/* format_quiet.c: is there a line that says a result of c->kind? */
+bool fsim_has_line(const fsim_context *c);
+/* Writes a result of c->kind as text for --quiet, a line where there is one. False where that failed
  * for another reason than the stream. */
 bool fsim_show_quietly(FILE *out, const fsim_context *c, const void *what);
 /* Writes a result of c->kind to a stream. False where that failed for another reason than the stream. */

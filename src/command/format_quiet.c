@@ -97,9 +97,11 @@ static bool show_first(FILE *out, const fsim_context *c, const void *what)
     return good;
 }
 
+bool fsim_has_line(const fsim_context *c) { return line[c->kind] && c->set.dump.count == 0; }
+
 bool fsim_show_quietly(FILE *out, const fsim_context *c, const void *what)
 {
-    if (!line[c->kind] || c->set.dump.count > 0)
+    if (!fsim_has_line(c))
         return fsim_as_text[c->kind].show(out, c, what);
     const char *text = line[c->kind](c, what);
     if (!text)

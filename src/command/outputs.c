@@ -28,6 +28,7 @@ fsim_format fsim_on_stdout(const fsim_settings *s)
 int fsim_conclude(fsim_context *c, int status)
 {
     const fsim_status worst = fsim_diag_status(c->diag);
+    fsim_annotate_messages(c);
     fsim_diag_print(c->diag, stderr, c->set.quiet);
     return status ? status : fsim_exit_status(worst);
 }
@@ -186,6 +187,8 @@ int fsim_deliver(fsim_context *c, const void *what)
     c->stdout_errno = ferror(stdout) ? errno : 0;
     if (!shown && !ferror(stdout)) /* errors of the stream are reported by fsim_finish_stdout */
         fsim_failure(c->diag, FSIM_FAILED, fsim_command_line, "the results could not be written");
+    if (shown)
+        fsim_annotate_result(c, what);
     return fsim_conclude(c, FSIM_EXIT_OK);
 }
 

@@ -29,7 +29,7 @@ while read -r command; do
     [ "$(awk 'length > 80' "help.$command")" = '' ] || complain "$command --help is wider than 80: $(awk 'length > 80' "help.$command")"
     sed -n '/^options/,/^$/s/^  \(-[-a-z0-9]*\) .*/\1/p' "help.$command" | sort >"options.$command"
     [ -z "$(uniq -d "options.$command")" ] || complain "$command --help has an option twice"
-    case $command in plan | validate) grep -q '^gates' "help.$command" || complain "$command has no gates" ;; *) grep -q '^gates' "help.$command" && complain "$command has gates" ;; esac
+    case $command in plan | diff | validate) grep -q '^gates' "help.$command" || complain "$command has no gates" ;; *) grep -q '^gates' "help.$command" && complain "$command has gates" ;; esac
     # Every example, as it is typed.
     sed -n '/^examples/,/^$/s/^  //p' "help.$command" >examples
     [ "$(wc -l <examples)" -ge 2 ] || complain "$command --help has fewer than two examples"
