@@ -23,6 +23,18 @@ static bool constant(const fsim_graph *g, int tensor, int depth)
     return all;
 }
 
+/* Can a factor be multiplied into the operand before the run? It is a weight, or one laid out otherwise, and floats of
+ * 16 bits or more as it lies in memory: what a kernel casts or computes from stored integers has no room for it. */
+static bool takes_factor(const fsim_graph *g, int tensor, int depth)
+{
+    const fsim_tensor *t = &g->tensor[tensor];
+    if (t->producer < 0)
+        return t->role == FSIM_WEIGHT && fsim_dtype_floating(t->dtype) && fsim_dtype_bytes(t->dtype) >= 2;
+    const fsim_node *n = &g->node[t->producer];
+    return depth < FSIM_FOLD_DEPTH && fsim_ops[n->op].class == FSIM_PERMUTE && n->args == 1 &&
+           takes_factor(g, n->arg[0].tensor, depth + 1);
+}
+
 /* The member that is the only reader of node[i]'s result, or -1. */
 static int only_reader(const fsim_graph *g, const int *node, int count, int i)
 {
@@ -70,7 +82,7 @@ fsim_folded fsim_fold(const fsim_graph *g, const fsim_selection *set, int anchor
     const fsim_node *contraction = &g->node[node[anchor]];
     fsim_folded f = {.member = fsim_new(a, bool, count)};
     bool scales = false;
-    if (!constant(g, contraction->arg[1].tensor, 0))
+    if (!takes_factor(g, contraction->arg[1].tensor, 0))
         return f;
     for (int at = anchor; !set->stored[at];) {
         const int next = only_reader(g, node, count, at);
