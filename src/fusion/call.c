@@ -42,6 +42,16 @@ static int64_t seen_elems(const fsim_graph *g, const fsim_serving_call *call, in
     return seen < t->elems ? seen : t->elems;
 }
 
+/* Is it a tensor of which permutes of the call take their parts? */
+static bool is_taken_apart(const fsim_graph *g, const fsim_serving_call *call, int tensor)
+{
+    const fsim_tensor *t = &g->tensor[tensor];
+    for (int i = 0; i < t->readers; i++)
+        if (is_inside(call, t->reader[i]) && fsim_ops[g->node[t->reader[i]].op].class != FSIM_PERMUTE)
+            return false;
+    return true;
+}
+
 static void add_reads(const fsim_graph *g, const fsim_serving_call *call, const fsim_node *n, fsim_group *o,
                       fsim_arena *a)
 {
@@ -49,7 +59,7 @@ static void add_reads(const fsim_graph *g, const fsim_serving_call *call, const 
         const fsim_tensor *t = &g->tensor[n->arg[k].tensor];
         if ((t->producer >= 0 && is_inside(call, t->producer)) || is_read(o, n->arg[k].tensor))
             continue;
-        const bool cut = call->option[FSIM_SERVING_WINDOW] > 0;
+        const bool cut = call->option[FSIM_SERVING_WINDOW] > 0 || is_taken_apart(g, call, n->arg[k].tensor);
         const int64_t seen = cut ? seen_elems(g, call, n->arg[k].tensor) : t->elems;
         fsim_access *whole = fsim_new(a, fsim_access, 1);
         fsim_map *map = fsim_new(a, fsim_map, 1);
@@ -60,7 +70,7 @@ static void add_reads(const fsim_graph *g, const fsim_serving_call *call, const 
                                           .map = map,
                                           .maps = 1,
                                           .full = true,
-                                          .whole = true,
+                                          .whole = seen == t->elems,
                                           .bytes = seen == t->elems ? t->bytes : t->bytes / t->elems * seen,
                                           .stages = 1,
                                           .operand = -1};

@@ -5,8 +5,8 @@
 
 #include "fusion/group.h"
 
-/* Whether they could be one generated kernel is not asked. Every tensor from outside counts as read once, whole. In a.
- */
+/* Whether they could be one generated kernel is not asked. Every tensor from outside counts as read once: whole, or
+ * what the call's permutes or its window take of it. In a. */
 fsim_group fsim_group_of_call(const fsim_graph *g, const fsim_serving_call *call, fsim_arena *a);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "fusion/call.h"
 #include "plan/price/price.h"
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -89,10 +90,43 @@ const fsim_graph *fsim_calls_graph(const fsim_graph *g, fsim_arena *a)
     return out;
 }
 
-static fsim_part part_of(const fsim_serving_call *call, fsim_arena *a)
+static int by_number(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
+
+/* Call c with the permutes that its kernels read through, so that no primitive of the plan is lost. In w->a. */
+static const fsim_serving_call *call_with_views(const joining *w, int c)
 {
-    fsim_part part = {call->of.count, fsim_new(a, int, call->of.count + 1), fsim_new(a, bool, call->of.count + 1)};
-    memcpy(part.node, call->of.node, (size_t)call->of.count * sizeof *part.node);
+    const fsim_serving_call *call = &w->p->graph->serving[c - 1];
+    fsim_serving_call *out = fsim_new(w->a, fsim_serving_call, 1);
+    int room = call->of.count;
+    for (int k = 0; k < w->plan->kernels; k++)
+        room += w->in[k] == c ? w->plan->partition.part[k].count : 0;
+    *out = *call;
+    out->of.node = fsim_new(w->a, int, room + 1);
+    memcpy(out->of.node, call->of.node, (size_t)call->of.count * sizeof *call->of.node);
+    for (int k = 0; k < w->plan->kernels; k++)
+        for (int i = 0; w->in[k] == c && i < w->plan->partition.part[k].count; i++) {
+            const int node = w->plan->partition.part[k].node[i];
+            if (w->call_of[node] != c && !bsearch(&node, out->of.node, (size_t)out->of.count, sizeof node, by_number)) {
+                out->of.node[out->of.count++] = node;
+                qsort(out->of.node, (size_t)out->of.count, sizeof node, by_number);
+            }
+        }
+    return out;
+}
+
+/* As a part of the plan. A permute that an earlier kernel has, too, is a copy here. */
+static fsim_part part_of(const fsim_group *o, const fsim_plan *before, fsim_arena *a)
+{
+    fsim_part part = {o->members, fsim_new(a, int, o->members + 1), fsim_new(a, bool, o->members + 1)};
+    for (int i = 0; i < o->members; i++)
+        part.node[i] = o->member[i].node;
+    for (int k = 0; k < before->kernels; k++)
+        for (int i = 0; i < before->partition.part[k].count; i++) {
+            const int *here = bsearch(&before->partition.part[k].node[i], part.node, (size_t)part.count,
+                                      sizeof *part.node, by_number);
+            if (here)
+                part.clone[here - part.node] = o->member[here - part.node].clone = true;
+        }
     return part;
 }
 
@@ -106,13 +140,51 @@ static void take(const joining *w, fsim_plan *out, int k)
     out->rule[at] = w->plan->rule ? w->plan->rule[k] : NULL;
 }
 
-static fsim_kernel kernel_of(const joining *w, fsim_maker maker, const fsim_serving_call *call)
+/* Does the first of the call's kernels that reads the tensor find it in L2? */
+static bool is_found(const joining *w, int c, int tensor)
+{
+    for (int k = 0; k < w->plan->kernels; k++) {
+        const fsim_group *o = w->plan->kernel[k].group;
+        for (int i = 0; w->in[k] == c && i < o->reads; i++)
+            if (o->read[i].tensor == tensor)
+                return w->plan->l2[k].hit && w->plan->l2[k].hit[i];
+    }
+    return false;
+}
+
+/* Does one of the call's kernels store the tensor? */
+static bool is_stored(const joining *w, int c, int tensor)
+{
+    for (int k = 0; k < w->plan->kernels; k++)
+        for (int i = 0; w->in[k] == c && i < w->plan->kernel[k].outputs; i++)
+            if (w->plan->kernel[k].output[i].tensor == tensor)
+                return true;
+    return false;
+}
+
+/* Other kernels that read a permute's result compute it themselves, where none of the call's kernels stores it. */
+static void leave_out_copies(const joining *w, int c, fsim_group *group)
+{
+    int kept = 0;
+    for (int i = 0; i < group->writes; i++)
+        if (w->call_of[w->p->graph->tensor[group->write[i].tensor].producer] == c ||
+            is_stored(w, c, group->write[i].tensor))
+            group->write[kept++] = group->write[i];
+    group->writes = kept;
+}
+
+/* Call c as a kernel, and what it finds in L2. */
+static fsim_kernel kernel_of(const joining *w, fsim_maker maker, int c, fsim_residency *l2)
 {
     const fsim_software software = {w->p->graph, w->p->hw, w->p->regime, maker};
-    const fsim_residency cold = {0};
     fsim_group *group = fsim_new(w->a, fsim_group, 1);
-    *group = fsim_group_of_call(w->p->graph, call, w->a);
-    return fsim_framework_kernel(&software, group, &cold, NULL, w->a);
+    *group = fsim_group_of_call(w->p->graph, call_with_views(w, c), w->a);
+    leave_out_copies(w, c, group);
+    bool *hit = fsim_new(w->a, bool, group->reads + 1);
+    for (int i = 0; i < group->reads; i++)
+        hit[i] = is_found(w, c, group->read[i].tensor);
+    *l2 = (fsim_residency){.hit = hit, .absorbed = fsim_new(w->a, bool, group->writes + 1)};
+    return fsim_framework_kernel(&software, group, l2, NULL, w->a);
 }
 
 /* fusesim's own kernels stay where they take no longer than the call that would stand for them. */
@@ -120,20 +192,21 @@ static void keep_faster(const joining *w, int *place)
 {
     const int calls = w->p->graph->servings;
     double *apart_s = fsim_new(w->a, double, calls + 1);
+    fsim_residency l2;
     for (int k = 0; k < w->plan->kernels; k++)
         if (w->in[k] > 0)
             apart_s[w->in[k]] += w->plan->kernel[k].time_s;
     for (int c = 1; c <= calls; c++)
-        if (place[c] >= 0 && kernel_of(w, FSIM_BY_FUSESIM, &w->p->graph->serving[c - 1]).time_s >= apart_s[c])
+        if (place[c] >= 0 && kernel_of(w, FSIM_BY_FUSESIM, c, &l2).time_s >= apart_s[c])
             place[c] = -1;
 }
 
-static void take_call(const joining *w, fsim_maker maker, const fsim_serving_call *call, fsim_plan *out)
+static void take_call(const joining *w, fsim_maker maker, int c, fsim_plan *out)
 {
+    const fsim_plan before = *out;
     const int at = out->kernels++;
-    out->l2[at] = (fsim_residency){0};
-    out->kernel[at] = kernel_of(w, maker, call);
-    out->partition.part[at] = part_of(call, w->a);
+    out->kernel[at] = kernel_of(w, maker, c, &out->l2[at]);
+    out->partition.part[at] = part_of(out->kernel[at].group, &before, w->a);
     out->candidate[at] = NULL;
     out->rule[at] = NULL;
 }
@@ -177,7 +250,7 @@ bool fsim_calls_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_ar
         if (c <= 0 || place[c] < 0)
             take(&w, &out, k);
         else if (place[c] == k)
-            take_call(&w, maker, &g->serving[c - 1], &out);
+            take_call(&w, maker, c, &out);
     }
     out.partition.parts = out.kernels;
     fsim_partition *apart = fsim_new(a, fsim_partition, 1);
