@@ -179,7 +179,7 @@ fsim_table fsim_text_kernels(const fsim_text_page *r, fsim_kernel_table kind)
         cell[5] = kind == FSIM_WIDE_TABLE ? bar_text(a, times[i] * k->time_s / most_s, r->page.utf8) : NULL;
         cell[6] = fsim_bytes_text(a, (double)(k->dram_read_bytes + k->dram_write_bytes));
         cell[7] = bound_text(a, k);
-        const bool known = k->template != FSIM_SERVING_KERNEL; /* a library's own */
+        const bool known = k->registers > 0; /* else a library's own */
         cell[8] = known ? fsim_printf(a, "%d", k->registers) : "-";
         cell[9] = known ? fsim_printf(a, "%.0f%%", 100 * k->occupancy) : "-";
         cell[10] = fsim_origin_names[fsim_kernel_origin(p->graph, p->hw, maker, k, &p->basis.kernel[i])];

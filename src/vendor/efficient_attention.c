@@ -50,7 +50,7 @@ fsim_kernel fsim_efficient_attention(const fsim_costing *c, const fsim_kernel *o
     k.tile_m = EFFICIENT_ROWS;
     k.tile_n = EFFICIENT_KEYS;
     k.split_k = k.launches = 1;
-    k.grid = (int64_t)w.blocks;
+    fsim_forget_blocks(&k, (int64_t)w.blocks, 0);
     k.block = EFFICIENT_ROWS * EFFICIENT_KEYS / 32;
     k.l2_bytes = w.l2_bytes;
     k.dram_read_bytes = k.dram_write_bytes = 0;

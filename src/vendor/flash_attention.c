@@ -206,6 +206,15 @@ bool fsim_beyond_flash(const fsim_costing *c, fsim_maker maker)
     return fmax(s.k, s.results) > (older ? EFFICIENT_KEYS : FLASH_MOST_FEATURES);
 }
 
+void fsim_forget_blocks(fsim_kernel *k, int64_t grid, double waves)
+{
+    k->grid = grid;
+    k->waves = waves;
+    k->registers = k->shared_bytes = 0;
+    k->spilled_bytes = 0;
+    k->occupancy = 0;
+}
+
 fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own)
 {
     const attention_library *l = library_of(c, maker);
@@ -234,7 +243,7 @@ fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, co
     k.tile_m = (int)w.rows;
     k.tile_n = (int)w.step;
     k.split_k = (int)w.splits;
-    k.grid = (int64_t)w.blocks;
+    fsim_forget_blocks(&k, (int64_t)w.blocks, w.blocks / (c->sms * l->resident));
     k.launches = l->launches + (w.splits > 1);
     k.l2_bytes = w.l2_bytes + copied;
     k.unit[FSIM_COMPUTE] = w.seconds;

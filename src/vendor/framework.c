@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/occupancy.h"
 #include "vendor/kernels.h"
 #include "vendor/serving.h"
 
@@ -80,6 +81,17 @@ fsim_call_lead fsim_call_lead_of(const fsim_graph *g, const fsim_hw *hw, fsim_re
     return (fsim_call_lead){true, call.time_s, generated.time_s > 0 ? generated.time_s : INFINITY, bytes};
 }
 
+/* A framework's kernel has other blocks than the generated one that it stands for: how many an SM holds of them. */
+static fsim_kernel recounted(const fsim_costing *c, fsim_kernel k)
+{
+    const int blocks = fsim_fit_on_sm(c->hw, &k.schedule);
+    if (blocks > 0) {
+        k.occupancy = fmin(1, blocks * ceil(k.block / c->warp) * c->warp / fsim_hw_get(c->hw, FSIM_HW_THREADS_PER_SM));
+        k.waves = (double)k.grid / (blocks * c->sms);
+    }
+    return k;
+}
+
 static fsim_kernel launched(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a)
 {
     const fsim_maker torch = fsim_is_eager(maker) ? FSIM_BY_ATEN : maker; /* for all kernels but attention */
@@ -91,7 +103,7 @@ static fsim_kernel launched(const fsim_costing *c, fsim_maker maker, const fsim_
         return fsim_framework_attention(c, maker, own);
     if (contracts(c->group))
         return convolves(c) ? fsim_framework_convolution(c, torch, own, a) : fsim_framework_product(c, own, a);
-    return torch == FSIM_BY_ATEN ? fsim_aten_kernel(c, own, a) : fsim_triton_kernel(c, own, a);
+    return torch == FSIM_BY_ATEN ? recounted(c, fsim_aten_kernel(c, own, a)) : fsim_triton_kernel(c, own, a);
 }
 
 fsim_kernel fsim_framework_launch(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,

@@ -41,6 +41,9 @@ fsim_kernel fsim_sort_kernel(const fsim_costing *c, const fsim_kernel *own);
 /* The attention kernel that `maker` has for this GPU, with measured constants. *own where it has none: another
  * design, arithmetic other than FP16 and BF16, no softmax between the products. */
 fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own);
+/* Sets k's grid and waves to those of a library's attention; its registers, shared memory and occupancy, those of a
+ * generated kernel so far, to 0: nobody says them. */
+void fsim_forget_blocks(fsim_kernel *k, int64_t grid, double waves);
 /* Is the group an attention that `maker` would run with a flash kernel if its heads were not too wide for one? */
 bool fsim_beyond_flash(const fsim_costing *c, fsim_maker maker);
 /* PyTorch's memory-efficient kernel for such an attention. */
