@@ -97,6 +97,8 @@ static void dump_graph(const dump *d)
                                      : NULL;
         cell[6] = integer(d->a, x->readers);
         cell[7] = x->output ? "output" : x->materialize ? "materialize" : NULL;
+        if (x->over >= 0)
+            cell[7] = joined(d->a, cell[7], fsim_printf(d->a, "in place of %s", g->tensor[x->over].name));
     }
     finish(d, "tensors", &t);
     t = TABLE(d, primitives);
