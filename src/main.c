@@ -27,9 +27,11 @@ enum {
     SWEEP = 2048,
     MODELS = 4096,
     DIFF = 8192,
+    COMPLETION = 16384,
+    MANUAL = 32768,
     PLANS = PLAN | ENUMERATE | EXPLAIN | REGIONS | SWEEP | CODEGEN | VALIDATE, /* those that plan a workload */
     MODEL = PLANS | IMPORT,                                                    /* those that read one */
-    ANY = 16383
+    ANY = 65535
 };
 
 #define OF(kind) (1u << FSIM_RESULT_##kind)
@@ -125,7 +127,7 @@ static const fsim_arg options[] = {
     {"--device", NULL, FSIM_ARG_CHOICE, AT(device), &devices, VALIDATE | CALIBRATE, "measure on this machine"},
     {"--registers", "", FSIM_ARG_FLAG, AT(registers), NULL, VALIDATE, "compile kernels, compare registers"},
     {"--arch", "NN[,...]", FSIM_ARG_ITEMS, AT(archs), NULL, VALIDATE, "of --registers: 80,90,100 or all (as --hw)"},
-    {"--strategies", "NAME[,...]", FSIM_ARG_ITEMS, AT(strategies), NULL, VALIDATE,
+    {"--strategies", "NAME[,...]", FSIM_ARG_ITEMS, AT(strategies), &strategies, VALIDATE,
      "plans that run (eager ... optimal)"},
     {"--measured", "FILE", FSIM_ARG_TEXT, AT(measured), NULL, VALIDATE, "of --device: rows for --measurements"},
     {"--samples", "N", FSIM_ARG_COUNT, AT(samples), NULL, VALIDATE, "of --device: runs of each kernel"},
@@ -389,6 +391,7 @@ static int run(fsim_context *c, int argc, char **argv)
         fsim_help(stderr, &all, c->arena);
         return FSIM_EXIT_USAGE;
     }
+    c->commands = &all;
     const fsim_command *to = read_command_line(c, &known, argc, argv);
     if (c->set.strategy == NOT_GIVEN) /* measurements are mostly of eager plans */
         c->set.strategy = to->bit == IMPORT ? FSIM_STRATEGY_EAGER : FSIM_STRATEGY_OPTIMAL;

@@ -65,11 +65,13 @@ typedef struct {
     const char *columns, *no_color, *term;
 } fsim_environment;
 
+struct fsim_commands;
 typedef struct fsim_context {
     fsim_arena *arena;
     fsim_diag *diag;
-    const char *command;   /* the command that was named; NULL: none, it is plan */
-    fsim_result_kind kind; /* the kind of result; each command sets it before it opens outputs */
+    const struct fsim_commands *commands; /* help.h */
+    const char *command;                  /* the command that was named; NULL: none, it is plan */
+    fsim_result_kind kind;                /* the kind of result; each command sets it before it opens outputs */
     fsim_settings set;
     fsim_words args;                      /* the command line without options and command */
     fsim_hw_folders hw_folders;           /* folders of hardware files */
@@ -99,9 +101,11 @@ int fsim_run_import_model(fsim_context *c);     /* import MODEL */
 int fsim_run_calibrate(fsim_context *c);        /* a hardware file fitted to measurements */
 int fsim_run_calibrate_device(fsim_context *c); /* calibrate --device */
 int fsim_run_hw(fsim_context *c);
-int fsim_run_models(fsim_context *c);    /* transformers by name or config.json */
-int fsim_run_ops(fsim_context *c);       /* the operators that workloads may have */
-int fsim_run_workloads(fsim_context *c); /* the shipped workloads */
+int fsim_run_manual(fsim_context *c);     /* manual pages */
+int fsim_run_completion(fsim_context *c); /* what shells complete */
+int fsim_run_models(fsim_context *c);     /* transformers by name or config.json */
+int fsim_run_ops(fsim_context *c);        /* the operators that workloads may have */
+int fsim_run_workloads(fsim_context *c);  /* the shipped workloads */
 
 /* inputs.c: reads what the command line names. */
 

@@ -102,6 +102,8 @@ SHOWS(show_models, fsim_shown_models, fsim_report_models(&page, x))
 SHOWS(show_ops, fsim_op, fsim_report_ops(&page, *x))
 SHOWS(show_hw_keys, void, ((void)x, fsim_report_hw_keys(&page)))
 
+SHOWS(show_written, char, fputs(x, page.out))
+
 #define show_partitions NULL
 const fsim_renderer fsim_as_text[FSIM_RESULT_KINDS] = {
 #define FSIM_RESULT(id, show_as, schema, words) [FSIM_RESULT_##id] = {.show = show_##show_as},

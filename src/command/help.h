@@ -18,7 +18,7 @@ typedef struct {
     int (*run)(fsim_context *c);
 } fsim_command;
 
-typedef struct {
+typedef struct fsim_commands {
     const fsim_command *at;
     int count;
     const fsim_args *options;

@@ -186,8 +186,7 @@ fsim_words fsim_args_read(const fsim_args *known, fsim_arena *a, fsim_diag *d, i
     return words;
 }
 
-/* What follows an option: "FILE", "cold|warm". */
-static const char *argument_text(fsim_arena *a, const fsim_arg *o)
+const char *fsim_arg_value_text(fsim_arena *a, const fsim_arg *o)
 {
     const char *text = o->argument;
     for (int i = 0; o->kind == FSIM_ARG_CHOICE && i < o->choices->count; i++)
@@ -198,7 +197,7 @@ static const char *argument_text(fsim_arena *a, const fsim_arg *o)
 void fsim_arg_usage(FILE *out, const fsim_arg *o, fsim_arena *a)
 {
     enum { COLUMN = 34 };
-    const char *left = fsim_printf(a, "%s %s", o->name, argument_text(a, o));
+    const char *left = fsim_printf(a, "%s %s", o->name, fsim_arg_value_text(a, o));
     if (strlen(left) > COLUMN)
         fprintf(out, "  %s\n  %*s %s\n", left, COLUMN, "", o->help);
     else

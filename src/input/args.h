@@ -50,6 +50,8 @@ typedef struct {
 /* Sets the fields of settings (text points into argv or is in a) and returns the words that are no options. Options
  * may be anywhere; after "--" there are none. Errors are in d. */
 fsim_words fsim_args_read(const fsim_args *known, fsim_arena *a, fsim_diag *d, int argc, char **argv, void *settings);
+/* What follows an option: "FILE", "cold|warm", "" for a flag. In a. */
+const char *fsim_arg_value_text(fsim_arena *a, const fsim_arg *o);
 /* Prints an option, one or two lines. */
 void fsim_arg_usage(FILE *out, const fsim_arg *o, fsim_arena *a);
 

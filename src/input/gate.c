@@ -19,11 +19,15 @@ static const char *const examples[] = {
 
 const fsim_gate_metric *fsim_gate_metric_of(const fsim_gate *g) { return &g->table->metric[g->metric]; }
 
-/* "mape=10%", "proven". In a. */
-static const char *example_of(const fsim_gate_metric *m, fsim_arena *a)
+const char *fsim_gate_example(const fsim_gate_metric *m, fsim_arena *a)
 {
     const char *limit = m->unit == FSIM_GATE_SHARE && m->at_least ? "90%" : examples[m->unit];
     return m->unit == FSIM_GATE_YES ? m->name : fsim_printf(a, "%s=%s", m->name, limit);
+}
+
+const char *fsim_gate_bound(const fsim_gate_metric *m)
+{
+    return m->unit == FSIM_GATE_YES ? "" : m->at_least ? "at least" : "at most";
 }
 
 /* Parses a limit. False with *why set to what was expected. */
@@ -53,7 +57,7 @@ static const char *metrics_text(const fsim_gate_table *t, fsim_arena *a)
 {
     const char *text = "";
     for (int m = 0; m < t->metrics; m++)
-        text = fsim_printf(a, "%s%s%s", text, m ? ", " : "", example_of(&t->metric[m], a));
+        text = fsim_printf(a, "%s%s%s", text, m ? ", " : "", fsim_gate_example(&t->metric[m], a));
     return text;
 }
 
@@ -91,10 +95,10 @@ bool fsim_gate_read(fsim_arena *a, fsim_diag *d, const char *text, const fsim_ga
     const fsim_gate_metric *m = fsim_gate_metric_of(out);
     if (colon && !table->groups)
         fsim_error(d, command_line, "%s '%s': limits of %s have no group; wanted e.g. %s", option_of(table), text,
-                   table->command, example_of(m, a));
+                   table->command, fsim_gate_example(m, a));
     else if (!equals != (m->unit == FSIM_GATE_YES))
         fsim_error(d, command_line, equals ? "%s '%s': %s has no limit: wanted %s" : "%s '%s': %s wants a limit: %s",
-                   option_of(table), text, name, example_of(m, a));
+                   option_of(table), text, name, fsim_gate_example(m, a));
     else if (equals && !read_limit(equals + 1, out, &why, a))
         fsim_error(d, command_line, "%s '%s': '%s' %s", option_of(table), text, equals + 1, *why ? why : "is negative");
     else
@@ -152,11 +156,7 @@ void fsim_gate_usage(FILE *out, const fsim_gate_table *table)
     fprintf(out, "  %s%s%s\n", table->command, table->groups ? "; GROUP: " : "", table->groups ? table->groups : "");
     for (int i = 0; i < table->metrics; i++) {
         const fsim_gate_metric *m = &table->metric[i];
-        fprintf(out, "    %-*s %-8s %s\n", EXAMPLE_COLUMNS, example_of(m, a),
-                m->unit == FSIM_GATE_YES ? ""
-                : m->at_least            ? "at least"
-                                         : "at most",
-                m->help);
+        fprintf(out, "    %-*s %-8s %s\n", EXAMPLE_COLUMNS, fsim_gate_example(m, a), fsim_gate_bound(m), m->help);
     }
     fsim_arena_free(a);
 }

@@ -57,6 +57,10 @@ bool fsim_gate_read(fsim_arena *a, fsim_diag *d, const char *text, const fsim_ga
 /* Compares the value with the limit and sets passed and says. of: what the value was computed from (" of 40 rows",
  * or ""); why: the reason where the value is NaN ("nothing was measured"). */
 void fsim_gate_judge(fsim_gate *g, double value, const char *of, const char *why, fsim_arena *a);
+/* "mape=10%", "proven": how a limit of this metric is written. In a. */
+const char *fsim_gate_example(const fsim_gate_metric *m, fsim_arena *a);
+/* "at least", "at most"; "" for what is yes or no. */
+const char *fsim_gate_bound(const fsim_gate_metric *m);
 /* The metric of a gate. Lives in its table. */
 const fsim_gate_metric *fsim_gate_metric_of(const fsim_gate *g);
 

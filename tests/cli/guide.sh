@@ -38,14 +38,14 @@ elif ! diff "$guide" wanted.md; then
     complain 'the table of output formats says something else than the program'
 fi
 
-# Options in code spans of the documents. --kernel is the launcher's, --page is of ncu, --fail-on and the like are not promised.
+# Options in code spans of the documents. --kernel is the launcher's, --page is of ncu, --prefix of cmake, --fail-on and the like are not promised.
 "$FUSESIM" --help >help || complain '--help'
 sed -n '/^  help /q; s/^  \([a-z]*\)  *.*/\1/p' help >commands
 while read -r command; do "$FUSESIM" "$command" --help || complain "$command --help"; done <commands >helps
 sed -n 's/^ *\(--[a-z0-9-]*\|-o\) .*/\1/p' helps | sort -u >options
 [ "$(wc -l <options)" -gt 40 ] || complain 'few options'
-printf '%s\n' --kernel --page >>options
-grep -oh -- '`--[a-z][a-z-]*' "$SOURCE_DIR"/README.md "$SOURCE_DIR"/docs/*.md "$SOURCE_DIR"/validate/README.md | tr -d '`' | sort -u >named
+printf '%s\n' --kernel --page --prefix >>options
+grep -oh -- '`--[a-z][a-z0-9-]*' "$SOURCE_DIR"/README.md "$SOURCE_DIR"/docs/*.md "$SOURCE_DIR"/validate/README.md | tr -d '`' | sort -u >named
 [ "$(wc -l <named)" -gt 20 ] || complain 'the documents name few options'
 while read -r option; do
     grep -qx -- "$option" options || complain "the documents name $option, which is no option"

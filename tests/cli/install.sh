@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# depends: once cost: 4
+# What is installed, moved to another folder: the program finds its data, the manual pages say all that there is and mandoc finds no fault
+# in them, and bash, zsh and fish complete what the tables have.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+export LC_ALL=C
+unset COLUMNS FUSESIM_HWMODELS
+build=$(dirname "$FUSESIM")
+failures=0
+complain() { echo "FAILED: $1" >&2; [ ! -s err ] || head -n 5 err >&2; failures=$((failures + 1)); }
+[ -x "$build/installed/fusesim" ] || { echo 'no installed program was built'; exit 77; }
+
+cmake --install "$build" --prefix "$PWD/first" >log 2>&1 || { cat log; complain 'cmake --install'; }
+mv first 'second place'
+root="$PWD/second place"
+fusesim() { env -i PATH="$PATH" "$root/bin/fusesim" "$@"; }
+mkdir empty && cd empty || exit 1
+: >../err
+fusesim mlp --hw l4 --quiet >out 2>../err && grep -q '^mlp on l4: optimal ' out || complain 'the installed program does not find its data'
+for list in workloads 'hw list' ops models; do
+    # shellcheck disable=SC2086
+    fusesim $list >out 2>../err && "$FUSESIM" $list >../wanted && cmp -s out ../wanted || complain "fusesim $list is not that of the tree"
+done
+cd ..
+
+# Manual pages: those that the program prints; each option, command, variable and operator is in them.
+pages=$(find "$root" -name 'fusesim*.[15]' -o -name 'fusesim*.[15].gz' | sort)
+[ "$(echo "$pages" | wc -l)" = 3 ] || complain "manual pages: $pages"
+echo "$pages" | while IFS= read -r page; do case $page in *.gz) zcat "$page" ;; *) cat "$page" ;; esac; done >installed
+for page in hw workload fusesim; do fusesim manual $page >$page.mdoc 2>err || complain "manual $page"; done
+cat fusesim.mdoc hw.mdoc workload.mdoc | cmp -s - installed || complain 'the pages that are installed are not those that the program prints'
+sed 's/\\-/-/g' fusesim.mdoc >page
+while read -r command; do
+    fusesim "$command" --help | sed -n 's/^  \(-[-a-z0-9]*\) .*/\1/p' >>options
+    grep -q "^\.It Cm $command " page || complain "fusesim(1) has no command $command"
+done < <(fusesim --help | sed -n '/^  help /q; s/^  \([a-z]*\) .*/\1/p')
+[ "$(sort -u options | wc -l)" -gt 60 ] || complain 'few options'
+while read -r option; do grep -q "^\.It Fl \"${option#-}\"" page || complain "fusesim(1) has no option $option"; done < <(sort -u options)
+grep -rhoE 'getenv\("[A-Z_]+"|environment = "[A-Z_]+"' "$SOURCE_DIR/src/main.c" "$SOURCE_DIR/validate" | grep -oE '"[A-Z_]+' | tr -d '"' | sort -u >variables
+[ "$(wc -l <variables)" -gt 15 ] || complain "few variables: $(cat variables)"
+while read -r name; do
+    grep -Eq "^\.It Sy \"(.*[ ,])?${name}[\",]" page || complain "fusesim(1) does not say what \$$name is"
+done <variables
+for name in $(fusesim completion ops); do # other names of operators are in the same list
+    grep -q "^\.It Sy \"$name\"" workload.mdoc || complain "fusesim-workload(5) has no operator $name"
+done
+for name in $(fusesim hw keys | sed 1d | cut -d' ' -f1); do
+    grep -q "^\.It Sy \"$name\"" hw.mdoc || complain "fusesim-hw(5) has no key $name"
+done
+# The keys of a workload are those that the program offers where one is wrong.
+printf 'nonsense: 1\n' >wrong.yaml
+fusesim wrong.yaml --hw l4 2>message
+keys=$(sed -n "s/.*unknown key 'nonsense'.*its keys are //p" message | tr -d ,)
+[ "$(echo "$keys" | wc -w)" -gt 9 ] || complain "an unknown key: $(cat message)"
+for name in $keys; do
+    grep -Eq "^\.It Sy \"(.*, )?${name}[\",]" workload.mdoc || complain "fusesim-workload(5) has no key '$name'"
+done
+if command -v mandoc >/dev/null; then
+    for page in fusesim workload hw; do
+        mandoc -T lint -W all $page.mdoc | grep -v 'referenced manual not found' >lint && complain "mandoc on $page: $(head -n 5 lint)"
+    done
+else
+    echo 'no mandoc: the pages were not checked'
+fi
+fusesim manual worload 2>message >out
+[ $? = 2 ] && grep -q "did you mean 'workload'" message || complain 'an unknown page'
+fusesim completion tcsh 2>message >out
+[ $? = 2 ] && grep -q "wanted bash, zsh or fish" message || complain 'an unknown shell'
+
+# What each shell offers: LINE|WORDS. In ./workloads is a name that a shell would run.
+mkdir -p workloads bin
+ln -s "$root/bin/fusesim" bin/fusesim
+PATH=$PWD/bin:$PATH
+echo 'operators: 3' >'workloads/$(touch hacked).yaml'
+cat >lines <<'END'
+fusesim swe|sweep
+fusesim mlp --launch |eager stream graph kernel
+fusesim mlp --launch=gr|graph
+fusesim mlp --hw t4,l4|t4,l4 t4,l40s
+fusesim hw show l4|l4 l40s
+fusesim hw |list show check new keys
+fusesim ops conv2d_|conv2d_weight
+fusesim validate --strategies eager,op|eager,optimal
+fusesim --hw t4 regi|regions
+fusesim mlp --quiet --l2 w|warm
+fusesim models llama-3.1-7|llama-3.1-70b
+END
+cat >ask.bash <<'END'
+source "$1"
+while IFS='|' read -r line wanted; do
+    read -ra COMP_WORDS <<<"${line//=/ = }"
+    [[ $line != *' ' ]] || COMP_WORDS+=('')
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+    _fusesim fusesim
+    [ "${COMPREPLY[*]}" = "$wanted" ] || echo "$line: ${COMPREPLY[*]}, wanted $wanted"
+done <lines
+END
+script=$root/share/bash-completion/completions/fusesim
+bash ask.bash "$script" >out 2>&1
+[ ! -s out ] || complain "bash: $(cat out)"
+if command -v fish >/dev/null; then
+    while IFS='|' read -r line wanted; do
+        HOME=$PWD fish -c "source '$root/share/fish/vendor_completions.d/fusesim.fish'; complete -C '$line'" 2>&1 | cut -f1 | sed 's/^--launch=//' | sort >got
+        echo "$wanted" | tr ' ' '\n' | sort | cmp -s - got || complain "fish offers for '$line': $(tr '\n' ' ' <got)"
+    done <lines
+else
+    echo 'no fish: its completion was not tried'
+fi
+if command -v zsh >/dev/null; then
+    cat >ask.zsh <<'END'
+zmodload zsh/zpty
+zpty z 'TERM=dumb zsh -f -i'
+zpty -w z "stty -echo rows 99 cols 200; PS1=; fpath=(${(q)1:h} \$fpath); autoload -Uz compinit; compinit -D -u; print RE\"\"ADY"
+zpty -r -m z x '*READY*'
+for line in 'fusesim swe' 'fusesim mlp --launch=gr' 'fusesim mlp --hw t4,l40' 'fusesim ops conv2d_' 'fusesim hw sh'; do
+    zpty -w -n z $line$'\t'
+    sleep 0.7
+    zpty -w -n z $'\x15'"print DO\"\"NE"$'\n'
+    zpty -r -m z out '*DONE*'
+    print -r -- $out
+done
+zpty -d z
+END
+    HOME=$PWD timeout 60 zsh -f ask.zsh "$root/share/zsh/site-functions/_fusesim" 2>&1 | tr -d '\a' >out
+    for line in 'fusesim sweep' 'fusesim mlp --launch=graph' 'fusesim mlp --hw t4,l40s' 'fusesim ops conv2d_weight' 'fusesim hw show'; do
+        grep -q -- "$line" out || complain "zsh does not complete to '$line': $(cat -v out | tr -s ' \n' | tail -c 600)"
+    done
+else
+    echo 'no zsh: its completion was not tried'
+fi
+[ ! -e hacked ] || complain 'a completion ran a name'
+exit $((failures > 0))
