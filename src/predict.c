@@ -131,12 +131,22 @@ static void keep_as_pytorch(const fsim_graph *g, fsim_strategy strategy, fsim_pl
     }
 }
 
-/* The plans of all strategies but optimal. Those that every report compares with, and the one that is asked for, are
- * made however long that takes; of the others, those that are done in a third of the time. Returns how many are in
- * known. Leaves in p->until_s by when the search must have ended, so that what follows it is done in time too. */
-static int plan_strategies(fsim_problem *p, const fsim_options *o, fsim_arena *a, fsim_prediction *out,
-                           fsim_plan *known)
+/* Of which strategies plans are made at once. */
+typedef enum { ALL, WANTED, OTHERS } asked;
+
+static bool is_among(asked which, int strategy, const fsim_options *o)
 {
+    const bool wanted = strategy == FSIM_STRATEGY_EAGER || strategy == (int)o->strategy;
+    return which == ALL || wanted == (which == WANTED);
+}
+
+/* The plans of all strategies but optimal, or of some. Those that every report compares with, and the one that is asked
+ * for, are made however long that takes; of the others, those that are done in a third of the time. Returns how many
+ * are in known. Leaves in p->until_s by when the search must have ended, so that what follows it is done in time too.
+ */
+static int plan_strategies(fsim_problem *p, asked which, fsim_arena *a, fsim_prediction *out, fsim_plan *known)
+{
+    const fsim_options *o = &out->options;
     static const double others = 0.3, after = 4, most = 0.4; /* what follows takes so many times as long as the plans
                                                     that are always made, and may take that share of the time */
     const double begun_s = fsim_clock_s(), until_s = p->until_s, left_s = fmax(0, until_s - begun_s);
@@ -146,7 +156,7 @@ static int plan_strategies(fsim_problem *p, const fsim_options *o, fsim_arena *a
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
         const bool always = s == FSIM_STRATEGY_EAGER || s == FSIM_STRATEGY_UNFUSED || s == (int)o->strategy;
         const double then_s = fsim_clock_s();
-        if (!is_planned(p->graph, s, o))
+        if (!is_planned(p->graph, s, o) || !is_among(which, s, o))
             continue;
         fsim_problem part = *p;
         if (!always)
@@ -170,6 +180,21 @@ static int plan_strategies(fsim_problem *p, const fsim_options *o, fsim_arena *a
     }
     p->until_s = until_s - fmin(after * always_s, most * left_s);
     return count;
+}
+
+/* The plans of the strategies that a brief prediction does not want. */
+static int make_rivals(const fsim_rivals *r, fsim_problem *p, fsim_arena *a, fsim_plan *out)
+{
+    fsim_problem part = *p;
+    fsim_prediction unused = {.options = *(const fsim_options *)r->from};
+    return plan_strategies(&part, OTHERS, a, &unused, out);
+}
+
+/* May what nobody wants be left out? */
+static bool is_brief(const fsim_options *o)
+{
+    return o->brief && o->objective == FSIM_MINIMISE_TIME && o->memory_limit == 0 && o->top == 0 && !o->pareto &&
+           !o->user_plan && !o->as_read;
 }
 
 /* Several searches share the time that is left: each takes its part of the rest. */
@@ -347,6 +372,13 @@ static int plan_by_user(fsim_problem *p, fsim_prediction *out, fsim_plan *known,
     return 1;
 }
 
+static fsim_prediction concluded(const fsim_problem *p, fsim_prediction *out)
+{
+    out->interrupted = fsim_is_set(out->options.interrupted);
+    fsim_progress_end(p);
+    return *out;
+}
+
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
 {
     enum { MOST_OF_FRONT = 64 };
@@ -362,10 +394,15 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
                                    ? called_graph(g, hw, a)
                                    : g;
     fsim_plan known[FSIM_PLAN_COUNT], *best = &out.plan[FSIM_STRATEGY_OPTIMAL];
-    int count = plan_strategies(&p, options, a, &out, known),
+    const bool brief = is_brief(options);
+    const fsim_rivals rivals = {.graph = g, .make = make_rivals, .most = FSIM_PLAN_COUNT, .from = options};
+    int count = plan_strategies(&p, brief ? WANTED : ALL, a, &out, known),
         searches = 1 + (called != g) + (options->top > 0) + options->pareto + (options->memory_limit > 0);
     count += plan_by_user(&p, &out, &known[count], a);
+    if (brief && out.chosen != FSIM_STRATEGY_OPTIMAL)
+        return concluded(&p, &out);
     count = g->fuses + g->separates ? 0 : count; /* the strategies ignore fuse: and separate: */
+    p.rivals = brief && g->fuses + g->separates == 0 ? &rivals : NULL;
     fsim_problem part = next_search(&p, &searches);
     fsim_traded *traded = !options->as_read && may_trade(&p, &out) ? fsim_new(a, fsim_traded, 1) : NULL;
     if (traded) {
@@ -402,8 +439,11 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         part = next_search(&p, &searches);
         call_libraries(&part, called, &out, best, a);
     }
+    p.rivals = NULL;
     take_graph(&p, best->graph, a);
     out.graph = p.graph;
+    if (brief)
+        return concluded(&p, &out);
     part = next_search(&p, &searches);
     out.least_memory_bytes = least_memory(&part, best, traded, a);
     const fsim_refusals refused = fsim_refusals_of(&p, &out.plan[out.chosen], a);
@@ -417,9 +457,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     launch_otherwise(&p, &out);
     out.losses =
         out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(out.graph, &out.plan[out.chosen], best, a, &out.loss);
-    out.interrupted = fsim_is_set(options->interrupted);
-    fsim_progress_end(&p);
-    return out;
+    return concluded(&p, &out);
 }
 
 int fsim_saved_with_ways(const fsim_prediction *p, fsim_arena *a, fsim_saved_value **out)
@@ -428,8 +466,6 @@ int fsim_saved_with_ways(const fsim_prediction *p, fsim_arena *a, fsim_saved_val
     return fsim_saved_values(&q, &p->plan[p->chosen], fsim_maker_in(p, p->chosen) == FSIM_BY_FUSESIM ? &p->ways : NULL,
                              a, out);
 }
-
-/* Explanation. */
 
 bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_diag *d, fsim_arena *a)
 {
@@ -463,135 +499,4 @@ bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *
                        g->node[set->node[1]].name, fsim_refusal_text(g, &why, a));
     }
     return fsim_errors(d) == errors;
-}
-
-static fsim_plan best_with(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_node_set set,
-                           bool fuse, fsim_arena *a)
-{
-    fsim_graph changed = *g;
-    int *count = fuse ? &changed.fuses : &changed.separates;
-    fsim_node_set **list = fuse ? &changed.fuse : &changed.separate, *longer = fsim_new(a, fsim_node_set, *count + 1);
-    for (int i = 0; i < *count; i++)
-        longer[i] = (*list)[i];
-    longer[(*count)++] = set;
-    *list = longer;
-    fsim_graph *kept = fsim_new(a, fsim_graph, 1);
-    *kept = changed;
-    fsim_problem p = fsim_problem_of(kept, hw, options, a);
-    fsim_start_clock(&p, options);
-    fsim_plan plan;
-    fsim_proof proof;
-    fsim_best(&p, NULL, 0, a, &plan, &proof);
-    if (kept->calls)
-        fsim_plan_calling(&p, &plan, a);
-    fsim_progress_end(&p);
-    return plan;
-}
-
-static const fsim_kernel **kernels_of(const fsim_plan *plan, const int *which, int count, fsim_arena *a)
-{
-    const fsim_kernel **out = fsim_new(a, const fsim_kernel *, count + 1);
-    for (int i = 0; i < count; i++)
-        out[i] = &plan->kernel[which[i]];
-    return out;
-}
-
-/* What becomes slower from plan `best` to `other` where primitive n is computed. */
-static fsim_cause cause_at(const fsim_graph *g, const fsim_plan *best, const fsim_plan *other, int n, fsim_arena *a)
-{
-    fsim_difference *place;
-    const int places = fsim_compare(g, other, best, a, &place);
-    for (int i = 0; i < places; i++)
-        for (int k = 0; k < place[i].mines; k++) {
-            const fsim_part *part = &other->partition.part[place[i].mine[k]];
-            if (bsearch(&n, part->node, (size_t)part->count, sizeof n, fsim_by_int))
-                return fsim_cause_of(g, kernels_of(best, place[i].other, place[i].others, a), place[i].others,
-                                     kernels_of(other, place[i].mine, place[i].mines, a), place[i].mines);
-        }
-    return (fsim_cause){.node = -1};
-}
-
-/* Upper bounds of what one kernel for both could save: what they exchange through DRAM, and a launch. */
-static void at_most(const fsim_graph *g, const fsim_hw *hw, const fsim_plan *best, fsim_explanation *e)
-{
-    for (int k = 0; k < best->kernels; k++)
-        for (int i = 0; i < best->kernel[k].inputs; i++) {
-            const fsim_tensor *t = &g->tensor[best->kernel[k].input[i].tensor];
-            const int from = t->producer, to = from == e->a ? e->b : e->a;
-            if ((from != e->a && from != e->b) ||
-                !bsearch(&to, t->reader, (size_t)t->readers, sizeof to, fsim_by_int) ||
-                !bsearch(&to, best->partition.part[k].node, (size_t)best->partition.part[k].count, sizeof to,
-                         fsim_by_int))
-                continue;
-            e->exchange = true;
-            e->saving_bytes += fsim_exchanged_bytes(g, &best->kernel[k].input[i]);
-            e->saving_s = best->kernel[k].time[FSIM_LAUNCH];
-            for (int m = 0; m < best->kernels && t->readers == 1 && !t->output && !t->materialize; m++)
-                for (int o = 0; o < best->kernel[m].outputs; o++)
-                    e->saving_bytes +=
-                        &g->tensor[best->kernel[m].output[o].tensor] == t ? best->kernel[m].output[o].write_bytes : 0;
-        }
-    e->saving_s += (double)e->saving_bytes / fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
-}
-
-/* The interval of the seconds of plan x over those of y, both with fusesim's kernels. */
-static fsim_interval likely_ratio(const fsim_software *s, const fsim_plan *x, const fsim_plan *y, fsim_arena *a)
-{
-    const fsim_plan_errors errors = fsim_errors_of(s, x, a), others = fsim_errors_of(s, y, a);
-    return fsim_ratio_interval(&errors, &others, x->time_s / y->time_s, a);
-}
-
-fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, int a, int b,
-                              fsim_arena *arena)
-{
-    fsim_options half = *options; /* there are two searches */
-    half.time_limit_s = options->time_limit_s / 2;
-    fsim_prediction now = fsim_predict(g, hw, &half, arena);
-    if (now.graph != g) {
-        const int x = fsim_find_node(now.graph, g->node[a].name), y = fsim_find_node(now.graph, g->node[b].name);
-        half.as_read = x < 0 || y < 0;
-        if (half.as_read) {
-            now = fsim_predict(g, hw, &half, arena);
-        } else {
-            a = x;
-            b = y;
-        }
-        g = now.graph;
-    }
-    const fsim_plan *best = &now.plan[FSIM_STRATEGY_OPTIMAL];
-    fsim_problem p = fsim_problem_of(g, hw, options, arena);
-    fsim_explanation e = {.graph = g, .a = a, .b = b};
-    int *node = fsim_new(arena, int, g->nodes), *pair = fsim_new(arena, int, 2);
-    fsim_group group;
-    pair[0] = a < b ? a : b;
-    pair[1] = a < b ? b : a;
-    const fsim_node_set set = {.count = 2, .node = pair};
-    const int count = fsim_hull(g, &set, node, arena);
-    e.between = count - 2;
-    fsim_refusal path;
-    e.legal = fsim_user_allows(&p, node, count, &e.why) && fsim_legal(&p.limits, node, count, arena, &group, &e.why);
-    if (!e.legal && e.why.rule != FSIM_RULE_USER && count > 2 && fsim_connected(g, pair, 2, arena, &path) &&
-        !fsim_convex(g, pair, 2, arena, &path))
-        e.why = path; /* primitives between them can't join the kernel, so it would depend on them and they on it */
-    e.together = fsim_shares_kernel(best, a, b);
-    const fsim_plan forced = e.together ? *best : best_with(g, hw, &half, set, true, arena);
-    const fsim_plan apart = e.together ? best_with(g, hw, &half, set, false, arena) : *best;
-    e.best_s = best->time_s;
-    e.best_bytes = best->dram_read_bytes + best->dram_write_bytes;
-    e.forced_found = forced.kernels > 0 && fsim_shares_kernel(&forced, a, b);
-    e.forced_s = e.forced_found ? forced.time_s : NAN;
-    e.forced_bytes = e.forced_found ? forced.dram_read_bytes + forced.dram_write_bytes : 0;
-    const bool apart_found = apart.kernels > 0 && !fsim_shares_kernel(&apart, a, b);
-    e.apart_s = apart_found ? apart.time_s : NAN;
-    e.apart_bytes = apart_found ? apart.dram_read_bytes + apart.dram_write_bytes : 0;
-    e.cause.node = -1;
-    e.other_found = e.together ? apart_found : e.forced_found;
-    if (e.other_found)
-        e.other_likely = likely_ratio(&(fsim_software){g, hw, options->regime, FSIM_BY_FUSESIM},
-                                      e.together ? &apart : &forced, best, arena);
-    if (e.other_found)
-        e.cause = cause_at(g, best, e.together ? &apart : &forced, b, arena);
-    if (!e.legal && !e.together)
-        at_most(g, hw, best, &e);
-    return e;
 }

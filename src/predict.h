@@ -30,6 +30,7 @@ typedef struct {
     fsim_regime regime;
     fsim_objective objective;
     bool warm, strict, no_recompute;
+    bool brief;            /* only the plans of eager and of `strategy`, and what is proven of the latter, are wanted */
     bool as_read;          /* of this graph alone, without other forms of its derivatives */
     int64_t memory_limit;  /* most bytes that a plan may need; 0: no limit */
     int64_t search_memory; /* most bytes that the search may take; 0: the default */

@@ -173,7 +173,7 @@ static const fsim_graph *workload_at(const sweep *s, int i, fsim_diag *d, fsim_a
 }
 
 /* The plan's groups as a text, by which plans are told apart. */
-static const char *groups_text(const fsim_graph *g, const fsim_plan *plan, fsim_arena *scratch, fsim_arena *a)
+static const char *groups_text(const fsim_plan *plan, fsim_arena *scratch, fsim_arena *a)
 {
     fsim_memory text;
     char hex[65];
@@ -181,7 +181,7 @@ static const char *groups_text(const fsim_graph *g, const fsim_plan *plan, fsim_
     FILE *out = fsim_memory_begin(&text);
     for (int k = 0; k < plan->kernels; k++) {
         for (int i = 0; i < plan->partition.part[k].count; i++)
-            fprintf(out, "%s\t", g->node[plan->partition.part[k].node[i]].name);
+            fprintf(out, "%s\t", plan->graph->node[plan->partition.part[k].node[i]].name);
         putc('\n', out);
     }
     const char *whole = fsim_memory_end(&text, scratch, &bytes);
@@ -210,7 +210,7 @@ static void keep(sweep *s, int i, const fsim_prediction *p, fsim_arena *scratch,
     out->fits = fsim_plan_fits(p, p->chosen);
     out->proven = v.proven;
     out->gap = v.gap;
-    s->kernels[i] = groups_text(p->graph, plan, scratch, a);
+    s->kernels[i] = groups_text(plan, scratch, a);
 }
 
 static void plan_point(void *to, int i, int worker)
@@ -223,6 +223,7 @@ static void plan_point(void *to, int i, int worker)
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
     fsim_options how = s->in.how;
+    how.brief = true;
     for (int k = 0; k < x->axes; k++)
         for (int r = 0; r < FSIM_REGIME_COUNT && x->axis[k].kind == FSIM_OVER_LAUNCH; r++)
             if (strcmp(out->value[k], fsim_regime_names[r]) == 0)

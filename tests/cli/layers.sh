@@ -21,7 +21,7 @@ function complain(why) { printf "%s:%d: %s: %s\n", FILENAME, FNR, why, $0; bad =
 # The layer of a path: its folder, below src/ where it is there.
 function layer_of(path) {
     sub(/^src\//, "", path)
-    if (path == "predict.h" || path == "regions.h" || path == "predict.c" || path == "regions.c") return beside
+    if (path == "predict.h" || path == "regions.h" || path == "predict.c" || path == "explain.c" || path == "regions.c") return beside
     if (path == "main.c") return layers + 1
     if (!sub(/\/[^\/]*$/, "", path)) return 0
     while (!(path in level) && sub(/\/[^\/]*$/, "", path)) { }

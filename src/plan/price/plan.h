@@ -13,23 +13,24 @@ typedef enum { FSIM_MINIMISE_TIME, FSIM_MINIMISE_BYTES, FSIM_MINIMISE_MEMORY } f
 static inline fsim_sum fsim_ticks(double seconds) { return fsim_sum_term(seconds / FSIM_TICK_S); }
 
 /* What all plans of one prediction share. */
-typedef struct {
+typedef struct fsim_problem {
     const fsim_graph *graph;
     const fsim_hw *hw;
     fsim_limits limits;
     fsim_regime regime;
     fsim_objective objective;
     bool warm, recompute;
-    int64_t memory_limit;            /* bytes; 0: none */
-    bool each_layer;                 /* search every layer by itself, also where it is equal to others */
-    bool lean;                       /* launch kernels in the order with the lowest peak memory */
-    bool roughly;                    /* with lean: in the better of two orders by rule, without a search */
-    int64_t search_steps;            /* steps of fsim_work that each search may take; INT64_MAX: any number */
-    double until_s;                  /* by when all must have ended, by fsim_clock_s; INFINITY: any time */
-    int64_t search_memory;           /* bytes that the search may take; 0: the default (plan/search/budget.h) */
-    struct fsim_store *store;        /* cache of priced sets, store.c */
-    struct fsim_progress *progress;  /* plan/price/progress.h; NULL: nobody asks */
-    volatile const int *interrupted; /* set by a signal handler: end the search with the best plan so far */
+    int64_t memory_limit;             /* bytes; 0: none */
+    bool each_layer;                  /* search every layer by itself, also where it is equal to others */
+    bool lean;                        /* launch kernels in the order with the lowest peak memory */
+    bool roughly;                     /* with lean: in the better of two orders by rule, without a search */
+    int64_t search_steps;             /* steps of fsim_work that each search may take; INT64_MAX: any number */
+    double until_s;                   /* by when all must have ended, by fsim_clock_s; INFINITY: any time */
+    int64_t search_memory;            /* bytes that the search may take; 0: the default (plan/search/budget.h) */
+    const struct fsim_rivals *rivals; /* plans that are made only if a search asks for them; NULL: there are none */
+    struct fsim_store *store;         /* cache of priced sets, store.c */
+    struct fsim_progress *progress;   /* plan/price/progress.h; NULL: nobody asks */
+    volatile const int *interrupted;  /* set by a signal handler: end the search with the best plan so far */
 } fsim_problem;
 
 /* Groups of primitives. A primitive has its home in one group; it is a clone in the other groups that list it. */

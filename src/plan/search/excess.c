@@ -11,6 +11,7 @@ enum {
     FEW_LABELS = 8,
     BORDER_SHARES = 2, /* the search from a border may take this part of what is left of the budget */
     WIDER = 2,         /* times as far beyond the bound, each time, may the searches from the start go */
+    NARROWED = 3,      /* so often they go less far, where too many labels were in the way */
     PLAN_SHARES = 16   /* what is kept back for a plan without proof */
 };
 
@@ -222,12 +223,16 @@ bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *
     fsim_spent spent;
     const fsim_budget own = fsim_budget_but_share(budget, f->p, PLAN_SHARES, &spent);
     const fsim_sum enough = *bound < best ? found_with_few(f, best, &own) + 1 : best;
-    for (bool going = *bound < best; going; room *= WIDER) {
+    int narrowed = 0;
+    for (bool going = *bound < best; going;) {
         const fsim_sum tried = least_of(least_of(best, enough), *bound + room);
         fsim_sum limit = tried;
         const fsim_sum below = search_within(f, &limit, MOST_LABELS, &own, out, a);
         best = least_of(best, limit < tried ? limit : best);
-        going = below > *bound && below < best && limit == tried;
+        const bool crowded = below < limit; /* labels were left out */
+        narrowed += crowded;
+        room = crowded ? (tried - *bound) / (WIDER * WIDER) + 1 : room * WIDER;
+        going = below > *bound && below < best && narrowed <= NARROWED;
         *bound = below > *bound ? below : *bound;
     }
     if (*bound < best) /* few labels find a good plan soon, but prove nothing */

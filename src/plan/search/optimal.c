@@ -451,6 +451,14 @@ static fsim_partition as_asked(fsim_problem *p, fsim_arena *a)
     return out;
 }
 
+/* The best of those plans replaces *best where it is better. */
+static void take_better(const fsim_plan *known, int count, fsim_plan *best)
+{
+    for (int i = 0; i < count; i++)
+        if (known[i].kernels > 0 && known[i].objective < cost_of(best))
+            *best = known[i];
+}
+
 void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof)
 {
     const int64_t began = fsim_work(p);
@@ -473,9 +481,11 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
         improve(p, &s.found, a, out);
     }
     s.bound = s.least > s.bound ? s.least : s.bound;
-    for (int i = 0; i < count; i++)
-        if (known[i].kernels > 0 && (out->kernels == 0 || known[i].objective < out->objective))
-            *out = known[i];
+    take_better(known, count, out);
+    if (p->rivals && p->rivals->graph == p->graph && s.bound < cost_of(out)) {
+        fsim_plan *rival = fsim_new(a, fsim_plan, p->rivals->most + 1);
+        take_better(rival, p->rivals->make(p->rivals, p, a, rival), out);
+    }
     if (out->kernels == 0 && p->graph->fuses > 0) {
         const fsim_partition asked = as_asked(p, scratch);
         improve(p, &asked, a, out);

@@ -83,7 +83,7 @@ static void make_room(l2_search *w, int where)
     }
 }
 
-/* Is what w->now in_l2 no better than a label of the front? Otherwise takes the labels from the front that it is at
+/* Is what w->now holds no better than a label of the front? Otherwise takes the labels from the front that it is at
  * least as good as. */
 static bool is_dominated(l2_search *w, int where, int to, fsim_sum spent, uint64_t in_l2)
 {

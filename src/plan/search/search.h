@@ -7,7 +7,17 @@
 #include "plan/price/plan.h"
 #include "plan/search/strategy.h"
 
-/* The plan with the least objective. It is no worse than known[0, count). *proof says how certain that is. In a. */
+/* Plans of one graph that take long to make. A search asks for them where it does not prove its own plan without them:
+ * it finds what it finds where all are known. */
+typedef struct fsim_rivals {
+    const fsim_graph *graph;
+    int (*make)(const struct fsim_rivals *r, fsim_problem *p, fsim_arena *a, fsim_plan *out); /* returns their number */
+    int most;                                                                                 /* of them */
+    const void *from;
+} fsim_rivals;
+
+/* The plan with the least objective. It is no worse than known[0, count) and p's rivals. *proof says how certain that
+ * is. In a. */
 void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof);
 
 /* The `count` best distinct plans, best first. Returns their number. In a. */
