@@ -45,6 +45,8 @@ const fsim_model *fsim_model_load(fsim_arena *a, fsim_diag *d, const char *name)
 /* The same from the text of a config.json, which must outlive d; path for messages. */
 const fsim_model *fsim_model_parse(fsim_arena *a, fsim_diag *d, const char *name, const char *path, const char *text,
                                    size_t bytes);
+/* A name as the table has it: "Llama 3 8B" as "llama-3-8b". In a. */
+const char *fsim_model_key(fsim_arena *a, const char *name);
 /* All names of the table. Returns how many. */
 int fsim_model_names(const char *const **out);
 

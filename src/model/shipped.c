@@ -26,8 +26,7 @@ int fsim_model_names(const char *const **out)
     return SHIPPED;
 }
 
-/* "Llama 3 8B" as "llama-3-8b". */
-static const char *key_of(fsim_arena *a, const char *name)
+const char *fsim_model_key(fsim_arena *a, const char *name)
 {
     char *key = fsim_strdup(a, name);
     for (char *c = key; *c; c++)
@@ -37,7 +36,7 @@ static const char *key_of(fsim_arena *a, const char *name)
 
 static int find(fsim_arena *a, const char *name)
 {
-    const char *key = key_of(a, name);
+    const char *key = fsim_model_key(a, name);
     for (int i = 0; i < SHIPPED; i++)
         if (strcmp(shipped[i].name, key) == 0)
             return i;
@@ -89,7 +88,7 @@ const fsim_model *fsim_model_load(fsim_arena *a, fsim_diag *d, const char *name)
     if (!text) {
         fsim_failure(d, FSIM_NO_INPUT, (fsim_loc){.file = name}, "%s%s", why,
                      strchr(name, '/') ? "" : "; 'fusesim models' lists the models that have a name");
-        note_alike(a, d, key_of(a, name));
+        note_alike(a, d, fsim_model_key(a, name));
         return NULL;
     }
     return fsim_model_parse(a, d, name_of(a, name), name, text, bytes);

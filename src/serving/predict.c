@@ -9,118 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *dtype_of(const fsim_serving *s) { return strcmp(s->row->precision, "f16") == 0 ? "f16" : "bf16"; }
-
-/* Weights of 4 bits are priced as 8-bit ones, less the time of the bytes that they save: see saved_s. */
-static const char *stored_as(const fsim_serving *s, const char *precision)
+/* The precision of the words of a row; 16 bits where they say nothing. */
+static fsim_precision precision_of(const char *words)
 {
-    return *precision == '\0' || strcmp(precision, "f16") == 0 ? dtype_of(s) : "f8e4m3";
-}
-
-/* Seconds of all layers of the family's workload ("decode", "prefill", "mixed") with these symbols for its tokens. */
-static double layers_s(const fsim_serving *s, const char *phase, const char *tokens)
-{
-    const fsim_served *m = s->model;
-    const char *set = fsim_printf(
-        s->arena, "%s;layers=%d;H=%ld;heads=%ld;kv_heads=%ld;D=%ld;F=%ld;tp=%ld;dtype=%s;weight_dtype=%s;kv_dtype=%s%s",
-        tokens, PRICED_LAYERS, (long)m->hidden, (long)m->heads, (long)m->kv_heads, (long)m->head_dim, (long)m->ffn,
-        (long)s->row->tp, dtype_of(s), stored_as(s, s->row->precision), stored_as(s, s->row->kv_precision),
-        m->experts
-            ? fsim_printf(s->arena, ";experts=%ld;topk=%ld;ep=%ld", (long)m->experts, (long)m->topk, (long)s->row->ep)
-            : "");
-    const char *workload = fsim_printf(s->arena, "llm/%s_%s", m->experts ? "moe" : "dense", phase);
-    return fsim_step_s(s->steps, s->row->hw, workload, set) * (double)m->layers / PRICED_LAYERS;
-}
-
-/* Seconds of the product with the head's weights, for one row of each request. */
-static double head_s(const fsim_serving *s, int64_t requests)
-{
-    const int64_t columns = (s->model->vocab + s->row->tp - 1) / s->row->tp;
-    const char *set = fsim_printf(s->arena, "M=%ld;N=%ld;K=%ld;dtype=%s", (long)requests, (long)columns,
-                                  (long)s->model->hidden, dtype_of(s));
-    return fsim_step_s(s->steps, s->row->hw, "ops/matmul", set);
-}
-
-/* Seconds of the all-reduces of a step less what they take where pairs of GPUs on PCIe reach each other as two do: the
- * collectives of more than two were measured on a machine whose sockets have no peer access. */
-static double links_s(const fsim_serving *s, int64_t tokens)
-{
-    if (s->row->tp <= 2 || s->row->ep > 1 || fsim_hw_get(s->hw, FSIM_HW_LINK_BANDWIDTH) > paired_links)
-        return 0;
-    double time_s[2];
-    for (int i = 0; i < 2; i++)
-        time_s[i] = fsim_step_s(s->steps, s->row->hw, "ops/all_reduce",
-                                fsim_printf(s->arena, "elements=%ld;ranks=%ld;dtype=%s",
-                                            (long)(tokens * s->model->hidden), i ? (long)s->row->tp : 2L, dtype_of(s)));
-    const double pairs = 2 * (double)(s->row->tp - 1) / (double)s->row->tp; /* bytes, over those of two */
-    return 2 * (double)s->model->layers * fmax(0, time_s[1] - pairs * time_s[0]);
-}
-
-/* Seconds of weights of experts that the priced step reads and the run does not: balanced routing gives every expert a
- * token sooner than chance does, and 4-bit weights are priced as 8-bit ones. */
-static double saved_s(const fsim_serving *s, int64_t tokens)
-{
-    const fsim_served *m = s->model;
-    if (m->experts == 0)
-        return 0;
-    const double experts = (double)m->experts, picks = (double)m->topk, t = (double)tokens;
-    const double weights =
-        3 * (double)(m->hidden * m->ffn) / (double)(s->row->tp > s->row->ep ? s->row->tp : s->row->ep);
-    const double stream = expert_stream * fsim_hw_get(s->hw, FSIM_HW_DRAM_BANDWIDTH);
-    const double each = fsim_weight_bytes_each(s->row), priced = each < 1 ? 1 : each;
-    const double balanced_s = fmin(experts, t * picks) * weights * priced / stream;
-    const double chance_s = experts * (1 - pow(1 - picks / experts, t)) * weights * each / stream;
-    const double work_s = 2 * t * picks * weights / (expert_work * fsim_hw_get(s->hw, FSIM_HW_TENSOR_BF16));
-    return (double)m->layers * fmax(0, balanced_s - fmax(chance_s, work_s));
-}
-
-static double whole_s(const fsim_serving *s, double layers, int64_t tokens, int64_t heads)
-{
-    return layers - links_s(s, tokens) - saved_s(s, tokens) + head_s(s, heads);
+    return strcmp(words, "f8e4m3") == 0 ? FSIM_8_BITS : strcmp(words, "nvfp4") == 0 ? FSIM_4_BITS : FSIM_16_BITS;
 }
 
 static double decode_s(const fsim_serving *s, int64_t requests, double cached)
 {
-    const char *tokens = fsim_printf(s->arena, "B=%ld;S=%ld", (long)requests, (long)cached);
-    return whole_s(s, layers_s(s, "decode", tokens), requests, requests);
-}
-
-static double prefill_s(const fsim_serving *s, int64_t prompts, int64_t length)
-{
-    const char *tokens = fsim_printf(s->arena, "B=%ld;S=%ld", (long)prompts, (long)length);
-    return whole_s(s, layers_s(s, "prefill", tokens), prompts * length, prompts);
-}
-
-static double mixed_s(const fsim_serving *s, int64_t prompt, int64_t requests, double cached)
-{
-    const char *tokens = fsim_printf(s->arena, "P=%ld;B=%ld;S=%ld", (long)prompt, (long)requests, (long)cached);
-    return whole_s(s, layers_s(s, "mixed", tokens), prompt + requests, requests);
-}
-
-/* Prompts that a step takes together. */
-static int64_t prompts_a_step(const fsim_serving *s, int64_t most)
-{
-    const int64_t together = s->engine->tokens / s->row->input;
-    return together < 1 ? 1 : together < most ? together : most;
-}
-
-/* Seconds that a prompt adds to a step of so many decodes. */
-static double prompt_beside_s(const fsim_serving *s, int64_t requests, double cached)
-{
-    const int64_t input = s->row->input, part = input < s->engine->tokens ? input : s->engine->tokens;
-    const int64_t together = prompts_a_step(s, requests);
-    const double beside =
-        (mixed_s(s, part, requests, cached) - decode_s(s, requests, cached)) * (double)input / (double)part;
-    return together > 1 ? fmin(beside, prefill_s(s, together, input) / (double)together) : beside;
+    return fsim_decode_s(&s->on, requests, cached);
 }
 
 /* Tokens a second and GPU: a prefill of the batch, in as many steps as its tokens need, then decodes. */
 static double static_batch(const fsim_serving *s)
 {
     const fsim_system *r = s->row;
-    const int64_t together = prompts_a_step(s, r->batch);
-    const double first = prefill_s(s, together, r->input) * (double)r->batch / (double)together;
-    double step = s->engine->host_s;
+    const int64_t together = fsim_prompts_a_step(&s->on, r->batch);
+    const double first = fsim_prefill_s(&s->on, together, r->input) * (double)r->batch / (double)together;
+    double step = s->on.engine->host_s;
     for (int i = 1; i <= 3; i += 2) /* at a quarter and three quarters of the output: the time is linear in it */
         step += decode_s(s, r->batch, (double)r->input + i * (double)r->output / 4) / 2;
     return (double)(r->batch * r->output) / (first + (double)r->output * step) / (double)r->gpus;
@@ -128,14 +34,7 @@ static double static_batch(const fsim_serving *s)
 
 static double first_token(const fsim_serving *s)
 {
-    return prefill_s(s, 1, s->row->input) + s->engine->host_s + s->engine->first_s;
-}
-
-/* Requests in a step that the engine and the memory allow. */
-static double places(const fsim_serving *s, const fsim_system_answer *x)
-{
-    const double tokens = (double)s->row->input + s->engine->reserved * (double)s->row->output;
-    return floor(fmin((double)s->engine->most, x->left_bytes / x->token_bytes / tokens));
+    return fsim_prefill_s(&s->on, 1, s->row->input) + s->on.engine->host_s + s->on.engine->first_s;
 }
 
 /* Tokens a second with as many requests as the memory has place for, in a steady state: every step has a token of each,
@@ -145,14 +44,14 @@ static double maximum_load(const fsim_serving *s, fsim_system_answer *x)
     const fsim_system *r = s->row;
     const double cached = (double)r->input + (double)r->output / 2;
     const double ranks = (double)(r->gpus / r->tp > 1 ? r->gpus / r->tp : 1); /* attention data parallel */
-    x->requests = fmax(1, places(s, x));
+    x->requests = fmax(1, (double)fsim_places(&s->on, &s->memory));
     int64_t below = 1; /* priced at powers of 2, and between them on a straight line */
     while (2 * below <= (int64_t)x->requests)
         below *= 2;
     const double share = x->requests / (double)below - 1;
     const double low = decode_s(s, below, cached), high = decode_s(s, 2 * below, cached);
-    const double step = low + share * (high - low) + s->engine->host_s +
-                        x->requests / (double)r->output * prompt_beside_s(s, below, cached);
+    const double step = low + share * (high - low) + s->on.engine->host_s +
+                        x->requests / (double)r->output * fsim_prompt_beside_s(&s->on, below, cached);
     const double rate = ranks * x->requests / step;
     return strstr(r->metric, "per GPU") ? rate / (double)r->gpus : rate;
 }
@@ -166,19 +65,19 @@ static double fixed_concurrency(const fsim_serving *s, fsim_system_answer *x)
                    .requests = r->batch * REQUESTS_A_SLOT,
                    .input = r->input,
                    .output = r->output,
-                   .tokens = s->engine->tokens,
-                   .most = (int64_t)fmax(1, places(s, x)),
+                   .tokens = s->on.engine->tokens,
+                   .most = (int64_t)fmax(1, (double)fsim_places(&s->on, &s->memory)),
                    .shortest = shortest_request,
-                   .alone_s = prefill_s(s, 1, r->input),
-                   .beside_s = prompt_beside_s(s, r->batch, cached),
-                   .host_s = s->engine->host_s,
-                   .first_s = s->engine->first_s};
+                   .alone_s = fsim_prefill_s(&s->on, 1, r->input),
+                   .beside_s = fsim_prompt_beside_s(&s->on, r->batch, cached),
+                   .host_s = s->on.engine->host_s,
+                   .first_s = s->on.engine->first_s};
     for (int i = 0; i < FSIM_LOOP_POINTS; i++) {
         l.running[i] = (double)at[i];
         l.decode_s[i] = decode_s(s, at[i], cached);
     }
     x->requests = (double)r->batch;
-    const fsim_loop_times t = fsim_closed_loop(&l, s->arena);
+    const fsim_loop_times t = fsim_closed_loop(&l, s->on.arena);
     return strstr(r->metric, "first token") ? t.first_s : t.token_s;
 }
 
@@ -229,26 +128,40 @@ static double training(const fsim_system *r, fsim_priced_steps *steps, fsim_aren
 static const char *refusal(const fsim_serving *s, fsim_arena *a)
 {
     const fsim_system *r = s->row;
-    const char *const *names;
-    if (!s->model) {
-        const int count = fsim_served_names(&names);
-        return fsim_printf(a, "no architecture '%s' is known%s", r->model,
-                           fsim_did_you_mean(a, r->model, names, count));
+    const fsim_model *m = s->on.model;
+    if (!m) {
+        const char *const *names;
+        const int count = fsim_model_names(&names);
+        return fsim_printf(a, "no model '%s' is known%s", r->model,
+                           fsim_did_you_mean(a, fsim_model_key(a, r->model), names, count));
     }
-    if (!s->engine)
+    if (!s->on.engine)
         return "the source names no serving program that is known: TensorRT-LLM, trtllm or vllm";
     if (r->pp > 1)
         return "pipeline parallel serving is not priced";
     if (r->input == 0 || r->output == 0)
         return "the lengths of input and output are not stated";
-    if (r->parameters == 0)
-        return "the parameters are not stated";
-    return r->batch == 0 && r->mode != FSIM_SYSTEM_MAXIMUM ? "the batch is not stated" : NULL;
+    if (r->batch == 0 && r->mode != FSIM_SYSTEM_MAXIMUM)
+        return "the batch is not stated";
+    const char *why = fsim_unserved(m, a);
+    return why ? why : fsim_unshared(m, s->on.tp, s->on.ep, a);
 }
 
-static double served(const fsim_serving *s, fsim_system_answer *x)
+/* What a GPU's memory holds, and whether one request fits beside it. */
+static void fill_memory(fsim_serving *s, fsim_system_answer *x)
 {
-    fsim_serving_memory(s, x);
+    const fsim_system *r = s->row;
+    s->memory = fsim_deployed_memory_of(&s->on, r->mode == FSIM_SYSTEM_PREFILL ? r->input : s->on.engine->tokens);
+    x->weight_bytes = s->memory.weights;
+    x->token_bytes = s->memory.token;
+    x->left_bytes = s->memory.cache;
+    x->judged = true;
+    x->fits = s->memory.cache >= s->memory.token * (double)(r->input + r->output);
+}
+
+static double served(fsim_serving *s, fsim_system_answer *x)
+{
+    fill_memory(s, x);
     x->requests = (double)s->row->batch;
     switch (s->row->mode) {
     case FSIM_SYSTEM_STATIC:
@@ -262,17 +175,42 @@ static double served(const fsim_serving *s, fsim_system_answer *x)
     }
 }
 
+/* The row's model, where it has a name of the table. */
+static const fsim_model *model_of(const fsim_system *row, fsim_arena *a)
+{
+    const char *const *names, *key = fsim_model_key(a, row->model);
+    const int count = fsim_model_names(&names);
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], key) == 0)
+            return fsim_model_load(a, fsim_diag_new(a), key);
+    return NULL;
+}
+
 fsim_system_answer fsim_system_predict(const fsim_system *row, const fsim_hw *hw, fsim_priced_steps *steps,
                                        fsim_arena *a)
 {
     fsim_system own = *row;
     fsim_system_answer x = {.predicted = NAN, .low = NAN, .high = NAN};
-    own.tp = row->tp ? row->tp : 1;
-    own.ep = row->ep ? row->ep : 1;
     const fsim_engine *engine = fsim_engine_in(row->source);
     if (engine && *row->kv_precision == '\0' && strcmp(row->precision, "f8e4m3") == 0)
         own.kv_precision = engine->cache;
-    const fsim_serving s = {&own, fsim_served_named(row->model), engine, hw, steps, a};
+    fsim_serving s = {.row = &own,
+                      .on = {.model = model_of(row, a),
+                             .engine = engine,
+                             .hw = hw,
+                             .hw_name = row->hw,
+                             .dtype = strcmp(row->precision, "f16") == 0 ? "f16" : "bf16",
+                             .weights = precision_of(row->precision),
+                             .cache = precision_of(own.kv_precision),
+                             .tp = row->tp ? row->tp : 1,
+                             .ep = row->ep ? row->ep : 1,
+                             .input = row->input,
+                             .output = row->output,
+                             .steps = steps,
+                             .arena = a}};
+    x.experts = s.on.model && s.on.model->experts;
+    own.tp = s.on.tp;
+    own.ep = s.on.ep;
     if (!hw)
         x.reason = fsim_printf(a, "no hardware file is named '%s'", row->hw);
     else if (row->mode == FSIM_SYSTEM_TRAINING)

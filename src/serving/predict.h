@@ -3,23 +3,19 @@
 #ifndef FUSESIM_SERVING_PREDICT_H
 #define FUSESIM_SERVING_PREDICT_H
 
-#include "hw/hw.h"
-#include "serving/steps.h"
-#include "serving/system.h"
+#include "serving/deployed.h"
 
 /* A system that is predicted. */
 typedef struct {
     const fsim_system *row;
-    const fsim_served *model;
-    const fsim_engine *engine;
-    const fsim_hw *hw;
-    fsim_priced_steps *steps;
-    fsim_arena *arena;
+    fsim_deployed on;
+    fsim_deployed_memory memory;
 } fsim_serving;
 
 typedef struct {
     double predicted, low, high; /* in the row's unit; NaN where there is a reason */
     const char *reason;          /* why there is no prediction; NULL */
+    bool experts;                /* of a mixture */
     bool fits, judged;           /* do weights and one request fit the GPUs; judged: that can be said */
     double weight_bytes, token_bytes, left_bytes; /* a GPU's: weights; the cache of a token; what the cache may have */
     double requests;                              /* in a step */
@@ -28,12 +24,5 @@ typedef struct {
 /* hw is NULL where no file has the row's GPU. steps: see steps.h, called twice. Texts in a. */
 fsim_system_answer fsim_system_predict(const fsim_system *row, const fsim_hw *hw, fsim_priced_steps *steps,
                                        fsim_arena *a);
-
-/* memory.c */
-
-/* Bytes of a weight. */
-double fsim_weight_bytes_each(const fsim_system *row);
-/* Fills the memory of a GPU into x. */
-void fsim_serving_memory(const fsim_serving *s, fsim_system_answer *x);
 
 #endif

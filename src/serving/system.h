@@ -22,7 +22,7 @@ typedef struct {
     const char *id, *source, *model, *precision, *kv_precision, *hw, *metric, *unit, *notes;
     fsim_system_mode mode;
     int64_t gpus, tp, pp, dp, ep, batch, input, output;
-    double parameters, value;
+    double value;
     fsim_loc at;
 } fsim_system;
 
@@ -35,14 +35,6 @@ typedef struct {
  * unknown mode, a value that is no number) are in d; rows with errors are left out. In a. */
 fsim_systems fsim_systems_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes);
 
-/* An architecture that is served (served.def). */
-typedef struct {
-    const char *name;
-    int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab, experts, topk, tied;
-} fsim_served;
-/* NULL: there is none of this name. */
-const fsim_served *fsim_served_named(const char *name);
-
 /* A serving program (engines.def). */
 typedef struct {
     const char *words;
@@ -53,7 +45,5 @@ typedef struct {
 } fsim_engine;
 /* The engine whose words are in source; NULL: none. */
 const fsim_engine *fsim_engine_in(const char *source);
-/* Names of both tables, for messages; returns their number. */
-int fsim_served_names(const char *const **out);
 
 #endif

@@ -21,7 +21,6 @@ static const struct {
 } columns[] = {{"id", TEXT, true, offsetof(fsim_system, id)},
                {"source", TEXT, true, offsetof(fsim_system, source)},
                {"model", TEXT, true, offsetof(fsim_system, model)},
-               {"params", NUMBER, false, offsetof(fsim_system, parameters)},
                {"precision", TEXT, true, offsetof(fsim_system, precision)},
                {"kv_precision", TEXT, false, offsetof(fsim_system, kv_precision)},
                {"hw", TEXT, true, offsetof(fsim_system, hw)},

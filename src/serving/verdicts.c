@@ -13,11 +13,9 @@ const char *const fsim_systems_grouping_names[FSIM_SYSTEMS_GROUPINGS] = {"kind",
 static bool is_first_token(const fsim_system *r) { return strstr(r->metric, "first token") != NULL; }
 
 /* "time per output token, experts" */
-static const char *kind_of(const fsim_system *r)
+static const char *kind_of(const fsim_system *r, bool experts)
 {
     enum { NO_QUEUE = 8 }; /* requests under way */
-    const fsim_served *m = fsim_served_named(r->model);
-    const bool experts = m && m->experts > 0;
     switch (r->mode) {
     case FSIM_SYSTEM_STATIC:
         return "static batch";
@@ -41,11 +39,12 @@ static const char *program_of(const fsim_system *r)
     return e ? e->words : "training";
 }
 
-static const char *name_of(const fsim_system *r, fsim_systems_grouping by)
+static const char *name_of(const fsim_judged_system *s, fsim_systems_grouping by)
 {
+    const fsim_system *r = s->row;
     switch (by) {
     case FSIM_SYSTEMS_BY_KIND:
-        return kind_of(r);
+        return kind_of(r, s->answer.experts);
     case FSIM_SYSTEMS_BY_ENGINE:
         return program_of(r);
     case FSIM_SYSTEMS_BY_HW:
@@ -69,7 +68,7 @@ static void fill(fsim_systems_group *g, const fsim_judged_system *s, int count, 
     int inside = 0;
     for (int i = 0; i < count; i++) {
         const fsim_system_answer *x = &s[i].answer;
-        if (strcmp(name_of(s[i].row, by), g->name) != 0)
+        if (strcmp(name_of(&s[i], by), g->name) != 0)
             continue;
         if (x->reason) {
             g->unpredicted++;
@@ -95,7 +94,7 @@ int fsim_systems_groups(const fsim_judged_system *s, int count, fsim_systems_gro
     fsim_names seen = {0};
     int groups = 0, room = 0;
     for (int i = 0; i < count; i++) {
-        const char *name = name_of(s[i].row, by);
+        const char *name = name_of(&s[i], by);
         if (fsim_names_get(&seen, name) >= 0)
             continue;
         fsim_names_set(a, &seen, name, groups);

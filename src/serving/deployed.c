@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serving/deployed.h"
+
+#include "serving/constants.h"
+#include <math.h>
+#include <string.h>
+
+/* Rounded to whole tiles: the width of a gated block with as many weights as one of two matrices. */
+static int64_t gated_width(int64_t ffn)
+{
+    enum { TILE = 128 };
+    return (2 * ffn / 3 + TILE - 1) / TILE * TILE;
+}
+
+static int64_t width_of(const fsim_model *m)
+{
+    return m->experts ? m->expert_ffn : m->gated ? m->ffn : gated_width(m->ffn);
+}
+
+const char *fsim_unserved(const fsim_model *m, fsim_arena *a)
+{
+    if (m->kind != FSIM_DECODER)
+        return fsim_printf(a, "%s is no decoder: %s; decoders alone are priced when they serve", m->name,
+                           fsim_model_kind_names[m->kind]);
+    if (m->experts && !m->kv_lora && m->shared_ffn)
+        return "shared experts are priced with latent attention only";
+    if (m->kv_lora && (!m->experts || !m->q_lora))
+        return "latent attention is priced with experts and compressed queries only";
+    return NULL;
+}
+
+const char *fsim_unshared(const fsim_model *m, int64_t tp, int64_t ep, fsim_arena *a)
+{
+    if (m->kv_lora && tp > 1)
+        return "latent attention is not split";
+    if (m->heads % tp)
+        return fsim_printf(a, "%lld heads can't be split over %lld GPUs", (long long)m->heads, (long long)tp);
+    if (m->kv_heads % tp && tp % m->kv_heads)
+        return fsim_printf(a, "%lld heads of keys can't be split over %lld GPUs", (long long)m->kv_heads,
+                           (long long)tp);
+    if (width_of(m) % tp && ep == 1)
+        return fsim_printf(a, "a width of %lld can't be split over %lld GPUs", (long long)width_of(m), (long long)tp);
+    if (ep > 1 && (m->experts == 0 || m->experts % ep))
+        return fsim_printf(a, "%lld experts can't be spread over %lld GPUs", (long long)m->experts, (long long)ep);
+    return NULL;
+}
+
+int64_t fsim_deployed_gpus(const fsim_deployed *s) { return s->tp > s->ep ? s->tp : s->ep; }
+
+/* Of 4 bits, weights are priced as 8-bit ones, less the time of the bytes that they save: see saved_s. */
+static const char *stored_as(const fsim_deployed *s, fsim_precision p)
+{
+    return p == FSIM_16_BITS ? s->dtype : "f8e4m3";
+}
+
+/* The symbols of a layer's widths in the family's workloads. */
+static const char *widths(const fsim_deployed *s)
+{
+    const fsim_model *m = s->model;
+    const char *mixture =
+        m->experts ? fsim_printf(s->arena, ";experts=%ld;topk=%ld;ep=%ld", (long)m->experts, (long)m->topk, (long)s->ep)
+                   : "";
+    if (m->kv_lora)
+        return fsim_printf(s->arena, "H=%ld;heads=%ld;D=%ld;rotary=%ld;latent=%ld;q_rank=%ld;F=%ld%s", (long)m->hidden,
+                           (long)m->heads, (long)m->nope_dim, (long)m->rope_dim, (long)m->kv_lora, (long)m->q_lora,
+                           (long)m->expert_ffn, mixture);
+    return fsim_printf(s->arena, "H=%ld;heads=%ld;kv_heads=%ld;D=%ld;F=%ld;tp=%ld%s", (long)m->hidden, (long)m->heads,
+                       (long)m->kv_heads, (long)m->head_dim, (long)width_of(m), (long)s->tp, mixture);
+}
+
+/* Seconds of all layers of the family's workload ("decode", "prefill", "mixed") with these symbols for its tokens.
+ * Layers with a window are priced as those without: the measured engines gain nothing by it (docs/MODEL.md). */
+static double layers_s(const fsim_deployed *s, const char *phase, const char *tokens)
+{
+    const fsim_model *m = s->model;
+    const char *set = fsim_printf(s->arena, "%s;layers=%d;%s;dtype=%s;weight_dtype=%s;kv_dtype=%s", tokens,
+                                  PRICED_LAYERS, widths(s), s->dtype, stored_as(s, s->weights), stored_as(s, s->cache));
+    const char *family = m->kv_lora ? "mla" : m->experts ? "moe" : "dense";
+    return fsim_step_s(s->steps, s->hw_name, fsim_printf(s->arena, "llm/%s_%s", family, phase), set) *
+           (double)m->layers / PRICED_LAYERS;
+}
+
+/* Seconds of the product with the head's weights, for one row of each request. */
+static double head_s(const fsim_deployed *s, int64_t requests)
+{
+    const int64_t columns = (s->model->vocab + s->tp - 1) / s->tp;
+    const char *set = fsim_printf(s->arena, "M=%ld;N=%ld;K=%ld;dtype=%s", (long)requests, (long)columns,
+                                  (long)s->model->hidden, s->dtype);
+    return fsim_step_s(s->steps, s->hw_name, "ops/matmul", set);
+}
+
+/* Seconds of the all-reduces of a step less what they take where pairs of GPUs on PCIe reach each other as two do: the
+ * collectives of more than two were measured on a machine whose sockets have no peer access. */
+static double links_s(const fsim_deployed *s, int64_t tokens)
+{
+    if (s->tp <= 2 || s->ep > 1 || fsim_hw_get(s->hw, FSIM_HW_LINK_BANDWIDTH) > paired_links)
+        return 0;
+    double time_s[2];
+    for (int i = 0; i < 2; i++)
+        time_s[i] = fsim_step_s(s->steps, s->hw_name, "ops/all_reduce",
+                                fsim_printf(s->arena, "elements=%ld;ranks=%ld;dtype=%s",
+                                            (long)(tokens * s->model->hidden), i ? (long)s->tp : 2L, s->dtype));
+    const double pairs = 2 * (double)(s->tp - 1) / (double)s->tp; /* bytes, over those of two */
+    return 2 * (double)s->model->layers * fmax(0, time_s[1] - pairs * time_s[0]);
+}
+
+/* Seconds of weights of experts that the priced step reads and the run does not: balanced routing gives every expert a
+ * token sooner than chance does, and 4-bit weights are priced as 8-bit ones. */
+static double saved_s(const fsim_deployed *s, int64_t tokens)
+{
+    const fsim_model *m = s->model;
+    if (m->experts == 0)
+        return 0;
+    const double experts = (double)m->experts, picks = (double)m->topk;
+    const double t = (double)tokens * (m->kv_lora ? (double)s->ep : 1); /* of all ranks */
+    const double weights = 3 * (double)(m->hidden * m->expert_ffn) / (double)fsim_deployed_gpus(s);
+    const double stream = expert_stream * fsim_hw_get(s->hw, FSIM_HW_DRAM_BANDWIDTH);
+    const double each = fsim_precision_bytes(s->weights), priced = each < 1 ? 1 : each;
+    const double balanced_s = fmin(experts, t * picks) * weights * priced / stream;
+    const double chance_s = experts * (1 - pow(1 - picks / experts, t)) * weights * each / stream;
+    const double work_s = 2 * t * picks * weights / (expert_work * fsim_hw_get(s->hw, FSIM_HW_TENSOR_BF16));
+    return (double)m->layers * fmax(0, balanced_s - fmax(chance_s, work_s));
+}
+
+static double whole_s(const fsim_deployed *s, double layers, int64_t tokens, int64_t heads)
+{
+    return layers - links_s(s, tokens) - saved_s(s, tokens) + head_s(s, heads);
+}
+
+double fsim_decode_s(const fsim_deployed *s, int64_t requests, double cached)
+{
+    const char *tokens = fsim_printf(s->arena, "B=%ld;S=%ld", (long)requests, (long)cached);
+    return whole_s(s, layers_s(s, "decode", tokens), requests, requests);
+}
+
+double fsim_prefill_s(const fsim_deployed *s, int64_t prompts, int64_t length)
+{
+    const char *tokens = fsim_printf(s->arena, "B=%ld;S=%ld", (long)prompts, (long)length);
+    return whole_s(s, layers_s(s, "prefill", tokens), prompts * length, prompts);
+}
+
+static double mixed_s(const fsim_deployed *s, int64_t prompt, int64_t requests, double cached)
+{
+    const char *tokens = fsim_printf(s->arena, "P=%ld;B=%ld;S=%ld", (long)prompt, (long)requests, (long)cached);
+    return whole_s(s, layers_s(s, "mixed", tokens), prompt + requests, requests);
+}
+
+int64_t fsim_prompts_a_step(const fsim_deployed *s, int64_t most)
+{
+    const int64_t together = s->engine->tokens / s->input;
+    return together < 1 ? 1 : together < most ? together : most;
+}
+
+double fsim_prompt_beside_s(const fsim_deployed *s, int64_t requests, double cached)
+{
+    const int64_t input = s->input, part = input < s->engine->tokens ? input : s->engine->tokens;
+    const int64_t together = fsim_prompts_a_step(s, requests);
+    const double beside =
+        (mixed_s(s, part, requests, cached) - fsim_decode_s(s, requests, cached)) * (double)input / (double)part;
+    return together > 1 ? fmin(beside, fsim_prefill_s(s, together, input) / (double)together) : beside;
+}
+
+/* Weights of a GPU: shared evenly; of a model with latent attention all but the experts are on each. */
+static double weights_of(const fsim_deployed *s)
+{
+    const fsim_model *m = s->model;
+    const double all = fsim_model_weight_bytes(m, s->weights), ranks = (double)fsim_deployed_gpus(s);
+    double spread = 0;
+    for (int i = 0; i < m->parts && m->kv_lora; i++)
+        if (m->part[i].active < m->part[i].times)
+            spread += (double)m->part[i].each * (double)m->part[i].times * fsim_precision_bytes(s->weights);
+    return m->kv_lora ? all - spread + spread / ranks : all / ranks;
+}
+
+fsim_deployed_memory fsim_deployed_memory_of(const fsim_deployed *s, int64_t tokens)
+{
+    const fsim_model *m = s->model;
+    fsim_deployed_memory x = {.capacity = fsim_hw_get(s->hw, FSIM_HW_DRAM_CAPACITY),
+                              .weights = weights_of(s),
+                              .framework = framework_bytes,
+                              .collectives = fsim_deployed_gpus(s) > 1 ? collective_bytes : 0,
+                              .activations = activation_widths * (double)tokens * (double)m->hidden * 2};
+    x.token = m->kv_lora ? (double)m->cached
+                         : (double)(m->layers * 2 * m->head_dim) * ceil((double)m->kv_heads / (double)s->tp);
+    x.token *= fsim_precision_bytes(s->cache);
+    x.cache = (x.capacity - x.weights - x.framework - x.activations - x.collectives) * s->engine->share;
+    return x;
+}
+
+int64_t fsim_places(const fsim_deployed *s, const fsim_deployed_memory *m)
+{
+    const double tokens = (double)s->input + s->engine->reserved * (double)s->output;
+    const double places = floor(fmin((double)s->engine->most, m->cache / (m->token * tokens)));
+    return places > 0 ? (int64_t)places : 0;
+}

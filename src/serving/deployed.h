@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* deployed.h: a model on the GPUs that share its layers, under a serving program: seconds of its steps, composed of
+ * priced ones, and the memory that it leaves. */
+#ifndef FUSESIM_SERVING_DEPLOYED_H
+#define FUSESIM_SERVING_DEPLOYED_H
+
+#include "hw/hw.h"
+#include "serving/precision.h"
+#include "serving/steps.h"
+#include "serving/system.h"
+
+/* tp GPUs share each layer; with ep above 1 the experts are spread over as many. Of a model with latent attention (MLA)
+ * each of ep GPUs has whole attention and requests of its own, and tp is 1. */
+typedef struct {
+    const fsim_model *model;
+    const fsim_engine *engine;
+    const fsim_hw *hw;
+    const char *hw_name; /* for the steps */
+    const char *dtype;   /* of activations: "bf16" or "f16" */
+    fsim_precision weights, cache;
+    int64_t tp, ep;
+    int64_t input, output; /* tokens of a request */
+    fsim_priced_steps *steps;
+    fsim_arena *arena;
+} fsim_deployed;
+
+/* Why steps of the model can't be priced; NULL: they can. In a. */
+const char *fsim_unserved(const fsim_model *m, fsim_arena *a);
+/* How the GPUs may share it: why not; NULL: they may. In a. */
+const char *fsim_unshared(const fsim_model *m, int64_t tp, int64_t ep, fsim_arena *a);
+/* GPUs that it takes. */
+int64_t fsim_deployed_gpus(const fsim_deployed *s);
+
+/* Seconds of a step on the GPUs, without the host's part: a new token of each request with so many cached tokens. */
+double fsim_decode_s(const fsim_deployed *s, int64_t requests, double cached);
+/* The same of whole prompts. */
+double fsim_prefill_s(const fsim_deployed *s, int64_t prompts, int64_t length);
+/* Prompts of its input's length that a step takes together, at most so many. */
+int64_t fsim_prompts_a_step(const fsim_deployed *s, int64_t most);
+/* Seconds that a prompt adds to steps of so many decodes. */
+double fsim_prompt_beside_s(const fsim_deployed *s, int64_t requests, double cached);
+
+/* Bytes of one of its GPUs. */
+typedef struct {
+    double capacity, weights, framework, collectives, activations;
+    double cache; /* what the engine leaves to keys and values; negative: the others do not fit */
+    double token; /* of the cache of a token; layers with a window keep all tokens too, as the measured engines do */
+} fsim_deployed_memory;
+/* tokens: that a step has at most. */
+fsim_deployed_memory fsim_deployed_memory_of(const fsim_deployed *s, int64_t tokens);
+/* Requests at once that memory and engine allow; 0: not one. */
+int64_t fsim_places(const fsim_deployed *s, const fsim_deployed_memory *m);
+
+#endif
