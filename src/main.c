@@ -29,9 +29,10 @@ enum {
     DIFF = 8192,
     COMPLETION = 16384,
     MANUAL = 32768,
+    CAPACITY = 65536,
     PLANS = PLAN | ENUMERATE | EXPLAIN | REGIONS | SWEEP | CODEGEN | VALIDATE, /* those that plan a workload */
     MODEL = PLANS | IMPORT,                                                    /* those that read one */
-    ANY = 65535
+    ANY = 131071
 };
 
 #define OF(kind) (1u << FSIM_RESULT_##kind)
@@ -58,6 +59,7 @@ static const fsim_choices autocasts = {autocast_words, FSIM_COUNT_OF(autocast_wo
 static const fsim_choices updates = {fsim_update_words, FSIM_UPDATES, NULL};
 static const fsim_choices recomputation = {fsim_recompute_words, FSIM_COUNT_OF(fsim_recompute_words), NULL};
 static const fsim_choices targets = {fsim_target_words, FSIM_COUNT_OF(fsim_target_words), NULL};
+static const fsim_choices engines = {fsim_engine_words, FSIM_COUNT_OF(fsim_engine_words), NULL};
 static const fsim_choices devices = {fsim_device_names, FSIM_DEVICE_COUNT, NULL};
 static const fsim_choices annotations = {annotate_words, FSIM_COUNT_OF(annotate_words), NULL};
 static const fsim_choices colors = {color_names, FSIM_COUNT_OF(color_names), NULL};
@@ -66,11 +68,20 @@ static const fsim_choices colors = {color_names, FSIM_COUNT_OF(color_names), NUL
 static const fsim_arg options[] = {
     {"--hw", "HW[,HW...]", FSIM_ARG_ITEMS, AT(hw), NULL, MODEL | CALIBRATE,
      "GPUs: names of 'fusesim hw list', or files"},
+    {"--hw", "HW[,HW...]", FSIM_ARG_ITEMS, AT(hw), NULL, CAPACITY, "GPUs to choose from"},
+    {"--load", "WHAT=N[,...]", FSIM_ARG_ITEMS, AT(load), NULL, CAPACITY, "input=2048,output=256,rate=20/s"},
+    {"--goal", "METRIC=TIME", FSIM_ARG_ITEM, AT(goals), NULL, CAPACITY, "ttft=2s, tpot=40ms, latency=20s"},
+    {"--engine", NULL, FSIM_ARG_CHOICE, AT(engine), &engines, CAPACITY, "serving program (vllm)"},
+    {"--weights", "NAME[,...]", FSIM_ARG_ITEMS, AT(weights), NULL, CAPACITY, "bf16, f8, f4 (what the GPU has)"},
+    {"--cache", "NAME[,...]", FSIM_ARG_ITEMS, AT(caches), NULL, CAPACITY, "of keys and values: bf16, f8 (both)"},
+    {"--price", "HW=USD[,...]", FSIM_ARG_ITEMS, AT(prices), NULL, CAPACITY, "an hour of a GPU (its key rent)"},
+    {"--node", "N", FSIM_ARG_COUNT, AT(node), NULL, CAPACITY, "GPUs that may share a layer (8)"},
+    {"--gpus", "N", FSIM_ARG_COUNT, AT(gpus), NULL, CAPACITY, "at most so many in all (1024)"},
     {"--set", "NAME=VALUE", FSIM_ARG_ITEM, AT(set), NULL, MODEL | WORKLOADS,
      "a symbol of the workload: B=8, dtype=bf16"},
     {"--dim", "NAME=VALUE", FSIM_ARG_ITEM, AT(dim), NULL, MODEL | WORKLOADS, "a dimension of a model: batch=8, x:0=8"},
     {"--precision", NULL, FSIM_ARG_CHOICE, AT(precision), &precisions, MODEL | WORKLOADS, "the dtype of all floats"},
-    {"--hw-set", "KEY=VALUE", FSIM_ARG_ITEM, AT(hw_set), NULL, MODEL | CALIBRATE | HW,
+    {"--hw-set", "KEY=VALUE", FSIM_ARG_ITEM, AT(hw_set), NULL, MODEL | CALIBRATE | HW | CAPACITY,
      "what if: dram_bandwidth=2x, sms=64"},
     {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, PLAN | SWEEP | CODEGEN,
      "the plan to show (optimal)"},
@@ -148,7 +159,8 @@ static const fsim_arg options[] = {
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, IMPORT, "the workload or rows to write; - is stdout"},
     {"--check", "", FSIM_ARG_FLAG, AT(check), NULL, IMPORT, "list a model's operators: known or not"},
     {"--summary", "", FSIM_ARG_FLAG, AT(summary), NULL, WORKLOADS, "FLOPs, bytes and parameters, by layer"},
-    {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, MODEL | CALIBRATE, "threads (one a CPU); the same results"},
+    {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, MODEL | CALIBRATE | CAPACITY,
+     "threads (one a CPU); the same results"},
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},
 #define FSIM_FORMAT(id, name, help) {"--" #name, "FILE", FSIM_ARG_TEXT, AT(format[FSIM_AS_##id]), NULL, ANY, help},
 #include "command/formats.def"

@@ -25,11 +25,14 @@
 /* The values of the options; the table in main.c connects each option with a field. */
 typedef struct {
     fsim_words hw, hw_set, dump, roots, match, measurements, by, gates, fit, classes, strategies, archs;
-    fsim_words under;                      /* of sweep: the limits of --find */
-    fsim_words over;                       /* of sweep, each an axis; of regions, one */
-    fsim_words set;                        /* --set, then --dim, which means the same */
-    fsim_words dim;                        /* of these, as typed */
-    const char *format[FSIM_FILE_FORMATS]; /* --json FILE and so on; NULL: not used */
+    fsim_words under;                                /* of sweep: the limits of --find */
+    fsim_words load, goals, weights, caches, prices; /* of capacity */
+    int engine;                                      /* index into fsim_engine_words */
+    int64_t node, gpus;                              /* of capacity; 0: not said */
+    fsim_words over;                                 /* of sweep, each an axis; of regions, one */
+    fsim_words set;                                  /* --set, then --dim, which means the same */
+    fsim_words dim;                                  /* of these, as typed */
+    const char *format[FSIM_FILE_FORMATS];           /* --json FILE and so on; NULL: not used */
     const char *plan, *output, *like, *above, *measured, *systems, *find;
     int strategy, objective, launch, l2, numerics, recompute, target, color, precision, annotate,
         device; /* index into the option's choices; precision: -1 for none; device: an fsim_device_kind */
@@ -54,6 +57,10 @@ extern const char *const fsim_precision_words[FSIM_PRECISIONS];
 
 /* The words of --seed. */
 enum { FSIM_SEED_INPUTS, FSIM_SEED_ONES };
+
+/* The serving programs of --engine, as sources of rows name them. */
+enum { FSIM_ENGINES = 2 };
+extern const char *const fsim_engine_words[FSIM_ENGINES];
 
 enum { FSIM_COLOR_AUTO, FSIM_COLOR_ALWAYS, FSIM_COLOR_NEVER };
 
@@ -103,6 +110,7 @@ int fsim_run_calibrate_device(fsim_context *c); /* calibrate --device */
 int fsim_run_hw(fsim_context *c);
 int fsim_run_manual(fsim_context *c);     /* manual pages */
 int fsim_run_completion(fsim_context *c); /* what shells complete */
+int fsim_run_capacity(fsim_context *c);   /* GPUs that serve a load */
 int fsim_run_models(fsim_context *c);     /* transformers by name or config.json */
 int fsim_run_ops(fsim_context *c);        /* the operators that workloads may have */
 int fsim_run_workloads(fsim_context *c);  /* the shipped workloads */

@@ -4,6 +4,7 @@
 #include "evidence/profile_rows.h"
 #include "report/accuracy.h"
 #include "report/calibration.h"
+#include "report/capacity.h"
 #include "report/compiled.h"
 #include "report/diff.h"
 #include "report/model.h"
@@ -55,6 +56,7 @@ SHOWS(show_hw, fsim_hw, fsim_json_hw(out, x))
 SHOWS(show_hw_check, fsim_shown_hw, fsim_json_hw_check(out, x->at, x->count))
 
 SHOWS(show_workloads, fsim_workload_list, fsim_json_workloads(out, x))
+SHOWS(show_capacity, fsim_capacity, fsim_json_capacity(out, x))
 SHOWS(show_models, fsim_shown_models, fsim_json_models(out, x))
 SHOWS(show_ops, fsim_op, fsim_json_ops(out, *x))
 

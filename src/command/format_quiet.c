@@ -2,6 +2,7 @@
 /* The text report as one line, for --quiet. Lists of GPUs, keys and operators have no line: they are shown in full. */
 #include "base/memory.h"
 #include "command/command.h"
+#include "report/capacity.h"
 #include "report/compiled.h"
 #include "report/diff.h"
 #include "report/quiet.h"
@@ -54,6 +55,7 @@ static const char *hw_check(const fsim_context *c, const void *what)
     }
 LINE(regions, fsim_regions_line)
 LINE(sweep, fsim_sweep_line)
+LINE(capacity, fsim_capacity_line)
 LINE(calibration, fsim_calibration_line)
 LINE(registers, fsim_register_line)
 
@@ -66,20 +68,11 @@ static const char *first(const fsim_context *c, const void *what)
 
 /* NULL, and for --dump: the report in full. */
 static quiet *const line[FSIM_RESULT_KINDS] = {
-    [FSIM_RESULT_PLANS] = plans,
-    [FSIM_RESULT_EXPLANATION] = first,
-    [FSIM_RESULT_REGIONS] = regions,
-    [FSIM_RESULT_ACCURACY] = first,
-    [FSIM_RESULT_TRIALS] = trials,
-    [FSIM_RESULT_REGISTERS] = registers,
-    [FSIM_RESULT_SYSTEMS] = first,
-    [FSIM_RESULT_SWEEP] = sweep,
-    [FSIM_RESULT_DIFF] = diff,
-    [FSIM_RESULT_IMPORT] = first,
-    [FSIM_RESULT_CALIBRATION] = calibration,
-    [FSIM_RESULT_PROBES] = first,
-    [FSIM_RESULT_PROJECT] = first,
-    [FSIM_RESULT_MODEL] = first,
+    [FSIM_RESULT_PLANS] = plans,       [FSIM_RESULT_EXPLANATION] = first, [FSIM_RESULT_REGIONS] = regions,
+    [FSIM_RESULT_ACCURACY] = first,    [FSIM_RESULT_TRIALS] = trials,     [FSIM_RESULT_REGISTERS] = registers,
+    [FSIM_RESULT_SYSTEMS] = first,     [FSIM_RESULT_SWEEP] = sweep,       [FSIM_RESULT_DIFF] = diff,
+    [FSIM_RESULT_CAPACITY] = capacity, [FSIM_RESULT_IMPORT] = first,      [FSIM_RESULT_CALIBRATION] = calibration,
+    [FSIM_RESULT_PROBES] = first,      [FSIM_RESULT_PROJECT] = first,     [FSIM_RESULT_MODEL] = first,
     [FSIM_RESULT_HW_CHECK] = hw_check,
 };
 

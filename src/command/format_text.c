@@ -4,6 +4,7 @@
 #include "evidence/profile_rows.h"
 #include "report/accuracy.h"
 #include "report/calibration.h"
+#include "report/capacity.h"
 #include "report/compiled.h"
 #include "report/diff.h"
 #include "report/model.h"
@@ -98,6 +99,7 @@ SHOWS(show_hw_list, fsim_shown_hw, fsim_report_hw_list(&page, x->at, x->count))
 SHOWS(show_hw, fsim_hw, fsim_report_hw(&page, x))
 SHOWS(show_hw_check, fsim_shown_hw, fsim_report_hw_check(&page, x->at, x->count))
 SHOWS(show_workloads, fsim_workload_list, fsim_report_workloads(&page, x))
+SHOWS(show_capacity, fsim_capacity, fsim_report_capacity(&page, x, c->set.verbose))
 SHOWS(show_models, fsim_shown_models, fsim_report_models(&page, x))
 SHOWS(show_ops, fsim_op, fsim_report_ops(&page, *x))
 SHOWS(show_hw_keys, void, ((void)x, fsim_report_hw_keys(&page)))

@@ -2,7 +2,7 @@
 #include "serving/predict.h"
 
 #include "evidence/step.h"
-#include "serving/closed_loop.h"
+#include "serving/batching.h"
 #include "serving/constants.h"
 #include <ctype.h>
 #include <math.h>
@@ -58,26 +58,29 @@ static double maximum_load(const fsim_serving *s, fsim_system_answer *x)
 
 static double fixed_concurrency(const fsim_serving *s, fsim_system_answer *x)
 {
+    enum { POINTS = 3 };
     const fsim_system *r = s->row;
     const double cached = (double)r->input + (double)r->output / 2;
-    const int64_t at[FSIM_LOOP_POINTS] = {1, r->batch > 4 ? r->batch / 4 : 1, r->batch};
-    fsim_loop l = {.slots = r->batch,
+    const int64_t at[POINTS] = {1, r->batch > 4 ? r->batch / 4 : 1, r->batch};
+    fsim_loop l = {.points = POINTS,
+                   .slots = r->batch,
                    .requests = r->batch * REQUESTS_A_SLOT,
                    .input = r->input,
                    .output = r->output,
                    .tokens = s->on.engine->tokens,
                    .most = (int64_t)fmax(1, (double)fsim_places(&s->on, &s->memory)),
                    .shortest = shortest_request,
+                   .longest = 1,
                    .alone_s = fsim_prefill_s(&s->on, 1, r->input),
                    .beside_s = fsim_prompt_beside_s(&s->on, r->batch, cached),
                    .host_s = s->on.engine->host_s,
                    .first_s = s->on.engine->first_s};
-    for (int i = 0; i < FSIM_LOOP_POINTS; i++) {
+    for (int i = 0; i < POINTS; i++) {
         l.running[i] = (double)at[i];
         l.decode_s[i] = decode_s(s, at[i], cached);
     }
     x->requests = (double)r->batch;
-    const fsim_loop_times t = fsim_closed_loop(&l, s->on.arena);
+    const fsim_loop_times t = fsim_continuous_batching(&l, s->on.arena);
     return strstr(r->metric, "first token") ? t.first_s : t.token_s;
 }
 

@@ -68,6 +68,7 @@ while read -r command; do
         --recompute) value=off ;;
         --device) value=cpu ;;
         --target) value=c ;;
+        --engine) value=vllm ;;
         --color) value=never ;;
         --compile-cost | --check | --summary | --train | --jvp | --no-* | --unseen | --fresh | --registers | --quiet | --verbose | --help | --version) value= ;;
         *) value=3 ;;

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/capacity.h"
+
+#include "base/unit.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM = 48 };
+
+static const char *seconds(fsim_arena *a, double s)
+{
+    return isnan(s) ? "" : fsim_show_seconds(fsim_new(a, char, ROOM), ROOM, s);
+}
+
+static const char *bytes(fsim_arena *a, double b) { return fsim_show_bytes(fsim_new(a, char, ROOM), ROOM, b); }
+
+/* Three significant digits; "" for NaN. */
+static const char *digits(fsim_arena *a, double x)
+{
+    return isnan(x) ? "" : fsim_printf(a, "%.*f", x < 10 ? 2 : x < 100 ? 1 : 0, x);
+}
+
+/* "tp 4", "ep 8": how the GPUs of an option share the model. */
+static const char *sharing_text(const fsim_option *x, fsim_arena *a)
+{
+    if (x->on.model->kv_lora)
+        return fsim_printf(a, "ep %lld", (long long)x->on.ep);
+    return x->on.ep > 1 ? fsim_printf(a, "tp %lld ep %lld", (long long)x->on.tp, (long long)x->on.ep)
+                        : fsim_printf(a, "tp %lld", (long long)x->on.tp);
+}
+
+static const char *stored_text(const fsim_option *x, fsim_arena *a)
+{
+    return fsim_printf(a, "%s/%s", fsim_precision_names[x->on.weights], fsim_precision_names[x->on.cache]);
+}
+
+/* "tp 2, f8 weights, bf16 cache" */
+static const char *option_text(const fsim_option *x, fsim_arena *a)
+{
+    return fsim_printf(a, "%s, %s weights, %s cache", sharing_text(x, a), fsim_precision_names[x->on.weights],
+                       fsim_precision_names[x->on.cache]);
+}
+
+static const char *load_text(const fsim_capacity_asked *q, fsim_arena *a)
+{
+    const fsim_load *l = q->load;
+    const char *lengths = fsim_printf(a, "%lld tokens in and %lld out", (long long)l->input, (long long)l->output);
+    if (l->trace)
+        return fsim_printf(a, "a trace of %lld requests, on average %s, %.3g a second", (long long)l->traced, lengths,
+                           l->rate);
+    if (l->concurrency)
+        return fsim_printf(a, "%lld requests under way, each of %s", (long long)l->concurrency, lengths);
+    return l->rate > 0 ? fsim_printf(a, "%.4g requests a second of %s, %s", l->rate, lengths,
+                                     l->arrivals == FSIM_ARRIVE_EVENLY ? "evenly apart" : "Poisson arrivals")
+                       : fsim_printf(a, "requests that all wait, of %s", lengths);
+}
+
+static void report_head(const fsim_page *page, const fsim_capacity *x, fsim_arena *a)
+{
+    const fsim_capacity_asked *q = x->asked;
+    const char *goals = "";
+    for (int i = 0; i < q->goals; i++)
+        goals = fsim_printf(a, "%s%s%s", goals, i ? ", " : "; goals: ", q->goal[i].text);
+    fsim_paragraph(page, FSIM_STRONG, 0, 0,
+                   fsim_printf(a, "%s under %s: %s%s", q->model->name, q->engine->words, load_text(q, a), goals));
+}
+
+/* "8 x h100-sxm5-80gb: 4 copies on tp 2, ..." */
+static const char *choice_text(const fsim_option *x, fsim_arena *a)
+{
+    const char *cost = isnan(x->usd_h) ? ""
+                                       : fsim_printf(a, ", %s USD/h, %s USD per million tokens out",
+                                                     digits(a, x->usd_h), digits(a, x->usd_million));
+    const char *energy = isnan(x->joules) ? "" : fsim_printf(a, ", %s J/token", digits(a, x->joules));
+    return fsim_printf(a, "%lld x %s: %lld cop%s, each on %s%s%s", (long long)x->gpus, x->on.hw->name,
+                       (long long)x->replicas, x->replicas == 1 ? "y" : "ies", option_text(x, a), cost, energy);
+}
+
+static void report_choices(const fsim_page *page, const fsim_capacity *x, fsim_arena *a)
+{
+    const bool open = x->asked->load->rate > 0 || x->asked->load->concurrency || x->asked->load->trace;
+    const struct {
+        const char *title;
+        int option;
+    } choices[] = {{open ? "Fewest GPUs" : "Most tokens a GPU", x->fewest},
+                   {"Cheapest", x->cheapest >= 0 && !isnan(x->option[x->cheapest].usd_h) ? x->cheapest : -1},
+                   {"Least energy", x->coolest >= 0 && !isnan(x->option[x->coolest].joules) ? x->coolest : -1}};
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        if (choices[i].option < 0)
+            continue;
+        const char *same = NULL;
+        for (size_t k = 0; k < i; k++)
+            if (choices[k].option == choices[i].option)
+                same = same ? same : choices[k].title;
+        const char *between = "";
+        if (i == 0 && open && isfinite(x->gpus_high) && isfinite(x->gpus_low))
+            between = fsim_printf(a, " (80 %% interval: %.0f to %.0f GPUs)", x->gpus_low, x->gpus_high);
+        else if (i == 0 && open)
+            between = " (with times at the upper end of their 80 % interval no number of GPUs meets the goals)";
+        fsim_paragraph(page, i ? FSIM_PLAIN : FSIM_GOOD, 0, 2,
+                       same ? fsim_printf(a, "%s: the same", choices[i].title)
+                            : fsim_printf(a, "%s: %s%s", choices[i].title,
+                                          choice_text(&x->option[choices[i].option], a), between));
+    }
+    if (x->fewer)
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "One copy fewer: %s", x->fewer));
+}
+
+const char *fsim_capacity_line(const fsim_capacity *x, fsim_arena *a)
+{
+    const char *answer = x->fewest < 0 ? "no way to serve it was found" : choice_text(&x->option[x->fewest], a);
+    return fsim_printf(a, "%s: %s", x->asked->model->name, answer);
+}
+
+/* The options that serve, by GPUs, then cost, then their place. */
+static int sorted(const fsim_capacity *x, int *at)
+{
+    int count = 0;
+    for (int i = 0; i < x->options; i++) {
+        if (x->option[i].reason)
+            continue;
+        int k = count++;
+        for (; k > 0; k--) {
+            const fsim_option *p = &x->option[at[k - 1]], *o = &x->option[i];
+            const double u = isnan(p->usd_h) ? 0 : p->usd_h, v = isnan(o->usd_h) ? 0 : o->usd_h;
+            if (p->gpus < o->gpus || (p->gpus == o->gpus && (u < v || (u == v && p->tokens_s / (double)p->gpus >=
+                                                                                     o->tokens_s / (double)o->gpus))))
+                break;
+            at[k] = at[k - 1];
+        }
+        at[k] = i;
+    }
+    return count;
+}
+
+static void report_options(const fsim_page *page, const fsim_capacity *x, bool verbose, fsim_arena *a)
+{
+    enum { SHOWN = 10 };
+    static const fsim_column column[] = {
+        {.title = "GPU", .left = true, .shrinks = true},
+        {.title = "GPUs"},
+        {.title = "copies", .drop = 3},
+        {.title = "each on", .left = true},
+        {.title = "stored", .left = true, .legend = "weights/cache"},
+        {.title = "running", .legend = "requests in a step of a copy, on average", .drop = 4},
+        {.title = "ttft", .legend = "time to the first token, half of the requests", .drop = 2},
+        {.title = "99%", .legend = "the figure before, of 99 of 100"},
+        {.title = "tpot", .legend = "time per token behind it", .drop = 2},
+        {.title = "99%"},
+        {.title = "tokens/s", .legend = "of output, all GPUs", .drop = 5},
+        {.title = "USD/h", .drop = 6},
+        {.title = "USD/M", .legend = "USD per million tokens of output", .drop = 1},
+        {.title = "J/token", .drop = 6}};
+    int *at = fsim_new(a, int, x->options + 1);
+    const int count = sorted(x, at), shown = verbose || count < SHOWN ? count : SHOWN;
+    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
+    for (int i = 0; i < shown; i++) {
+        const fsim_option *o = &x->option[at[i]];
+        const char **cell = fsim_table_row(&t, at[i] == x->fewest ? FSIM_STRONG : FSIM_PLAIN);
+        cell[0] = o->on.hw->name;
+        cell[1] = fsim_printf(a, "%lld", (long long)o->gpus);
+        cell[2] = fsim_printf(a, "%lld", (long long)o->replicas);
+        cell[3] = sharing_text(o, a);
+        cell[4] = stored_text(o, a);
+        cell[5] = digits(a, o->times.running);
+        cell[6] = seconds(a, o->times.first.p50);
+        cell[7] = seconds(a, o->times.first.p99);
+        cell[8] = seconds(a, o->times.token.p50);
+        cell[9] = seconds(a, o->times.token.p99);
+        cell[10] = fsim_printf(a, "%.0f", o->tokens_s);
+        cell[11] = digits(a, o->usd_h);
+        cell[12] = digits(a, o->usd_million);
+        cell[13] = digits(a, o->joules);
+    }
+    if (shown == 0)
+        return;
+    putc('\n', page->out);
+    fsim_table_print(page, &t, 0);
+    fsim_table_legend(page, &t, 0);
+    if (shown < count)
+        fsim_paragraph(page, FSIM_FAINT, 0, 0,
+                       fsim_printf(a, "%d more serve the load with more GPUs (--verbose)", count - shown));
+}
+
+static const char *phase_text(const fsim_step_shares *p, fsim_arena *a)
+{
+    return fsim_printf(
+        a,
+        "most of it is %s; at the data sheet's rates reading weights takes %.0f %%, reading the cache %.0f "
+        "%%, products %.0f %%; the host takes %.0f %%",
+        p->by, 100 * p->weights, 100 * p->cache, 100 * p->products, 100 * p->host);
+}
+
+static void report_limits(const fsim_page *page, const fsim_option *o, fsim_arena *a)
+{
+    const double step_s = fsim_loop_decode_s(&o->loop, o->times.running) + o->loop.host_s;
+    putc('\n', page->out);
+    fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                   fsim_printf(a, "A step of new tokens: %s with %s requests, %s.", seconds(a, step_s),
+                               digits(a, o->times.running), phase_text(&o->decode, a)));
+    fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                   fsim_printf(a, "A prompt: %s alone, %s.", seconds(a, o->loop.alone_s + o->loop.host_s),
+                               phase_text(&o->prefill, a)));
+    fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                   fsim_printf(a, "A copy is at work %.0f %% of the time, %.0f %% of that on prompts.",
+                               100 * o->times.busy, 100 * o->times.prompts));
+}
+
+static void report_memory(const fsim_page *page, const fsim_option *o, fsim_arena *a)
+{
+    static const fsim_column column[] = {{.title = "memory of a GPU", .left = true}, {.title = "bytes"}, {.title = ""}};
+    const fsim_deployed_memory *m = &o->memory;
+    const double parts[] = {m->weights, m->cache, m->activations, m->collectives + m->framework, m->capacity};
+    const char *const names[] = {"weights", "keys and values", "activations of a step", "framework, collectives",
+                                 "of the GPU"};
+    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
+    for (int i = 0; i < 5; i++) {
+        const char **cell = fsim_table_row(&t, i == 4 ? FSIM_STRONG : FSIM_PLAIN);
+        cell[0] = names[i];
+        cell[1] = bytes(a, parts[i]);
+        cell[2] = fsim_printf(a, "%.0f%%", 100 * parts[i] / m->capacity);
+    }
+    putc('\n', page->out);
+    fsim_table_print(page, &t, 0);
+    fsim_paragraph(page, FSIM_PLAIN, 0, 0,
+                   fsim_printf(a, "That is %.0f tokens of cache; at most %lld such requests at once.",
+                               floor(m->cache / m->token), (long long)o->places));
+}
+
+/* The points of a kind of GPU, thinned to a few. */
+static void report_front(const fsim_page *page, const fsim_capacity *x, bool verbose, fsim_arena *a)
+{
+    enum { SHOWN = 6 };
+    static const fsim_column column[] = {
+        {.title = "GPU", .left = true, .shrinks = true},
+        {.title = "each on", .left = true},
+        {.title = "stored", .left = true},
+        {.title = "requests"},
+        {.title = "tokens/s/user", .legend = "of output, that a request sees"},
+        {.title = "tokens/s/GPU", .legend = "of output, with a prompt for each answer; no other way has more of both"}};
+    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
+    for (int first = 0, end; first < x->fronts; first = end) {
+        const fsim_hw *hw = x->option[x->front[first].option].on.hw;
+        for (end = first; end < x->fronts && x->option[x->front[end].option].on.hw == hw;)
+            end++;
+        const int count = end - first, shown = verbose || count < SHOWN ? count : SHOWN;
+        for (int i = 0; i < shown; i++) {
+            const fsim_front_point *p = &x->front[first + (shown > 1 ? i * (count - 1) / (shown - 1) : 0)];
+            const fsim_option *o = &x->option[p->option];
+            const char **cell = fsim_table_row(&t, FSIM_PLAIN);
+            cell[0] = hw->name;
+            cell[1] = sharing_text(o, a);
+            cell[2] = stored_text(o, a);
+            cell[3] = fsim_printf(a, "%lld", (long long)p->batch);
+            cell[4] = digits(a, p->user_s);
+            cell[5] = fsim_printf(a, "%.0f", p->gpu_s);
+        }
+    }
+    if (t.rows == 0)
+        return;
+    putc('\n', page->out);
+    fsim_table_print(page, &t, 0);
+    fsim_table_legend(page, &t, 0);
+}
+
+/* Why an option is out, with the memory that it lacks. */
+static const char *reason_text(const fsim_option *o, fsim_arena *a)
+{
+    const fsim_deployed_memory *m = &o->memory;
+    if (o->fits)
+        return o->reason;
+    const double rest = m->framework + m->activations + m->collectives;
+    if (m->cache <= 0)
+        return fsim_printf(a, "does not fit: weights %s and %s of activations and framework, of %s",
+                           bytes(a, m->weights), bytes(a, rest), bytes(a, m->capacity));
+    return fsim_printf(a, "does not fit: %s are left for keys and values, a request needs %s", bytes(a, m->cache),
+                       bytes(a, m->token * (double)(o->on.input + o->on.output)));
+}
+
+/* Is the same, with another cache, among the options before it? Weights that do not fit are said once. */
+static bool is_repeated(const fsim_capacity *x, int i)
+{
+    const fsim_option *o = &x->option[i];
+    bool known = false;
+    for (int k = 0; k < i && o->memory.cache <= 0; k++) {
+        const fsim_option *p = &x->option[k];
+        known = known || (!p->fits && p->on.hw == o->on.hw && p->on.tp == o->on.tp && p->on.ep == o->on.ep &&
+                          p->on.weights == o->on.weights);
+    }
+    return known;
+}
+
+static void report_refused(const fsim_page *page, const fsim_capacity *x, bool verbose, fsim_arena *a)
+{
+    enum { SHOWN = 6 };
+    int count = 0;
+    for (int i = 0; i < x->options; i++)
+        count += x->option[i].reason && !is_repeated(x, i);
+    if (count == 0)
+        return;
+    putc('\n', page->out);
+    fsim_paragraph(page, FSIM_PLAIN, 0, 0,
+                   fsim_printf(a, "%d way%s not serve the load:", count, count == 1 ? " does" : "s do"));
+    for (int i = 0, shown = 0; i < x->options; i++) {
+        const fsim_option *o = &x->option[i];
+        if (!o->reason || is_repeated(x, i) || (!verbose && shown == SHOWN))
+            continue;
+        shown++;
+        fsim_paragraph(page, FSIM_FAINT, 2, 4,
+                       fsim_printf(a, "%s, %s: %s", o->on.hw->name, option_text(o, a), reason_text(o, a)));
+    }
+    if (!verbose && count > SHOWN)
+        fsim_paragraph(page, FSIM_FAINT, 2, 4, fsim_printf(a, "and %d more (--verbose)", count - SHOWN));
+}
+
+/* GPUs, a power of 2, over which the weights leave place for a request. */
+static const char *holders(const fsim_option *o, fsim_arena *a)
+{
+    enum { MOST = 1 << 16 };
+    const fsim_deployed_memory *m = &o->memory;
+    const double gpus = (double)fsim_deployed_gpus(&o->on);
+    const double rest = m->capacity - m->framework - m->activations - m->collectives;
+    const double request = m->token * (double)(o->on.input + o->on.output);
+    int64_t n = (int64_t)gpus;
+    while (n < MOST && rest - m->weights * gpus / (double)n < request)
+        n *= 2;
+    return n < MOST ? fsim_printf(a, "%lld", (long long)n) : "No number of";
+}
+
+/* What would help where nothing serves. */
+static void report_nothing(const fsim_page *page, const fsim_capacity *x, fsim_arena *a)
+{
+    const fsim_option *near = NULL;
+    for (int i = 0; i < x->options; i++)
+        if (!near || (x->option[i].fits && !near->fits) ||
+            (!near->fits && !x->option[i].fits && x->option[i].memory.cache > near->memory.cache))
+            near = &x->option[i];
+    fsim_paragraph(page, FSIM_BAD, 0, 0, "No way to serve it was found.");
+    if (near && !near->fits)
+        fsim_paragraph(
+            page, FSIM_PLAIN, 0, 0,
+            fsim_printf(a,
+                        "Nearest: %s, %s: %s. %s GPUs that share each layer would hold it (--node); GPUs with "
+                        "more memory would, or weights of fewer bits (--weights).",
+                        near->on.hw->name, option_text(near, a), reason_text(near, a), holders(near, a)));
+    else if (near)
+        fsim_paragraph(page, FSIM_PLAIN, 0, 0,
+                       "It fits, but no number of GPUs (--gpus) meets the goals; the reasons are below.");
+}
+
+void fsim_report_capacity(const fsim_page *page, const fsim_capacity *x, bool verbose)
+{
+    fsim_arena *a = fsim_arena_new();
+    report_head(page, x, a);
+    if (x->fewest >= 0) {
+        const fsim_option *o = &x->option[x->fewest];
+        report_choices(page, x, a);
+        report_options(page, x, verbose, a);
+        report_limits(page, o, a);
+        report_memory(page, o, a);
+    } else {
+        report_nothing(page, x, a);
+    }
+    report_front(page, x, verbose, a);
+    report_refused(page, x, verbose, a);
+    putc('\n', page->out);
+    fsim_paragraph(
+        page, FSIM_FAINT, 0, 0,
+        fsim_printf(
+            a,
+            "Composed of %d priced steps of serving kernels, with the scalars of %s. 80 %% of measured systems "
+            "lie within a factor of %.2f for times per token, and of %.2f for times to the first token "
+            "(reports/systems.md). Lengths are spread evenly by 20 %% around those of the load; no prefix is shared.",
+            x->steps, x->asked->engine->words, fsim_token_spread(), fsim_first_spread()));
+    fsim_arena_free(a);
+}

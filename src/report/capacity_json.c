@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/capacity.h"
+#include "report/json_stream.h"
+#include <math.h>
+
+static void whole_field(FILE *out, const char *before, const char *key, int64_t n)
+{
+    fprintf(out, "%s\"%s\": %lld", before, key, (long long)n);
+}
+
+static void put_load(FILE *out, const fsim_load *l)
+{
+    static const char *const arrivals[] = {"closed", "poisson", "even", "trace"};
+    whole_field(out, ", \"load\": {", "input", l->input);
+    whole_field(out, ", ", "output", l->output);
+    fsim_json_text(out, ", ", "arrivals", arrivals[l->arrivals]);
+    fsim_json_number(out, ", ", "rate_per_s", l->rate);
+    whole_field(out, ", ", "concurrency", l->concurrency);
+    whole_field(out, ", ", "trace_requests", l->traced);
+    putc('}', out);
+}
+
+static void put_goals(FILE *out, const fsim_capacity_asked *q)
+{
+    fputs(", \"goals\": [", out);
+    for (int i = 0; i < q->goals; i++) {
+        fsim_json_text(out, i ? ", {" : "{", "metric", fsim_gate_metric_of(&q->goal[i])->name);
+        fsim_json_number(out, ", ", "limit_s", q->goal[i].limit);
+        putc('}', out);
+    }
+    putc(']', out);
+}
+
+static void put_percentiles(FILE *out, const char *key, const fsim_percentiles *p)
+{
+    fprintf(out, ", \"%s\": {", key);
+    fsim_json_number(out, "", "mean", p->mean);
+    fsim_json_number(out, ", ", "p50", p->p50);
+    fsim_json_number(out, ", ", "p90", p->p90);
+    fsim_json_number(out, ", ", "p99", p->p99);
+    putc('}', out);
+}
+
+static void put_phase(FILE *out, const char *key, const fsim_step_shares *p)
+{
+    fprintf(out, ", \"%s\": {", key);
+    fsim_json_text(out, "", "most", p->by);
+    fsim_json_number(out, ", ", "weights", p->weights);
+    fsim_json_number(out, ", ", "cache", p->cache);
+    fsim_json_number(out, ", ", "products", p->products);
+    fsim_json_number(out, ", ", "host", p->host);
+    fsim_json_number(out, ", ", "other", p->other);
+    putc('}', out);
+}
+
+static void put_served(FILE *out, const fsim_option *o)
+{
+    whole_field(out, ", ", "copies", o->replicas);
+    whole_field(out, ", ", "gpus", o->gpus);
+    put_percentiles(out, "ttft_s", &o->times.first);
+    put_percentiles(out, "tpot_s", &o->times.token);
+    put_percentiles(out, "latency_s", &o->times.whole);
+    fsim_json_number(out, ", ", "tokens_per_s", o->tokens_s);
+    fsim_json_number(out, ", ", "tokens_per_s_per_gpu", o->tokens_s / (double)o->gpus);
+    fsim_json_number(out, ", ", "tokens_per_s_per_user", o->user_s);
+    fsim_json_number(out, ", ", "running", o->times.running);
+    fsim_json_number(out, ", ", "busy", o->times.busy);
+    fsim_json_number(out, ", ", "prompts", o->times.prompts);
+    fsim_json_number(out, ", ", "usd_per_h", o->usd_h);
+    fsim_json_number(out, ", ", "usd_per_million_tokens", o->usd_million);
+    fsim_json_number(out, ", ", "watts", o->watts);
+    fsim_json_number(out, ", ", "joules_per_token", o->joules);
+    put_phase(out, "decode", &o->decode);
+    put_phase(out, "prefill", &o->prefill);
+}
+
+static void put_option(FILE *out, const fsim_option *o)
+{
+    const fsim_deployed_memory *m = &o->memory;
+    fsim_json_text(out, "{", "hardware", o->on.hw->name);
+    whole_field(out, ", ", "tp", o->on.tp);
+    whole_field(out, ", ", "ep", o->on.ep);
+    fsim_json_text(out, ", ", "weights", fsim_precision_names[o->on.weights]);
+    fsim_json_text(out, ", ", "cache", fsim_precision_names[o->on.cache]);
+    fsim_json_bool(out, ", ", "fits", o->fits);
+    fsim_json_text(out, ", ", "reason", o->reason);
+    whole_field(out, ", ", "places", o->places);
+    fsim_json_number(out, ", \"memory\": {", "capacity_bytes", m->capacity);
+    fsim_json_number(out, ", ", "weight_bytes", m->weights);
+    fsim_json_number(out, ", ", "cache_bytes", m->cache);
+    fsim_json_number(out, ", ", "token_bytes", m->token);
+    fsim_json_number(out, ", ", "activation_bytes", m->activations);
+    fsim_json_number(out, ", ", "framework_bytes", m->framework + m->collectives);
+    putc('}', out);
+    if (!o->reason)
+        put_served(out, o);
+    putc('}', out);
+}
+
+/* An option's index, or null. */
+static void put_choice(FILE *out, const char *key, int option)
+{
+    option < 0 ? fprintf(out, ", \"%s\": null", key) : fprintf(out, ", \"%s\": %d", key, option);
+}
+
+void fsim_json_capacity(FILE *out, const fsim_capacity *x)
+{
+    const fsim_capacity_asked *q = x->asked;
+    fputs("{\"schema\": 1", out);
+    fsim_json_text(out, ", ", "fusesim", fsim_version());
+    fsim_json_text(out, ", ", "model", q->model->name);
+    fsim_json_text(out, ", ", "engine", q->engine->words);
+    put_load(out, q->load);
+    put_goals(out, q);
+    put_choice(out, "fewest", x->fewest);
+    put_choice(out, "cheapest", x->cheapest);
+    put_choice(out, "least_energy", x->coolest);
+    fsim_json_number(out, ", \"fewest_interval\": {", "low", x->fewest < 0 ? NAN : x->gpus_low);
+    fsim_json_number(out, ", ", "high", x->fewest < 0 ? NAN : x->gpus_high);
+    fsim_json_text(out, "}, ", "one_copy_fewer", x->fewer);
+    fsim_json_number(out, ", \"factors\": {", "ttft", fsim_first_spread());
+    fsim_json_number(out, ", ", "tpot", fsim_token_spread());
+    fprintf(out, "}, \"steps\": %d, \"options\": [", x->steps);
+    for (int i = 0; i < x->options; i++) {
+        fputs(i ? ",\n" : "\n", out);
+        put_option(out, &x->option[i]);
+    }
+    fputs("\n], \"front\": [", out);
+    for (int i = 0; i < x->fronts; i++) {
+        const fsim_front_point *p = &x->front[i];
+        whole_field(out, i ? ",\n{" : "\n{", "option", p->option);
+        whole_field(out, ", ", "requests", p->batch);
+        fsim_json_number(out, ", ", "tokens_per_s_per_gpu", p->gpu_s);
+        fsim_json_number(out, ", ", "tokens_per_s_per_user", p->user_s);
+        putc('}', out);
+    }
+    fputs("\n]}\n", out);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* batching.h: continuous batching, followed event by event: each step has a token of every running request, and tokens
+ * of prompts that wait. Deterministic: what is drawn comes from fixed seeds. */
+#ifndef FUSESIM_SERVING_BATCHING_H
+#define FUSESIM_SERVING_BATCHING_H
+
+#include "base/arena.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { FSIM_LOOP_POINTS = 16 };
+
+/* When requests come. */
+typedef enum {
+    FSIM_ARRIVE_CLOSED,  /* as others end; the first `slots` come together */
+    FSIM_ARRIVE_POISSON, /* `rate` a second, independent of each other */
+    FSIM_ARRIVE_EVENLY,  /* `rate` a second, as far apart as they can be */
+    FSIM_ARRIVE_TRACE    /* as in a trace */
+} fsim_arrivals;
+
+/* A request of a trace. */
+typedef struct {
+    double at_s;
+    int64_t input, output;
+} fsim_traced;
+
+/* Lengths are drawn evenly from shortest to longest times input and output, always the same ones. A step takes prompts
+ * in the order of arrival, up to `tokens` tokens of them, beside one token of each running request. */
+typedef struct {
+    fsim_arrivals arrivals;
+    double rate;
+    const fsim_traced *trace; /* of `requests` rows, in the order of time */
+    int64_t slots, requests, input, output, tokens;
+    int64_t most; /* requests that the cache has place for: others wait until one ends; at least 1 */
+    double shortest, longest;
+    int points;
+    double running[FSIM_LOOP_POINTS],
+        decode_s[FSIM_LOOP_POINTS]; /* seconds of a step with so many decodes, ascending; 2 points at least */
+    double alone_s, beside_s; /* seconds of a prompt of `input` tokens, alone and more where decodes are in the step */
+    double host_s, first_s;   /* seconds of the host a step, and once a request before its first token */
+} fsim_loop;
+
+/* Times of which half, nine of ten and 99 of 100 requests have no longer ones. */
+typedef struct {
+    double mean, p50, p90, p99;
+} fsim_percentiles;
+
+typedef struct {
+    double first_s, token_s; /* means of all requests: arrival to first token; per token behind it */
+    bool steady; /* no queue grows: requests of the second half do not wait much longer than those of the first */
+    /* Of the part behind the begin, which ends where the standard error of the mean time to the first token is least
+     * (MSER-5, White 1997), at the half at most: */
+    int64_t requests;
+    fsim_percentiles first, token, whole; /* to the first token; per token behind it; to the last token */
+    /* Of all of the run: */
+    double rate;    /* requests that end a second */
+    double running; /* mean of the requests in a step */
+    double busy;    /* share of the time in steps */
+    double prompts; /* share of the time in steps that is prompts' */
+} fsim_loop_times;
+
+/* Scratch in a. */
+fsim_loop_times fsim_continuous_batching(const fsim_loop *l, fsim_arena *a);
+
+/* Seconds of a step with n decodes: between the points on straight lines. */
+double fsim_loop_decode_s(const fsim_loop *l, double n);
+
+#endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serving/capacity.h"
+
+#include "base/jobs.h"
+#include "base/unit.h"
+#include "serving/constants.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double fsim_first_spread(void) { return exp(spread_first); }
+double fsim_token_spread(void) { return exp(spread_token); }
+
+typedef struct {
+    const fsim_capacity_asked *q;
+    fsim_arena *arena;
+    fsim_arena **worker;
+    fsim_option *option;
+    int options;
+} search;
+
+/* The options. */
+
+static bool has_f8(const fsim_hw *hw) { return fsim_hw_has(hw, FSIM_HW_TENSOR_F8); }
+
+/* Does the GPU have what the precisions need? Caches of 8 bits belong to weights of at most as many. */
+static bool may_store(const fsim_capacity_asked *q, const fsim_hw *hw, fsim_precision weights, fsim_precision cache)
+{
+    if (!q->weights[weights] || !q->caches[cache])
+        return false;
+    return (weights != FSIM_8_BITS || has_f8(hw)) && (cache == FSIM_16_BITS || (weights != FSIM_16_BITS && has_f8(hw)));
+}
+
+/* stored: of weights and of the cache. */
+static void add_option(search *s, const fsim_hw *hw, const fsim_precision stored[2], int64_t tp, int64_t ep)
+{
+    const fsim_capacity_asked *q = s->q;
+    fsim_option x = {
+        .on = {.model = q->model,
+               .engine = q->engine,
+               .hw = hw,
+               .hw_name = hw->name,
+               .dtype = strcmp(q->model->dtype, "f16") == 0 || !fsim_hw_has(hw, FSIM_HW_TENSOR_BF16) ? "f16" : "bf16",
+               .weights = stored[0],
+               .cache = stored[1],
+               .tp = tp,
+               .ep = ep,
+               .input = q->load->input,
+               .output = q->load->output,
+               .arena = s->arena}};
+    if (fsim_unshared(q->model, tp, ep, s->arena) || fsim_deployed_gpus(&x.on) > q->most_gpus)
+        return;
+    x.memory = fsim_deployed_memory_of(&x.on, q->engine->tokens);
+    x.places = fsim_places(&x.on, &x.memory);
+    x.fits = x.memory.cache >= x.memory.token * (double)(q->load->input + q->load->output) && x.places > 0;
+    if (!x.fits)
+        x.reason = "does not fit";
+    s->option[s->options++] = x;
+}
+
+/* All ways to share a layer over up to a node's GPUs. */
+static void add_sharing(search *s, const fsim_hw *hw, const fsim_precision stored[2])
+{
+    const fsim_model *m = s->q->model;
+    for (int64_t n = 1; n <= s->q->node; n *= 2) {
+        add_option(s, hw, stored, m->kv_lora ? 1 : n, m->kv_lora ? n : 1);
+        if (!m->kv_lora && m->experts && n > 1)
+            add_option(s, hw, stored, n, n);
+    }
+}
+
+static void add_options(search *s)
+{
+    const fsim_capacity_asked *q = s->q;
+    enum { SHARES = 12, MOST_EACH = 2 * SHARES * FSIM_STORED * FSIM_STORED };
+    s->option = fsim_new(s->arena, fsim_option, q->hws * MOST_EACH + 1);
+    for (int h = 0; h < q->hws; h++)
+        for (fsim_precision w = 0; w < FSIM_STORED; w++)
+            for (fsim_precision c = 0; c < FSIM_STORED; c++)
+                if (may_store(q, q->hw[h], w, c))
+                    add_sharing(s, q->hw[h], (fsim_precision[]){w, c});
+}
+
+/* Steps. */
+
+/* What the simulation needs of an option, from priced steps. Called twice: see steps.h. */
+static void fill_loop(fsim_option *x)
+{
+    enum { BETWEEN = 4, BESIDE = 64 };
+    const fsim_deployed *on = &x->on;
+    const double cached = (double)on->input + (double)on->output / 2;
+    fsim_loop *l = &x->loop;
+    *l = (fsim_loop){.input = on->input,
+                     .output = on->output,
+                     .tokens = on->engine->tokens,
+                     .most = x->places,
+                     .shortest = 1 - length_spread,
+                     .longest = 1 + length_spread,
+                     .alone_s = fsim_prefill_s(on, 1, on->input),
+                     .beside_s = fsim_prompt_beside_s(on, x->places < BESIDE ? x->places : BESIDE, cached),
+                     .host_s = on->engine->host_s,
+                     .first_s = on->engine->first_s};
+    for (int64_t n = 1; n < x->places && l->points < FSIM_LOOP_POINTS - 1; n *= BETWEEN)
+        l->running[l->points++] = (double)n;
+    l->running[l->points++] = (double)x->places;
+    for (int i = 0; i < l->points; i++)
+        l->decode_s[i] = fsim_decode_s(on, (int64_t)l->running[i], cached);
+    if (l->points == 1) { /* a place for one alone */
+        l->running[1] = l->running[0];
+        l->decode_s[1] = l->decode_s[0];
+        l->points = 2;
+    }
+}
+
+static bool is_priced(const fsim_loop *l)
+{
+    bool ok = l->alone_s > 0 && isfinite(l->alone_s) && isfinite(l->beside_s);
+    for (int i = 0; i < l->points; i++)
+        ok = ok && l->decode_s[i] > 0 && isfinite(l->decode_s[i]);
+    return ok;
+}
+
+/* The load. */
+
+/* Parts of a replica that have requests of their own. */
+static int64_t ranks_of(const fsim_option *x) { return x->on.model->kv_lora ? x->on.ep : 1; }
+
+/* What such a part has of the load, with all times longer by a factor. In a. */
+static fsim_loop_times times_with(const fsim_option *x, const fsim_load *load, int64_t replicas, double longer,
+                                  fsim_arena *a)
+{
+    enum { REQUESTS = 2000, EACH_PLACE = 8, LEAST = 400 };
+    const int64_t parts = replicas * ranks_of(x);
+    fsim_loop l = x->loop;
+    for (int i = 0; i < l.points; i++)
+        l.decode_s[i] *= longer;
+    l.alone_s *= longer;
+    l.beside_s *= longer;
+    l.host_s *= longer;
+    l.arrivals = load->arrivals;
+    l.rate = load->rate / (double)parts;
+    l.requests = REQUESTS;
+    if (load->trace) {
+        fsim_traced *own = fsim_new(a, fsim_traced, load->traced + 1);
+        l.requests = 0;
+        for (int64_t i = 0; i < load->traced; i += parts)
+            own[l.requests++] = load->trace[i];
+        l.trace = own;
+    } else if (load->arrivals == FSIM_ARRIVE_CLOSED) {
+        l.slots = load->concurrency ? (load->concurrency + parts - 1) / parts : x->places;
+        l.requests = l.slots * EACH_PLACE > LEAST ? l.slots * EACH_PLACE : LEAST;
+    }
+    return fsim_continuous_batching(&l, a);
+}
+
+/* Does a queue grow? Of a trace, which ends, the goals tell. */
+static bool overloaded(const fsim_load *load, const fsim_loop_times *t)
+{
+    return !load->trace && load->arrivals != FSIM_ARRIVE_CLOSED && !t->steady;
+}
+
+/* The first goal that fails, in words; NULL: all hold. In a. */
+static const char *failed_goal(const fsim_capacity_asked *q, const fsim_loop_times *t, fsim_arena *a)
+{
+    enum { ROOM = 40 };
+    char is[ROOM], limit[ROOM];
+    for (int i = 0; i < q->goals; i++) {
+        const double value = fsim_goal_value(&q->goal[i], t);
+        if (isnan(value) || value <= q->goal[i].limit)
+            continue;
+        return fsim_printf(a, "%s is %s, not %s", fsim_gate_metric_of(&q->goal[i])->name,
+                           fsim_show_seconds(is, sizeof is, value),
+                           fsim_show_seconds(limit, sizeof limit, q->goal[i].limit));
+    }
+    return overloaded(q->load, t) ? "the queue grows without end" : NULL;
+}
+
+/* What fails with so many replicas; NULL: nothing. */
+static const char *fault_with(const search *s, const fsim_option *x, int64_t replicas, double longer, fsim_arena *a)
+{
+    const fsim_mark mark = fsim_save(a);
+    const fsim_loop_times t = times_with(x, s->q->load, replicas, longer, a);
+    fsim_rewind(a, mark);
+    return failed_goal(s->q, &t, a);
+}
+
+/* The fewest replicas that hold all goals, at most so many; 0: none do, and *fault says why. */
+static int64_t fewest_replicas(const search *s, const fsim_option *x, double longer, const char **fault, fsim_arena *a)
+{
+    const int64_t gpus = fsim_deployed_gpus(&x->on);
+    int64_t most = s->q->most_gpus / gpus, bad = 0, good = 1;
+    if (s->q->load->arrivals == FSIM_ARRIVE_CLOSED && most > s->q->load->concurrency)
+        most = s->q->load->concurrency ? s->q->load->concurrency : 1;
+    while ((*fault = fault_with(s, x, good, longer, a)) != NULL) {
+        if (good == most)
+            return 0;
+        bad = good;
+        good = 2 * good < most ? 2 * good : most;
+    }
+    while (good - bad > 1) {
+        const int64_t middle = bad + (good - bad) / 2;
+        if (fault_with(s, x, middle, longer, a))
+            bad = middle;
+        else
+            good = middle;
+    }
+    return good;
+}
+
+/* Costs. */
+
+/* Power of a GPU (design: idle, and work by its kind, within the board's limit). */
+static double watts_of(const fsim_hw *hw, const fsim_loop_times *t)
+{
+    if (!fsim_hw_has(hw, FSIM_HW_POWER_LIMIT))
+        return NAN;
+    const double work = t->prompts * prompt_power + (1 - t->prompts) * decode_power;
+    return fsim_hw_get(hw, FSIM_HW_POWER_LIMIT) * ((1 - t->busy) * idle_power + t->busy * work);
+}
+
+static double price_of(const fsim_capacity_asked *q, const fsim_hw *hw)
+{
+    for (int h = 0; h < q->hws; h++)
+        if (q->hw[h] == hw)
+            return q->price[h];
+    return NAN;
+}
+
+/* Shares of a step's seconds that streams and products take at the data sheet's rates. */
+static fsim_step_shares phase_of(const fsim_option *x, double step_s, double requests, double tokens, double cached)
+{
+    static const char *const words[] = {"reading weights", "reading the cache", "products", "the host",
+                                        "links and overheads"};
+    const fsim_hw *hw = x->on.hw;
+    const fsim_model *m = x->on.model;
+    const double gpus = (double)fsim_deployed_gpus(&x->on), bandwidth = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
+    const bool f8 = x->on.weights != FSIM_16_BITS && has_f8(hw);
+    const double peak = fsim_hw_get(hw, f8                    ? FSIM_HW_TENSOR_F8
+                                        : *x->on.dtype == 'f' ? FSIM_HW_TENSOR_F16
+                                                              : FSIM_HW_TENSOR_BF16);
+    double read = (double)(m->parameters - m->embedding);
+    if (m->experts) { /* a token of many meets other experts */
+        const double met = 1 - pow(1 - (double)m->topk / (double)m->experts, tokens);
+        const double outer = (double)m->active - (double)m->embedding;
+        const double experts = (double)(m->parameters - m->active) / (1 - (double)m->topk / (double)m->experts);
+        read = outer - experts * (double)m->topk / (double)m->experts + experts * met;
+    }
+    fsim_step_shares p = {.weights = read * fsim_precision_bytes(x->on.weights) / gpus / bandwidth / step_s,
+                          .cache = requests * cached * x->memory.token / bandwidth / step_s,
+                          .products = 2 * tokens * (double)(m->active - m->embedding) / gpus / peak / step_s,
+                          .host = x->on.engine->host_s / step_s};
+    p.other = fmax(0, 1 - p.host - fmax(p.weights + p.cache, p.products));
+    static const double mostly = 0.6; /* rates below the data sheet's are no cause of their own */
+    const double share[] = {p.weights, p.cache, p.products, p.host, p.other > mostly ? p.other : 0};
+    int most = 0;
+    for (int i = 1; i < 5; i++)
+        most = share[i] > share[most] ? i : most;
+    p.by = words[most];
+    return p;
+}
+
+static void fill_costs(const search *s, fsim_option *x)
+{
+    const fsim_load *load = s->q->load;
+    const fsim_loop_times *t = &x->times;
+    const double cached = (double)load->input + (double)load->output / 2;
+    const double million = 1e6, hour_s = 3600;
+    x->gpus = x->replicas * fsim_deployed_gpus(&x->on);
+    x->tokens_s = t->rate * (double)load->output * (double)(x->replicas * ranks_of(x));
+    x->user_s = 1 / t->token.mean;
+    x->usd_h = price_of(s->q, x->on.hw) * (double)x->gpus;
+    x->usd_million = x->usd_h / hour_s / x->tokens_s * million;
+    x->watts = watts_of(x->on.hw, t) * (double)x->gpus;
+    x->joules = x->watts / x->tokens_s;
+    const double decode_s = fsim_loop_decode_s(&x->loop, t->running) + x->loop.host_s;
+    x->decode = phase_of(x, decode_s, t->running, t->running, cached);
+    x->prefill = phase_of(x, x->loop.alone_s + x->loop.host_s, 1, (double)load->input, 0);
+}
+
+static void settle(void *to, int i, int worker)
+{
+    const search *s = to;
+    fsim_option *x = &s->option[i];
+    fsim_arena *a = s->worker[worker];
+    if (x->reason)
+        return;
+    if (!is_priced(&x->loop)) {
+        x->reason = "a step of it can't be priced";
+        return;
+    }
+    x->replicas = fewest_replicas(s, x, 1, &x->fault, a);
+    if (x->replicas == 0) {
+        x->reason = x->fault;
+        return;
+    }
+    const fsim_mark mark = fsim_save(a);
+    x->times = times_with(x, s->q->load, x->replicas, 1, a);
+    fsim_rewind(a, mark);
+    fill_costs(s, x);
+}
+
+/* The answer. */
+
+/* Is x better than y by these measures, the first that differs? NaN is worst. */
+static bool better(const double *x, const double *y, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (isnan(x[i]) != isnan(y[i]))
+            return isnan(y[i]);
+        if (!isnan(x[i]) && x[i] != y[i])
+            return x[i] < y[i];
+    }
+    return false;
+}
+
+/* The best option by one measure, then the others; -1 where none has it. Without a load, GPUs are no measure of their
+ * own: a GPU that does more is worth more. */
+static int best_by(const fsim_capacity *c, int measure)
+{
+    enum { MEASURES = 4 };
+    int best = -1;
+    double least[MEASURES] = {0};
+    for (int i = 0; i < c->options; i++) {
+        const fsim_option *x = &c->option[i];
+        const fsim_load *load = c->asked->load;
+        const bool open = load->rate > 0 || load->concurrency > 0 || load->trace;
+        const double gpus = open ? (double)x->gpus : (double)x->gpus / x->tokens_s;
+        const double of[3] = {gpus, open ? x->usd_h : x->usd_million, x->joules};
+        const double by[MEASURES] = {of[measure], of[0], of[1], of[2]};
+        if (x->reason || isnan(by[0]) || (best >= 0 && !better(by, least, MEASURES)))
+            continue;
+        best = i;
+        memcpy(least, by, sizeof least);
+    }
+    return best;
+}
+
+static int by_batch(const void *x, const void *y)
+{
+    const fsim_front_point *p = x, *q = y;
+    return (p->user_s < q->user_s) - (p->user_s > q->user_s);
+}
+
+/* The front of one kind of GPU: what no other point beats in both measures. */
+static void add_front(fsim_capacity *c, const fsim_hw *hw, fsim_arena *a)
+{
+    enum { MOST = 16 };
+    fsim_front_point *all = fsim_new(a, fsim_front_point, c->options * MOST + 1);
+    int count = 0;
+    for (int i = 0; i < c->options; i++) {
+        const fsim_option *x = &c->option[i];
+        if (x->on.hw != hw || !x->fits || !is_priced(&x->loop))
+            continue;
+        const double ranks = (double)ranks_of(x), gpus = (double)fsim_deployed_gpus(&x->on);
+        for (int64_t n = 1; n <= x->places; n = 2 * n > x->places && n < x->places ? x->places : 2 * n) {
+            const double step_s = fsim_loop_decode_s(&x->loop, (double)n) + x->loop.host_s +
+                                  (double)n / (double)x->on.output * x->loop.beside_s;
+            all[count++] = (fsim_front_point){i, n, ranks * (double)n / step_s / gpus, 1 / step_s};
+        }
+    }
+    qsort(all, (size_t)count, sizeof *all, by_batch);
+    double best = 0;
+    for (int i = 0; i < count; i++)
+        if (all[i].gpu_s > best) {
+            best = all[i].gpu_s;
+            c->front[c->fronts++] = all[i];
+        }
+}
+
+/* What the fewest GPUs are with all times at the ends of their interval, and what a replica fewer breaks. */
+static void look_around(const search *s, fsim_capacity *c, fsim_arena *a)
+{
+    const fsim_option *x = &c->option[c->fewest];
+    const char *fault;
+    const double gpus = (double)fsim_deployed_gpus(&x->on);
+    const double less = (double)fewest_replicas(s, x, exp(-spread_static), &fault, a);
+    const double more = (double)fewest_replicas(s, x, exp(spread_static), &fault, a);
+    c->gpus_low = less > 0 ? less * gpus : NAN;
+    c->gpus_high = more > 0 ? more * gpus : INFINITY;
+    if (x->replicas > 1)
+        c->fewer = fsim_printf(a, "with %lld GPUs %s", (long long)(x->gpus - (int64_t)gpus),
+                               fault_with(s, x, x->replicas - 1, 1, a));
+}
+
+bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where, int jobs, fsim_arena *a, fsim_diag *d,
+                        fsim_capacity *out)
+{
+    search s = {.q = q, .arena = a};
+    fsim_priced_steps *steps = fsim_priced_steps_new(a);
+    add_options(&s);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < s.options; i++) {
+            s.option[i].on.steps = steps;
+            if (s.option[i].fits)
+                fill_loop(&s.option[i]);
+        }
+        if (!fsim_price_steps(steps, where, jobs, d))
+            return false;
+    }
+    s.worker = fsim_arena_children(a, jobs);
+    fsim_in_parallel(jobs, s.options, settle, &s);
+    *out =
+        (fsim_capacity){.asked = q, .option = s.option, .options = s.options, .steps = fsim_priced_steps_count(steps)};
+    enum { MOST = 16 };
+    out->front = fsim_new(a, fsim_front_point, s.options * MOST + 1);
+    for (int h = 0; h < q->hws; h++)
+        add_front(out, q->hw[h], a);
+    out->fewest = best_by(out, 0);
+    out->cheapest = best_by(out, 1);
+    out->coolest = best_by(out, 2);
+    if (out->fewest >= 0)
+        look_around(&s, out, a);
+    return true;
+}

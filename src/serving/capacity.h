@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capacity.h: how many GPUs serve a load within its goals, and which. */
+#ifndef FUSESIM_SERVING_CAPACITY_H
+#define FUSESIM_SERVING_CAPACITY_H
+
+#include "serving/deployed.h"
+#include "serving/load.h"
+
+/* What is asked. */
+typedef struct {
+    const fsim_model *model;
+    const fsim_engine *engine;
+    const fsim_load *load;
+    const fsim_gate *goal;
+    int goals;
+    fsim_hw *const *hw;
+    const double *price; /* USD an hour of each GPU; NaN: not known */
+    int hws;
+    int64_t node, most_gpus;                        /* GPUs that may share a layer; in all */
+    bool weights[FSIM_STORED], caches[FSIM_STORED]; /* precisions that may be used */
+} fsim_capacity_asked;
+
+/* What a step takes besides what the host does: the shares of its time that its weights, the cache, and the products
+ * would take at the data sheet's rates. */
+typedef struct {
+    double weights, cache, products, host;
+    double other;   /* what is left: links, small kernels, rates below the data sheet's */
+    const char *by; /* the largest: "reading weights" */
+} fsim_step_shares;
+
+/* A way to serve: copies (replicas) of the model, each on GPUs that share it. */
+typedef struct {
+    fsim_deployed on;
+    fsim_deployed_memory memory;
+    int64_t places;     /* requests at once in a replica */
+    const char *reason; /* why it can't serve the load within the goals; NULL: it can */
+    const char *fault;  /* the goal that fails: in reason */
+    bool fits;
+    fsim_loop loop; /* of a replica; without its load */
+    int64_t replicas, gpus;
+    fsim_loop_times times;
+    double tokens_s;           /* of output, all GPUs */
+    double user_s;             /* of output a second that a request sees */
+    double usd_h, usd_million; /* all GPUs; per million tokens of output; NaN: no price */
+    double watts, joules;      /* all GPUs; per token of output; NaN: no power limit is known */
+    fsim_step_shares decode, prefill;
+} fsim_option;
+
+/* Tokens a second of a GPU beside those that each request sees, with so many requests in a step. */
+typedef struct {
+    int option;
+    int64_t batch;
+    double gpu_s, user_s;
+} fsim_front_point;
+
+typedef struct {
+    const fsim_capacity_asked *asked;
+    fsim_option *option;
+    int options;
+    int fewest, cheapest, coolest; /* options; -1: there is none */
+    double gpus_low, gpus_high;    /* of the fewest: with all times shorter and longer by their interval */
+    const char *fewer;             /* what breaks with a replica fewer; NULL */
+    fsim_front_point *front;       /* of all GPUs of a kind, one kind after another, batch ascending */
+    int fronts;
+    int steps; /* different ones that were priced */
+} fsim_capacity;
+
+/* Prices what the options need and finds the best. False after errors in d. In a. */
+bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where, int jobs, fsim_arena *a, fsim_diag *d,
+                        fsim_capacity *out);
+
+/* Half widths of 80 % intervals, as factors: of times to the first token, of times per token. */
+double fsim_first_spread(void);
+/* The second. */
+double fsim_token_spread(void);
+
+#endif

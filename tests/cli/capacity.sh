@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# capacity: the answer is composed of steps that validate --systems prices, memory adds up, goals hold with the copies and break with one fewer, more load needs no fewer GPUs; loads, traces, prices; what is wrong with them.
+# depends: once
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+python=${PYTHON:-python3}
+export LC_ALL=C
+unset COLUMNS NO_COLOR
+fail=0
+complain() { echo "FAILED: $1"; fail=1; }
+run() { # FILE ARGUMENT...
+    local file=$1
+    shift
+    "$FUSESIM" capacity "$@" --json "$file" >"$file.out" 2>"$file.err" || complain "exit $?: capacity $*: $(cat "$file.err")"
+}
+goals="--goal ttft=1s --goal tpot=40ms"
+for rate in 5 40 160; do
+    run rate$rate.json llama-3.1-8b --hw h100-sxm5-80gb,l40s --price h100=2,l40s=1 --load input=1000,output=200,rate=$rate $goals
+done
+run again.json llama-3.1-8b --hw h100-sxm5-80gb,l40s --price h100=2,l40s=1 --load input=1000,output=200,rate=2400/min $goals --jobs 1
+cmp -s rate40.json again.json || complain 'another unit or number of threads gives another answer'
+run f16.json 'Llama 3 8B' --hw h100-sxm5-80gb --load input=2048,output=2048 --engine trtllm --weights bf16 --node 1
+run moe.json gpt-oss-120b --hw h100-sxm5-80gb --load input=512,output=128,concurrency=16 --goal tpot_p50=30ms
+run latent.json deepseek-v3 --hw h200-sxm-141gb --load input=1024,output=128,rate=4
+printf 'time,input,output\n1.5,100,20\n0.5,200,10\n2,300,30\n' >trace.csv
+run trace.json llama-3.1-8b --hw l4 --load trace=trace.csv
+cat >rows.csv <<'END'
+id,source,model,precision,kv_precision,hw,gpus,tp,pp,dp,ep,mode,batch,input_len,output_len,metric,value,unit,notes
+load,x (trtllm),Llama 3 8B,bf16,bf16,h100-sxm5-80gb,1,1,1,1,1,maximum load,,2048,2048,output tokens per second,1000,1/s,
+END
+"$FUSESIM" validate --systems rows.csv --json rows.json >/dev/null 2>err || complain "systems: $(cat err)"
+SCHEMA=$SOURCE_DIR/reports/schema/capacity.schema.json "$python" - <<'END' || complain 'answers'
+import json, math, os
+docs = {n: json.load(open(n + ".json")) for n in ("rate5", "rate40", "rate160", "f16", "moe", "latent", "trace")}
+try:
+    import jsonschema
+    check = jsonschema.Draft202012Validator(json.load(open(os.environ["SCHEMA"])))
+    for d in docs.values():
+        check.validate(d)
+except ImportError:
+    pass
+gpus = []
+for rate in (5, 40, 160):
+    d = docs["rate%d" % rate]
+    served = [o for o in d["options"] if o["reason"] is None]
+    best, cheap, cool = (d["options"][d[k]] for k in ("fewest", "cheapest", "least_energy"))
+    assert best["gpus"] == min(o["gpus"] for o in served) and cheap["usd_per_h"] == min(o["usd_per_h"] for o in served)
+    assert cool["joules_per_token"] == min(o["joules_per_token"] for o in served)
+    gpus.append(best["gpus"])
+    for o in served:
+        assert o["ttft_s"]["p99"] <= 1 and o["tpot_s"]["p99"] <= 0.04, o
+        assert o["ttft_s"]["p50"] <= o["ttft_s"]["p90"] <= o["ttft_s"]["p99"] and o["gpus"] == o["copies"] * max(o["tp"], o["ep"])
+        assert 0.9 < o["tokens_per_s"] / (200 * rate) < 1.1, (rate, o)   # what comes is served
+        assert o["usd_per_h"] == o["gpus"] * (2 if o["hardware"].startswith("h100") else 1)
+        assert math.isclose(o["usd_per_million_tokens"], o["usd_per_h"] / 3600 / o["tokens_per_s"] * 1e6)
+        assert math.isclose(o["joules_per_token"], o["watts"] / o["tokens_per_s"])
+        m = o["memory"]
+        left = m["capacity_bytes"] - m["weight_bytes"] - m["activation_bytes"] - m["framework_bytes"]
+        assert math.isclose(m["cache_bytes"], 0.9 * left), m
+    low, high = d["fewest_interval"]["low"], d["fewest_interval"]["high"]
+    assert low <= best["gpus"] and (high is None or best["gpus"] <= high), d["fewest_interval"]
+    assert (best["copies"] == 1) == (d["one_copy_fewer"] is None)
+    # The front: faster for a user means fewer tokens a GPU.
+    for hw in ("h100-sxm5-80gb", "l40s"):
+        front = [p for p in d["front"] if d["options"][p["option"]]["hardware"] == hw]
+        assert len(front) > 3
+        for p, q in zip(front, front[1:]):
+            assert q["tokens_per_s_per_user"] < p["tokens_per_s_per_user"] and q["tokens_per_s_per_gpu"] > p["tokens_per_s_per_gpu"]
+assert gpus[0] <= gpus[1] <= gpus[2] and gpus[2] > gpus[0], gpus
+# All requests wait, as in a measured maximum load of the same engine: the same memory, and about the same rate, though lengths are spread.
+o, row = docs["f16"]["options"][docs["f16"]["fewest"]], json.load(open("rows.json"))["rows"][0]
+assert o["memory"]["weight_bytes"] == 2 * 8030261248 and o["memory"]["token_bytes"] == 131072 and o["places"] == row["requests"]
+assert abs(o["tokens_per_s"] / row["predicted"] - 1) < 0.15, (o["tokens_per_s"], row["predicted"])
+m = docs["moe"]
+assert m["options"][m["fewest"]]["tpot_s"]["p50"] <= 0.03 and all(x["weights"] == "f4" for x in m["options"])
+assert any(x["ep"] > 1 for x in m["options"])
+l = docs["latent"]["options"]
+# 1/8 of the experts, all of the rest: 671 GB of parameters are 8 x 101 GB of weights; a token takes 576 elements in 61 layers.
+assert l[docs["latent"]["fewest"]]["ep"] == 8 and {x["memory"]["token_bytes"] for x in l} == {576 * 61, 2 * 576 * 61}
+assert not [x for x in l if x["ep"] < 8 and x["fits"]]
+t = docs["trace"]
+assert (t["load"]["input"], t["load"]["output"], t["load"]["trace_requests"]) == (200, 20, 3), t["load"]
+END
+grep -q '^Fewest GPUs: ' rate160.json.out && grep -q '^One copy fewer: with' rate160.json.out || complain "text: $(head -n 5 rate160.json.out)"
+COLUMNS=80 "$FUSESIM" capacity llama-3.1-8b --hw l4 --load input=1000,output=200,rate=1 2>&1 | awk 'length > 80' | grep . && complain 'wider than 80 columns'
+"$FUSESIM" capacity llama-3.1-405b --hw a100-sxm4-80gb --load input=2000,output=500,rate=1 >out 2>err
+[ $? = 1 ] && grep -q 'does not fit' out && grep -q '16 GPUs that share each layer would hold it' out || complain "what does not fit: $(cat out err)"
+"$FUSESIM" capacity llama-3.1-8b --hw l4 --load input=1000,output=200,rate=1 --goal tpot=1ms >out 2>err
+[ $? = 1 ] && grep -q 'tpot is .*, not 1 ms' out || complain "a goal that none meets: $(cat out err)"
+
+refused() { # STATUS TEXT ARGUMENT...
+    local status=$1 text=$2
+    shift 2
+    "$FUSESIM" capacity "$@" --json refused.json >out 2>err
+    local got=$?
+    [ $got = "$status" ] && grep -qF -- "$text" err || complain "capacity $*: exit $got, wanted $status and '$text': $(cat err)"
+    [ -s out ] || [ -e refused.json ] && complain "capacity $*: output beside an error"
+}
+refused 2 'no model' --hw l4 --load input=1,output=1
+refused 2 'no GPU' gpt2 --load input=1,output=1
+refused 2 'no load' gpt2 --hw l4
+refused 2 "there is no 'rat'; did you mean 'rate'" gpt2 --hw l4 --load input=1,output=1,rat=2
+refused 2 'rate=2/d is no rate' gpt2 --hw l4 --load input=1,output=1,rate=2/d
+refused 2 'both say how many' gpt2 --hw l4 --load input=1,output=1,rate=2,concurrency=3
+refused 2 'input=0 is no whole number' gpt2 --hw l4 --load input=0,output=1
+refused 2 "unknown metric 'tftt'; did you mean 'ttft'" gpt2 --hw l4 --load input=1,output=1 --goal tftt=1s
+refused 2 "'l4' is no price" gpt2 --hw l4 --load input=1,output=1 --price l4
+refused 2 "no GPU of --hw is 'l5'" gpt2 --hw l4 --load input=1,output=1 --price l5=1
+refused 2 "'f9' is not stored" gpt2 --hw l4 --load input=1,output=1 --weights f9
+refused 2 'is no decoder' bert-large-uncased --hw l4 --load input=1,output=1
+refused 66 'no such file' gpt9 --hw l4 --load input=1,output=1
+refused 66 'no such file' gpt2 --hw l4 --load trace=absent.csv
+printf 'time,input\n1,2\n' >bad.csv
+refused 65 "no column 'output'" gpt2 --hw l4 --load trace=bad.csv
+printf 'time,input,output\n1,2,x\n' >bad.csv
+refused 65 "bad.csv:2:5: error: 'x' is no whole number of tokens" gpt2 --hw l4 --load trace=bad.csv
+exit $fail

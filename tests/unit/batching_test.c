@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* depends: once */
+/* Continuous batching: loops of one and two requests, whose times are worked out by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "serving/batching.h"
+#include <math.h>
+
+static const fsim_loop plain = {.slots = 1,
+                                .requests = 2,
+                                .input = 100,
+                                .output = 5,
+                                .tokens = 100,
+                                .most = 10,
+                                .shortest = 1,
+                                .longest = 1,
+                                .points = 3,
+                                .running = {1, 2, 2},
+                                .decode_s = {0.010, 0.020, 0.020},
+                                .alone_s = 0.200,
+                                .beside_s = 0.150,
+                                .host_s = 0.001,
+                                .first_s = 0.050};
+
+static void check(const fsim_loop *l, double first_s, double token_s)
+{
+    fsim_arena *a = fsim_arena_new();
+    const fsim_loop_times t = fsim_continuous_batching(l, a);
+    fsim_arena_free(a);
+    assert_true(fabs(t.first_s - first_s) < 1e-9);
+    assert_true(fabs(t.token_s - token_s) < 1e-9);
+}
+
+/* Each request: its prompt and the host, then four tokens of 10 ms and the host. */
+static void test_one_after_the_other(void **state)
+{
+    (void)state;
+    check(&plain, 0.251, 0.011);
+}
+
+/* A step takes one prompt: the second request's first token comes 0.150 + 0.010 + 0.001 s after the first one's, which
+ * waits as long for its second token. Three steps have both, a last one the second request alone. */
+static void test_two_together(void **state)
+{
+    (void)state;
+    fsim_loop l = plain;
+    l.slots = 2;
+    check(&l, (0.201 + 0.362) / 2 + 0.050, ((0.425 - 0.201) / 4 + (0.436 - 0.362) / 4) / 2);
+}
+
+/* There is no place in the cache for the second: it waits for the end of the first. */
+static void test_no_place(void **state)
+{
+    (void)state;
+    fsim_loop l = plain;
+    l.slots = 2;
+    l.most = 1;
+    check(&l, (0.201 + 0.446) / 2 + 0.050, 0.011);
+}
+
+/* A prompt of two and a half steps' tokens is taken in three parts. */
+static void test_long_prompt(void **state)
+{
+    (void)state;
+    fsim_loop l = plain;
+    l.requests = 1;
+    l.tokens = 40;
+    check(&l, 0.200 + 3 * 0.001 + 0.050, 0.011);
+}
+
+/* Between the points on straight lines. */
+static void test_points(void **state)
+{
+    (void)state;
+    const fsim_loop l = {.points = 3, .running = {1, 4, 16}, .decode_s = {1, 4, 28}};
+    assert_true(fabs(fsim_loop_decode_s(&l, 1) - 1) < 1e-12);
+    assert_true(fabs(fsim_loop_decode_s(&l, 3) - 3) < 1e-12);
+    assert_true(fabs(fsim_loop_decode_s(&l, 10) - 16) < 1e-12);
+    assert_true(fabs(fsim_loop_decode_s(&l, 16) - 28) < 1e-12);
+}
+
+/* Poisson arrivals at one server with a fixed time of service (M/D/1): the mean wait is load / (2 (1 - load)) services
+ * (Pollaczek and Khinchine). */
+static void test_poisson(void **state)
+{
+    (void)state;
+    enum { REQUESTS = 400000 };
+    static const double load = 0.7, service_s = 0.2;
+    fsim_loop l = plain;
+    l.arrivals = FSIM_ARRIVE_POISSON;
+    l.rate = load / service_s;
+    l.requests = REQUESTS;
+    l.output = 1;
+    l.most = 1;
+    l.host_s = l.first_s = 0;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_loop_times t = fsim_continuous_batching(&l, a);
+    fsim_arena_free(a);
+    const double mean_s = service_s * (1 + load / (2 * (1 - load)));
+    assert_true(fabs(t.first.mean / mean_s - 1) < 0.03);
+    assert_true(t.steady);
+    assert_true(fabs(t.busy / load - 1) < 0.02);
+    assert_true(t.prompts == 1);
+    assert_true(t.first.p50 < t.first.p90 && t.first.p90 < t.first.p99);
+}
+
+/* More work comes than is done: the queue grows. */
+static void test_overload(void **state)
+{
+    (void)state;
+    fsim_loop l = plain;
+    l.arrivals = FSIM_ARRIVE_EVENLY;
+    l.rate = 6;
+    l.requests = 1000;
+    l.output = 1;
+    fsim_arena *a = fsim_arena_new();
+    assert_false(fsim_continuous_batching(&l, a).steady);
+    l.rate = 4;
+    const fsim_loop_times t = fsim_continuous_batching(&l, a);
+    fsim_arena_free(a);
+    assert_true(t.steady);
+    assert_true(fabs(t.first.p99 - 0.251) < 1e-9); /* the step, and the way in: nobody waits */
+}
+
+/* A trace with a gap: each request alone. */
+static void test_trace(void **state)
+{
+    (void)state;
+    static const fsim_traced rows[] = {{0, 100, 5}, {10, 50, 3}};
+    fsim_loop l = plain;
+    l.arrivals = FSIM_ARRIVE_TRACE;
+    l.trace = rows;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_loop_times t = fsim_continuous_batching(&l, a);
+    fsim_arena_free(a);
+    assert_true(fabs(t.first_s - (0.251 + 0.151) / 2) < 1e-9);
+    assert_true(fabs(t.token_s - 0.011) < 1e-9);
+    assert_true(fabs(t.rate - 2 / (10 + 0.101 + 2 * 0.011)) < 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_after_the_other),
+                                       cmocka_unit_test(test_two_together),
+                                       cmocka_unit_test(test_no_place),
+                                       cmocka_unit_test(test_long_prompt),
+                                       cmocka_unit_test(test_points),
+                                       cmocka_unit_test(test_poisson),
+                                       cmocka_unit_test(test_overload),
+                                       cmocka_unit_test(test_trace)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
