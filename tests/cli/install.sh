@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 4
-# What is installed, moved to another folder: the program finds its data, the manual pages say all that there is and mandoc finds no fault
+# depends: once cost: 7
+# A tarball of what is installed, unpacked in another folder: the program finds its data, the manual pages say all that there is and mandoc finds no fault
 # in them, and bash, zsh and fish complete what the tables have.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
@@ -12,8 +12,10 @@ failures=0
 complain() { echo "FAILED: $1" >&2; [ ! -s err ] || head -n 5 err >&2; failures=$((failures + 1)); }
 [ -x "$build/installed/fusesim" ] || { echo 'no installed program was built'; exit 77; }
 
-cmake --install "$build" --prefix "$PWD/first" >log 2>&1 || { cat log; complain 'cmake --install'; }
-mv first 'second place'
+cpack -G TGZ --config "$build/CPackConfig.cmake" -B "$PWD" >log 2>&1 || { cat log; complain 'cpack'; }
+tar xzf fusesim-*.tar.gz || complain 'the tarball'
+mv fusesim-*/ 'second place'
+[ -s 'second place/share/doc/fusesim/CHANGELOG.md' ] && [ -s 'second place/include/fusesim.h' ] || complain 'the tarball has no documents or no header'
 root="$PWD/second place"
 fusesim() { env -i PATH="$PATH" "$root/bin/fusesim" "$@"; }
 mkdir empty && cd empty || exit 1
@@ -101,10 +103,17 @@ script=$root/share/bash-completion/completions/fusesim
 bash ask.bash "$script" >out 2>&1
 [ ! -s out ] || complain "bash: $(cat out)"
 if command -v fish >/dev/null; then
-    while IFS='|' read -r line wanted; do
-        HOME=$PWD fish -c "source '$root/share/fish/vendor_completions.d/fusesim.fish'; complete -C '$line'" 2>&1 | cut -f1 | sed 's/^--launch=//' | sort >got
-        echo "$wanted" | tr ' ' '\n' | sort | cmp -s - got || complain "fish offers for '$line': $(tr '\n' ' ' <got)"
-    done <lines
+    cat >ask.fish <<'END'
+source $argv[1]
+while read -l line
+    set -l parts (string split '|' -- $line)
+    set -l got (complete -C $parts[1] | string replace -r '\t.*' '' | string replace -- '--launch=' '' | sort)
+    set -l wanted (string split ' ' -- $parts[2] | sort)
+    test "$got" = "$wanted"; or echo "$parts[1]: $got, wanted $wanted"
+end <lines
+END
+    HOME=$PWD fish ask.fish "$root/share/fish/vendor_completions.d/fusesim.fish" >out 2>&1
+    [ ! -s out ] || complain "fish: $(cat out)"
 else
     echo 'no fish: its completion was not tried'
 fi

@@ -11,7 +11,7 @@ fail() { echo "FAILED: $*"; failed=1; }
 
 # Of the shared library, only what fusesim.h declares can be seen from outside; of the static one, every name is ours.
 declared=$(grep -oE '\bfsim_[a-z_]+\(' "$src/include/fusesim.h" | tr -d '(' | sort -u)
-exported=$(nm -D --defined-only "$build/libfusesim.so" | awk '{print $3}' | grep -v '^__\(odr\|asan\|ubsan\|sanitizer\)' | sort -u)
+exported=$(nm -D --defined-only "$build/libfusesim.so" | awk '$2 != "A" {sub("@@FUSESIM_[0-9.]*$", "", $3); print $3}' | grep -v '^__\(odr\|asan\|ubsan\|sanitizer\)' | sort -u)
 [ "$declared" = "$exported" ] || fail "exported and declared names differ: $(diff <(echo "$declared") <(echo "$exported"))"
 stray=$(nm -g --defined-only "$build/libfusesim.a" 2>/dev/null | awk 'NF == 3 && $3 !~ /^(fsim_|__odr_asan|__asan|_?_?DW[.]ref)/ {print $3}')
 [ -z "$stray" ] || fail "names of libfusesim.a without fsim_: $stray"
