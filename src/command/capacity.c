@@ -77,6 +77,8 @@ static int read_asked(fsim_context *c, fsim_capacity_asked *q)
 {
     enum { NODE = 8, GPUS = 1024 };
     static const bool both[FSIM_STORED] = {true, true, false};
+    fsim_options *how = fsim_new(c->arena, fsim_options, 1);
+    how->search_steps = c->set.search_steps;
     fsim_load *load = fsim_new(c->arena, fsim_load, 1);
     fsim_gate *goal = fsim_new(c->arena, fsim_gate, c->set.goals.count + 1);
     fsim_hw **hw = fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1);
@@ -86,6 +88,7 @@ static int read_asked(fsim_context *c, fsim_capacity_asked *q)
                                .load = load,
                                .goal = goal,
                                .goals = c->set.goals.count,
+                               .fused = c->set.fused ? how : NULL,
                                .hw = hw,
                                .hws = c->set.hw.count,
                                .node = c->set.node ? c->set.node : NODE,

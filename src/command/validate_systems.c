@@ -83,7 +83,7 @@ static bool check_systems(fsim_context *c)
 /* Each row twice: the first time notes its steps, the second composes their prices. */
 static bool predict(fsim_context *c, const fsim_systems *rows, const gpus *all, fsim_shown_systems *out)
 {
-    fsim_priced_steps *steps = fsim_priced_steps_new(c->arena);
+    fsim_priced_steps *steps = fsim_priced_steps_new(c->arena, NULL);
     fsim_judged_system *at = fsim_new(c->arena, fsim_judged_system, rows->count + 1);
     fsim_folders where = {.workloads = c->workload_folder, .others = fsim_wanted_hw(c)};
     fsim_hw **loaded = fsim_new(c->arena, fsim_hw *, all->count + 1);

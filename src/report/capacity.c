@@ -77,6 +77,21 @@ static const char *choice_text(const fsim_option *x, fsim_arena *a)
                        (long long)x->replicas, x->replicas == 1 ? "y" : "ies", option_text(x, a), cost, energy);
 }
 
+/* What the best plans' kernels would save. */
+static void report_fused(const fsim_page *page, const fsim_option *now, const fsim_option *fused, fsim_arena *a)
+{
+    const double n = now->times.running;
+    const double step = fsim_loop_decode_s(&fused->loop, n) / fsim_loop_decode_s(&now->loop, n) - 1;
+    const double prompt = fused->loop.alone_s / now->loop.alone_s - 1;
+    const char *money = isnan(now->usd_h) ? "" : fsim_printf(a, ", %s USD/h", digits(a, fused->usd_h));
+    fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                   fsim_printf(a,
+                               "With the best fusion: %lld GPUs%s, tpot %s and not %s on average; a step of new tokens "
+                               "%+.1f %%, a prompt %+.1f %%",
+                               (long long)fused->gpus, money, seconds(a, fused->times.token.mean),
+                               seconds(a, now->times.token.mean), 100 * step, 100 * prompt));
+}
+
 static void report_choices(const fsim_page *page, const fsim_capacity *x, fsim_arena *a)
 {
     const bool open = x->asked->load->rate > 0 || x->asked->load->concurrency || x->asked->load->trace;
@@ -103,6 +118,8 @@ static void report_choices(const fsim_page *page, const fsim_capacity *x, fsim_a
                             : fsim_printf(a, "%s: %s%s", choices[i].title,
                                           choice_text(&x->option[choices[i].option], a), between));
     }
+    if (x->fused)
+        report_fused(page, &x->option[x->fewest], x->fused, a);
     if (x->fewer)
         fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "One copy fewer: %s", x->fewer));
 }

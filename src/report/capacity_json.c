@@ -117,7 +117,10 @@ void fsim_json_capacity(FILE *out, const fsim_capacity *x)
     put_choice(out, "least_energy", x->coolest);
     fsim_json_number(out, ", \"fewest_interval\": {", "low", x->fewest < 0 ? NAN : x->gpus_low);
     fsim_json_number(out, ", ", "high", x->fewest < 0 ? NAN : x->gpus_high);
-    fsim_json_text(out, "}, ", "one_copy_fewer", x->fewer);
+    fputs("}", out);
+    fsim_json_text(out, ", ", "one_copy_fewer", x->fewer);
+    fputs(", \"fused\": ", out);
+    x->fused ? put_option(out, x->fused) : (void)fputs("null", out);
     fsim_json_number(out, ", \"factors\": {", "ttft", fsim_first_spread());
     fsim_json_number(out, ", ", "tpot", fsim_token_spread());
     fprintf(out, "}, \"steps\": %d, \"options\": [", x->steps);

@@ -382,11 +382,32 @@ static void look_around(const search *s, fsim_capacity *c, fsim_arena *a)
                                fault_with(s, x, x->replicas - 1, 1, a));
 }
 
+/* The fewest GPUs again, with the kernels of the best plans. False after errors in d. */
+static bool fuse_best(const search *s, const fsim_folders *where, int jobs, fsim_capacity *c, fsim_diag *d)
+{
+    const char *fault;
+    fsim_option *x = fsim_new(s->arena, fsim_option, 1);
+    *x = c->option[c->fewest];
+    x->on.steps = fsim_priced_steps_new(s->arena, s->q->fused);
+    for (int pass = 0; pass < 2; pass++) {
+        fill_loop(x);
+        if (!fsim_price_steps(x->on.steps, where, jobs, d))
+            return false;
+    }
+    c->steps += fsim_priced_steps_count(x->on.steps);
+    if (!is_priced(&x->loop) || (x->replicas = fewest_replicas(s, x, 1, &fault, s->arena)) == 0)
+        return true;
+    x->times = times_with(x, s->q->load, x->replicas, 1, s->arena);
+    fill_costs(s, x);
+    c->fused = x;
+    return true;
+}
+
 bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where, int jobs, fsim_arena *a, fsim_diag *d,
                         fsim_capacity *out)
 {
     search s = {.q = q, .arena = a};
-    fsim_priced_steps *steps = fsim_priced_steps_new(a);
+    fsim_priced_steps *steps = fsim_priced_steps_new(a, NULL);
     add_options(&s);
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < s.options; i++) {
@@ -408,7 +429,8 @@ bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where,
     out->fewest = best_by(out, 0);
     out->cheapest = best_by(out, 1);
     out->coolest = best_by(out, 2);
-    if (out->fewest >= 0)
-        look_around(&s, out, a);
-    return true;
+    if (out->fewest < 0)
+        return true;
+    look_around(&s, out, a);
+    return !q->fused || fuse_best(&s, where, jobs, out, d);
 }

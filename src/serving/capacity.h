@@ -16,6 +16,7 @@ typedef struct {
     fsim_hw *const *hw;
     const double *price; /* USD an hour of each GPU; NaN: not known */
     int hws;
+    const fsim_options *fused;                      /* also with the kernels of the best plans; NULL: not */
     int64_t node, most_gpus;                        /* GPUs that may share a layer; in all */
     bool weights[FSIM_STORED], caches[FSIM_STORED]; /* precisions that may be used */
 } fsim_capacity_asked;
@@ -60,6 +61,7 @@ typedef struct {
     int fewest, cheapest, coolest; /* options; -1: there is none */
     double gpus_low, gpus_high;    /* of the fewest: with all times shorter and longer by their interval */
     const char *fewer;             /* what breaks with a replica fewer; NULL */
+    const fsim_option *fused;      /* the fewest again, with the kernels of the best plans; NULL */
     fsim_front_point *front;       /* of all GPUs of a kind, one kind after another, batch ascending */
     int fronts;
     int steps; /* different ones that were priced */

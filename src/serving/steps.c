@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serving/steps.h"
 
+#include "base/jobs.h"
 #include "base/names.h"
+#include "import/load.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct fsim_priced_steps {
     fsim_arena *arena;
-    fsim_names known; /* lines of rows, by number */
-    double *time_s;   /* of each that is priced */
+    const fsim_options *planned; /* NULL: by a serving program */
+    fsim_names known;            /* lines of rows, by number */
+    double *time_s;              /* of each that is priced */
     int priced;
 };
 
-fsim_priced_steps *fsim_priced_steps_new(fsim_arena *a)
+fsim_priced_steps *fsim_priced_steps_new(fsim_arena *a, const fsim_options *planned)
 {
     fsim_priced_steps *s = fsim_new(a, fsim_priced_steps, 1);
     s->arena = a;
+    s->planned = planned;
     return s;
 }
 
@@ -63,10 +67,83 @@ static const char *text_of(const fsim_priced_steps *s, fsim_arena *a, size_t *by
     return text;
 }
 
+/* Steps that are planned, one after another or side by side. */
+typedef struct {
+    const fsim_folders *where;
+    const fsim_options *how;
+    const char **line;
+    double *time_s;
+} plans;
+
+static const fsim_hw *loaded(const fsim_folders *where, const char *name)
+{
+    for (int i = 0; i < where->hws; i++)
+        if (strcmp(where->hw[i]->name, name) == 0)
+            return where->hw[i];
+    return NULL;
+}
+
+/* The values behind "hw,workload," of a line, "B=8;S=1024". */
+static fsim_workload_wanted wanted_of(const fsim_folders *where, char *set, fsim_arena *a)
+{
+    fsim_workload_wanted how = {.shipped = where->workloads};
+    fsim_binding *at = NULL;
+    int room = 0;
+    for (char *rest = NULL, *word = strtok_r(set, ";", &rest); word; word = strtok_r(NULL, ";", &rest)) {
+        char *equals = strchr(word, '=');
+        *equals = '\0';
+        *FSIM_PUSH(a, at, how.sets, room) = (fsim_binding){word, equals + 1};
+    }
+    how.set = at;
+    return how;
+}
+
+static void plan_step(void *to, int i, int worker)
+{
+    const plans *p = to;
+    (void)worker;
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    char *rest = NULL, *line = fsim_strdup(a, p->line[i]);
+    const fsim_hw *hw = loaded(p->where, strtok_r(line, ",", &rest));
+    const char *workload = strtok_r(NULL, ",", &rest);
+    const fsim_workload_wanted how = wanted_of(p->where, strtok_r(NULL, ",", &rest), a);
+    fsim_options options = *p->how;
+    options.strategy = FSIM_STRATEGY_OPTIMAL;
+    options.regime = FSIM_REGIME_GRAPH;
+    options.brief = true;
+    const fsim_graph *g = hw ? fsim_graph_load(a, d, workload, &how) : NULL;
+    p->time_s[i] = NAN;
+    if (g && fsim_plannable(g, hw, &options, d, a))
+        p->time_s[i] = fsim_predict(g, hw, &options, a).plan[FSIM_STRATEGY_OPTIMAL].time_s;
+    fsim_arena_free(a);
+}
+
+/* Plans the steps that are noted. */
+static void plan_steps(fsim_priced_steps *s, const fsim_folders *where, int jobs)
+{
+    const int count = s->known.count - s->priced;
+    plans p = {where, s->planned, fsim_new(s->arena, const char *, count + 1), NULL};
+    double *time_s = fsim_new(s->arena, double, s->known.count + 1);
+    for (int i = 0; i < s->known.slots; i++)
+        if (s->known.name[i] && s->known.value[i] >= s->priced)
+            p.line[s->known.value[i] - s->priced] = s->known.name[i];
+    if (s->priced)
+        memcpy(time_s, s->time_s, (size_t)s->priced * sizeof *time_s);
+    p.time_s = time_s + s->priced;
+    fsim_in_parallel(jobs, count, plan_step, &p);
+    s->time_s = time_s;
+    s->priced = s->known.count;
+}
+
 bool fsim_price_steps(fsim_priced_steps *s, const fsim_folders *where, int jobs, fsim_diag *d)
 {
     if (s->priced == s->known.count)
         return true;
+    if (s->planned) {
+        plan_steps(s, where, jobs);
+        return true;
+    }
     size_t bytes;
     const char *text = text_of(s, s->arena, &bytes);
     const fsim_measurements rows = fsim_rows_parse(s->arena, d, "steps", text, bytes);

@@ -9,9 +9,10 @@
 
 typedef struct fsim_priced_steps fsim_priced_steps;
 
-/* In a. */
-fsim_priced_steps *fsim_priced_steps_new(fsim_arena *a);
-/* Seconds of the workload with `set` ("B=8;S=1024") by the calls of a serving program, launched as a graph; NaN where
+/* planned: how plans are searched for, whose kernels run the steps; NULL: a serving program's kernels run them. In a.
+ */
+fsim_priced_steps *fsim_priced_steps_new(fsim_arena *a, const fsim_options *planned);
+/* Seconds of the workload with `set` ("B=8;S=1024"), launched as a graph; NaN where
  * it can't be predicted. The texts must outlive s. */
 double fsim_step_s(fsim_priced_steps *s, const char *hw, const char *workload, const char *set);
 /* The same of a whole training step, as rows of mode `step` are priced (evidence/step.h). */

@@ -23,6 +23,8 @@ cmp -s rate40.json again.json || complain 'another unit or number of threads giv
 run f16.json 'Llama 3 8B' --hw h100-sxm5-80gb --load input=2048,output=2048 --engine trtllm --weights bf16 --node 1
 run moe.json gpt-oss-120b --hw h100-sxm5-80gb --load input=512,output=128,concurrency=16 --goal tpot_p50=30ms
 run latent.json deepseek-v3 --hw h200-sxm-141gb --load input=1024,output=128,rate=4
+"$FUSESIM" capacity llama-3.2-1b --hw l4 --load input=100,output=20,rate=4 --weights bf16 --node 1 --fused --search-steps 3000 --json fused.json >fused.out 2>err || complain "--fused: $(cat err)"
+grep -q '^With the best fusion: ' fused.out || complain "--fused: $(cat fused.out)"
 printf 'time,input,output\n1.5,100,20\n0.5,200,10\n2,300,30\n' >trace.csv
 run trace.json llama-3.1-8b --hw l4 --load trace=trace.csv
 cat >rows.csv <<'END'
@@ -32,7 +34,7 @@ END
 "$FUSESIM" validate --systems rows.csv --json rows.json >/dev/null 2>err || complain "systems: $(cat err)"
 SCHEMA=$SOURCE_DIR/reports/schema/capacity.schema.json "$python" - <<'END' || complain 'answers'
 import json, math, os
-docs = {n: json.load(open(n + ".json")) for n in ("rate5", "rate40", "rate160", "f16", "moe", "latent", "trace")}
+docs = {n: json.load(open(n + ".json")) for n in ("rate5", "rate40", "rate160", "f16", "moe", "latent", "trace", "fused")}
 try:
     import jsonschema
     check = jsonschema.Draft202012Validator(json.load(open(os.environ["SCHEMA"])))
@@ -79,6 +81,9 @@ l = docs["latent"]["options"]
 # 1/8 of the experts, all of the rest: 671 GB of parameters are 8 x 101 GB of weights; a token takes 576 elements in 61 layers.
 assert l[docs["latent"]["fewest"]]["ep"] == 8 and {x["memory"]["token_bytes"] for x in l} == {576 * 61, 2 * 576 * 61}
 assert not [x for x in l if x["ep"] < 8 and x["fits"]]
+f = docs["fused"]
+assert f["fused"]["gpus"] <= f["options"][f["fewest"]]["gpus"] and f["fused"]["tpot_s"]["mean"] < 1.2 * f["options"][f["fewest"]]["tpot_s"]["mean"], f["fused"]
+assert docs["rate5"]["fused"] is None
 t = docs["trace"]
 assert (t["load"]["input"], t["load"]["output"], t["load"]["trace_requests"]) == (200, 20, 3), t["load"]
 END

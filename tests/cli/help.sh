@@ -70,7 +70,7 @@ while read -r command; do
         --target) value=c ;;
         --engine) value=vllm ;;
         --color) value=never ;;
-        --compile-cost | --check | --summary | --train | --jvp | --no-* | --unseen | --fresh | --registers | --quiet | --verbose | --help | --version) value= ;;
+        --compile-cost | --fused | --check | --summary | --train | --jvp | --no-* | --unseen | --fresh | --registers | --quiet | --verbose | --help | --version) value= ;;
         *) value=3 ;;
         esac
         grep -qx -- "$option" "options.$command" && continue
