@@ -130,7 +130,7 @@ static const fsim_arg options[] = {
     {"--by", "KEY[,...]", FSIM_ARG_ITEMS, AT(by), NULL, VALIDATE, "group by hw, class, strategy, folder, ..."},
     {"--gate", "[GROUP:]METRIC=LIMIT", FSIM_ARG_ITEM, AT(gates), NULL, PLAN | VALIDATE,
      "exit 1 where it does not hold: time=5ms"},
-    {"--gate", "[GPU:]METRIC=LIMIT", FSIM_ARG_ITEM, AT(gates), NULL, DIFF, "exit 1 where it grows more: time=3%"},
+    {"--gate", "[GROUP:]METRIC=LIMIT", FSIM_ARG_ITEM, AT(gates), NULL, DIFF, "exit 1 where it grows more: time=3%"},
     {"--no-exclude", "", FSIM_ARG_FLAG, AT(no_exclude), NULL, VALIDATE, "keep rows that do not measure kernels"},
     {"--unseen", "", FSIM_ARG_FLAG, AT(unseen), NULL, VALIDATE, "as if nothing were measured on the GPUs"},
     {"--fit", "GROUP[,...]", FSIM_ARG_ITEMS, AT(fit), NULL, CALIBRATE, "scalars to fit (all that have rows)"},

@@ -99,7 +99,7 @@ int fsim_run_codegen(fsim_context *c);          /* the kernels of a plan as CUDA
 int fsim_run_explain(fsim_context *c);          /* can two primitives share a kernel, and at what cost */
 int fsim_run_regions(fsim_context *c);          /* which plan is best for which values of one symbol */
 int fsim_run_sweep(fsim_context *c);            /* the plans for many values */
-int fsim_run_diff(fsim_context *c);             /* two plans of --json: what changed */
+int fsim_run_diff(fsim_context *c);             /* two results of --json: what changed */
 int fsim_run_validate(fsim_context *c);         /* predictions against measurements */
 int fsim_run_trials(fsim_context *c);           /* validate --device */
 int fsim_run_registers(fsim_context *c);        /* validate --registers */

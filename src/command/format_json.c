@@ -7,6 +7,7 @@
 #include "report/capacity.h"
 #include "report/compiled.h"
 #include "report/diff.h"
+#include "report/diff_rows.h"
 #include "report/model.h"
 #include "report/models.h"
 #include "report/probes.h"
@@ -45,6 +46,7 @@ SHOWS(show_trials, fsim_trials, fsim_json_trials(out, x))
 SHOWS(show_registers, fsim_register_report, fsim_json_registers(out, x))
 SHOWS(show_sweep, fsim_sweep, fsim_json_sweep(out, x))
 SHOWS(show_diff, fsim_shown_diff, fsim_json_diff(out, x))
+SHOWS(show_rows_diff, fsim_shown_rows_diff, fsim_json_rows_diff(out, x))
 SHOWS(show_systems, fsim_shown_systems, fsim_json_systems(out, x))
 SHOWS(show_model, fsim_shown_model, fsim_json_model(out, x))
 SHOWS(show_import, fsim_import, fsim_json_import(out, x))

@@ -4,6 +4,7 @@
 #include "report/accuracy.h"
 #include "report/compiled.h"
 #include "report/diff.h"
+#include "report/diff_rows.h"
 #include "report/trial.h"
 
 static bool show_plans(FILE *out, const fsim_context *c, const void *what)
@@ -42,8 +43,15 @@ static bool show_diff(FILE *out, const fsim_context *c, const void *what)
     return true;
 }
 
+static bool show_rows_diff(FILE *out, const fsim_context *c, const void *what)
+{
+    (void)c;
+    fsim_junit_rows_diff(out, what);
+    return true;
+}
+
 const fsim_renderer fsim_as_junit[FSIM_RESULT_KINDS] = {
     [FSIM_RESULT_PLANS] = {.show = show_plans},         [FSIM_RESULT_DIFF] = {.show = show_diff},
-    [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},   [FSIM_RESULT_TRIALS] = {.show = show_trials},
-    [FSIM_RESULT_REGISTERS] = {.show = show_registers},
+    [FSIM_RESULT_ROWS_DIFF] = {.show = show_rows_diff}, [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},
+    [FSIM_RESULT_TRIALS] = {.show = show_trials},       [FSIM_RESULT_REGISTERS] = {.show = show_registers},
 };

@@ -4,6 +4,7 @@
 #include "report/accuracy.h"
 #include "report/compiled.h"
 #include "report/diff.h"
+#include "report/diff_rows.h"
 #include "report/systems.h"
 #include "report/trial.h"
 
@@ -71,14 +72,16 @@ static bool show_diff(FILE *out, const fsim_context *c, const void *what)
     return true;
 }
 
+static bool show_rows_diff(FILE *out, const fsim_context *c, const void *what)
+{
+    fsim_markdown_rows_diff(out, what, c->set.verbose);
+    return true;
+}
+
 const fsim_renderer fsim_as_markdown[FSIM_RESULT_KINDS] = {
-    [FSIM_RESULT_PLANS] = {.show = show_plans},
-    [FSIM_RESULT_DIFF] = {.show = show_diff},
-    [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},
-    [FSIM_RESULT_TRIALS] = {.show = show_trials},
-    [FSIM_RESULT_REGISTERS] = {.show = show_registers},
-    [FSIM_RESULT_WORKLOADS] = {.show = show_workloads},
-    [FSIM_RESULT_OPS] = {.show = show_ops},
-    [FSIM_RESULT_HW_KEYS] = {.show = show_hw_keys},
-    [FSIM_RESULT_SYSTEMS] = {.show = show_systems},
+    [FSIM_RESULT_PLANS] = {.show = show_plans},         [FSIM_RESULT_DIFF] = {.show = show_diff},
+    [FSIM_RESULT_ROWS_DIFF] = {.show = show_rows_diff}, [FSIM_RESULT_ACCURACY] = {.show = show_accuracy},
+    [FSIM_RESULT_TRIALS] = {.show = show_trials},       [FSIM_RESULT_REGISTERS] = {.show = show_registers},
+    [FSIM_RESULT_WORKLOADS] = {.show = show_workloads}, [FSIM_RESULT_OPS] = {.show = show_ops},
+    [FSIM_RESULT_HW_KEYS] = {.show = show_hw_keys},     [FSIM_RESULT_SYSTEMS] = {.show = show_systems},
 };

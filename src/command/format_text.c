@@ -7,6 +7,7 @@
 #include "report/capacity.h"
 #include "report/compiled.h"
 #include "report/diff.h"
+#include "report/diff_rows.h"
 #include "report/model.h"
 #include "report/models.h"
 #include "report/probes.h"
@@ -91,6 +92,7 @@ SHOWS(show_accuracy, fsim_accuracy, fsim_report_accuracy(&page, x))
 SHOWS(show_trials, fsim_trials, fsim_report_trials(&page, x))
 SHOWS(show_sweep, fsim_sweep, fsim_report_sweep(&page, x))
 SHOWS(show_diff, fsim_shown_diff, fsim_report_diff(&page, x, c->set.verbose))
+SHOWS(show_rows_diff, fsim_shown_rows_diff, fsim_report_rows_diff(&page, x, c->set.verbose))
 SHOWS(show_systems, fsim_shown_systems, fsim_report_systems(&page, x))
 SHOWS(show_registers, fsim_register_report, fsim_report_registers(&page, x))
 SHOWS(show_calibration, fsim_calibration, fsim_report_calibration(&page, x))

@@ -3,6 +3,7 @@
 #include "evidence/gates.h"
 #include "report/compiled.h"
 #include "report/diff.h"
+#include "report/diff_rows.h"
 #include "report/terminal.h"
 #include "report/trial.h"
 
@@ -33,8 +34,13 @@ int fsim_conclude(fsim_context *c, int status)
     return status ? status : fsim_exit_status(worst);
 }
 
-const fsim_gate_table *const fsim_gate_tables[] = {&fsim_plan_gates,  &fsim_diff_gates,     &fsim_row_gates,
-                                                   &fsim_trial_gates, &fsim_register_gates, NULL};
+const fsim_gate_table *const fsim_gate_tables[] = {&fsim_plan_gates,
+                                                   &fsim_diff_gates,
+                                                   &fsim_rows_diff_gates,
+                                                   &fsim_row_gates,
+                                                   &fsim_trial_gates,
+                                                   &fsim_register_gates,
+                                                   NULL};
 
 fsim_gate *fsim_read_gates(fsim_context *c, const fsim_gate_table *table)
 {

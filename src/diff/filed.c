@@ -2,77 +2,13 @@
 /* JSON is read as YAML, which includes it, so that errors have positions. */
 #include "diff/filed.h"
 
-#include "input/yaml.h"
+#include "diff/read.h"
 #include "plan/price/plan.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SCHEMA = 2 };
-
-typedef struct {
-    fsim_arena *a;
-    fsim_diag *d;
-    const char *path;
-} reader;
-
-/* A value of map, of that kind. NULL after an error. */
-static const fsim_yaml *get(const reader *r, const fsim_yaml *map, const char *key, fsim_yaml_kind kind)
-{
-    static const char *const wanted[] = {"a value", "a list", "a mapping"};
-    const fsim_yaml *found = map->kind == FSIM_YAML_MAPPING ? fsim_yaml_get(map, key) : NULL;
-    if (!found)
-        fsim_error(r->d, map->at, "'%s' is missing here: this is no plan of 'fusesim plan --json'", key);
-    else if (found->kind != kind)
-        fsim_error(r->d, found->at, "'%s' is %s; wanted %s", key, fsim_yaml_kind_name(found), wanted[kind]);
-    return found && found->kind == kind ? found : NULL;
-}
-
-/* "" after an error. */
-static const char *get_text(const reader *r, const fsim_yaml *map, const char *key)
-{
-    const fsim_yaml *found = get(r, map, key, FSIM_YAML_SCALAR);
-    return found ? found->text : "";
-}
-
-/* A number from 0 on; 0 after an error. */
-static double get_number(const reader *r, const fsim_yaml *map, const char *key)
-{
-    const fsim_yaml *found = get(r, map, key, FSIM_YAML_SCALAR);
-    char *end = NULL;
-    const double x = found ? strtod(found->text, &end) : 0;
-    if (!found || (end != found->text && !*end && !found->quoted && isfinite(x) && x >= 0))
-        return x;
-    fsim_error(r->d, found->at, "'%s' is '%s'; wanted a number that is not negative", key, found->text);
-    return 0;
-}
-
-static fsim_sum get_count(const reader *r, const fsim_yaml *map, const char *key)
-{
-    const fsim_yaml *found = get(r, map, key, FSIM_YAML_SCALAR);
-    char *end = NULL;
-    errno = 0;
-    const long long x = found ? strtoll(found->text, &end, 10) : 0;
-    if (!found || (end != found->text && !*end && !found->quoted && errno == 0 && x >= 0))
-        return x;
-    fsim_error(r->d, found->at, "'%s' is '%s'; wanted a whole number that is not negative", key, found->text);
-    return 0;
-}
-
-/* The texts of a list. */
-static const char **get_names(const reader *r, const fsim_yaml *map, const char *key, int *count)
-{
-    const fsim_yaml *list = get(r, map, key, FSIM_YAML_SEQUENCE);
-    const char **name = fsim_new(r->a, const char *, (list ? list->count : 0) + 1);
-    *count = 0;
-    for (int i = 0; list && i < list->count; i++)
-        if (list->item[i]->kind == FSIM_YAML_SCALAR)
-            name[(*count)++] = list->item[i]->text;
-        else
-            fsim_error(r->d, list->item[i]->at, "%s in '%s'; wanted names", fsim_yaml_kind_name(list->item[i]), key);
-    return name;
-}
 
 static bool is_among(const char *name, const char *const *names, int count)
 {
@@ -82,17 +18,18 @@ static bool is_among(const char *name, const char *const *names, int count)
     return false;
 }
 
-static void read_tensors(const reader *r, const fsim_yaml *list, const char *moved, fsim_filed_tensor *out, int *count)
+static void read_tensors(const fsim_filed_reader *r, const fsim_yaml *list, const char *moved, fsim_filed_tensor *out,
+                         int *count)
 {
     for (int i = 0; list && i < list->count; i++) {
         const fsim_yaml *t = list->item[i];
-        out[(*count)++] =
-            (fsim_filed_tensor){get_text(r, t, "tensor"), get_count(r, t, "bytes"), get_count(r, t, moved)};
+        out[(*count)++] = (fsim_filed_tensor){fsim_filed_text(r, t, "tensor"), fsim_filed_count(r, t, "bytes"),
+                                              fsim_filed_count(r, t, moved)};
     }
 }
 
 /* Everything that says which work the kernel does and how it is launched, as a text. */
-static const char *work_of(const reader *r, const fsim_yaml *o, const fsim_filed_kernel *k)
+static const char *work_of(const fsim_filed_reader *r, const fsim_yaml *o, const fsim_filed_kernel *k)
 {
     static const char *const key[] = {"template",
                                       "launches",
@@ -120,35 +57,35 @@ static const char *work_of(const reader *r, const fsim_yaml *o, const fsim_filed
     return text;
 }
 
-static void read_kernel(const reader *r, const fsim_yaml *o, fsim_filed_kernel *k)
+static void read_kernel(const fsim_filed_reader *r, const fsim_yaml *o, fsim_filed_kernel *k)
 {
     int all = 0;
-    const char **name = get_names(r, o, "operators", &all);
-    *k = (fsim_filed_kernel){.at = o->at, .name = get_text(r, o, "name"), .home = name};
-    k->again = get_names(r, o, "recomputed", &k->agains);
-    k->source = get_names(r, o, "source_operators", &k->sources);
+    const char **name = fsim_filed_names(r, o, "operators", &all);
+    *k = (fsim_filed_kernel){.at = o->at, .name = fsim_filed_text(r, o, "name"), .home = name};
+    k->again = fsim_filed_names(r, o, "recomputed", &k->agains);
+    k->source = fsim_filed_names(r, o, "source_operators", &k->sources);
     for (int i = 0; i < all; i++) /* what is left out stands behind what is read: in place */
         if (!is_among(name[i], k->again, k->agains))
             name[k->homes++] = name[i];
-    k->time_fs = fsim_ticks(get_number(r, o, "time_s"));
-    k->dram_bytes = get_count(r, o, "dram_read_bytes") + get_count(r, o, "dram_write_bytes");
-    const fsim_yaml *part = get(r, o, "time", FSIM_YAML_MAPPING);
+    k->time_fs = fsim_ticks(fsim_filed_number(r, o, "time_s"));
+    k->dram_bytes = fsim_filed_count(r, o, "dram_read_bytes") + fsim_filed_count(r, o, "dram_write_bytes");
+    const fsim_yaml *part = fsim_filed_get(r, o, "time", FSIM_YAML_MAPPING);
     for (int u = 0; u < FSIM_UNIT_COUNT && part; u++)
-        k->unit_s[u] = get_number(r, part, fsim_printf(r->a, "%s_s", fsim_unit_names[u]));
-    const fsim_yaml *inputs = get(r, o, "inputs", FSIM_YAML_SEQUENCE),
-                    *outputs = get(r, o, "outputs", FSIM_YAML_SEQUENCE);
+        k->unit_s[u] = fsim_filed_number(r, part, fsim_printf(r->a, "%s_s", fsim_unit_names[u]));
+    const fsim_yaml *inputs = fsim_filed_get(r, o, "inputs", FSIM_YAML_SEQUENCE),
+                    *outputs = fsim_filed_get(r, o, "outputs", FSIM_YAML_SEQUENCE);
     fsim_filed_tensor *tensor =
         fsim_new(r->a, fsim_filed_tensor, (inputs ? inputs->count : 0) + (outputs ? outputs->count : 0) + 1);
     read_tensors(r, inputs, "read_bytes", tensor, &k->tensors);
     read_tensors(r, outputs, "write_bytes", tensor, &k->tensors);
     k->tensor = tensor;
     k->work = work_of(r, o, k);
-    k->library = strcmp(get_text(r, o, "template"), fsim_template_names[FSIM_LIBRARY_CONTRACTION]) == 0;
+    k->library = strcmp(fsim_filed_text(r, o, "template"), fsim_template_names[FSIM_LIBRARY_CONTRACTION]) == 0;
 }
 
-static void read_symbols(const reader *r, const fsim_yaml *workload, fsim_filed_plan *p)
+static void read_symbols(const fsim_filed_reader *r, const fsim_yaml *workload, fsim_filed_plan *p)
 {
-    const fsim_yaml *map = get(r, workload, "symbols", FSIM_YAML_MAPPING);
+    const fsim_yaml *map = fsim_filed_get(r, workload, "symbols", FSIM_YAML_MAPPING);
     fsim_filed_symbol *symbol = fsim_new(r->a, fsim_filed_symbol, (map ? map->count : 0) + 1);
     for (int i = 0; map && i < map->count; i++)
         if (map->item[i]->kind == FSIM_YAML_SCALAR)
@@ -160,18 +97,20 @@ static void read_symbols(const reader *r, const fsim_yaml *workload, fsim_filed_
 }
 
 /* Figures of a GPU, by key; NaN where there is none. Keys of other releases have no row here. */
-static void read_figures(const reader *r, const fsim_yaml *hardware, const char *list, double out[FSIM_HW_COUNT])
+static void read_figures(const fsim_filed_reader *r, const fsim_yaml *hardware, const char *list,
+                         double out[FSIM_HW_COUNT])
 {
-    const fsim_yaml *map = get(r, hardware, list, FSIM_YAML_MAPPING);
+    const fsim_yaml *map = fsim_filed_get(r, hardware, list, FSIM_YAML_MAPPING);
     for (int key = 0; key < FSIM_HW_COUNT; key++)
-        out[key] = map && fsim_yaml_get(map, fsim_hw_rows[key].key) ? get_number(r, map, fsim_hw_rows[key].key) : NAN;
+        out[key] =
+            map && fsim_yaml_get(map, fsim_hw_rows[key].key) ? fsim_filed_number(r, map, fsim_hw_rows[key].key) : NAN;
 }
 
 /* The dtypes that primitives compute in: "f16, f32". */
-static const char *dtypes_of(const reader *r, const fsim_yaml *plan)
+static const char *dtypes_of(const fsim_filed_reader *r, const fsim_yaml *plan)
 {
-    const fsim_yaml *arithmetic = get(r, plan, "arithmetic", FSIM_YAML_MAPPING),
-                    *count = arithmetic ? get(r, arithmetic, "primitives", FSIM_YAML_MAPPING) : NULL;
+    const fsim_yaml *arithmetic = fsim_filed_get(r, plan, "arithmetic", FSIM_YAML_MAPPING),
+                    *count = arithmetic ? fsim_filed_get(r, arithmetic, "primitives", FSIM_YAML_MAPPING) : NULL;
     const char *text = "";
     for (int i = 0; count && i < count->count; i++)
         text = fsim_printf(r->a, "%s%s%s", text, i ? ", " : "", count->key[i]->text);
@@ -179,40 +118,41 @@ static const char *dtypes_of(const reader *r, const fsim_yaml *plan)
 }
 
 /* The most memory that the plan of a strategy needs; -1 where its list does not have it. */
-static fsim_sum peak_of(const reader *r, const fsim_yaml *o, const char *strategy)
+static fsim_sum peak_of(const fsim_filed_reader *r, const fsim_yaml *o, const char *strategy)
 {
-    const fsim_yaml *list = get(r, o, "strategies", FSIM_YAML_SEQUENCE);
+    const fsim_yaml *list = fsim_filed_get(r, o, "strategies", FSIM_YAML_SEQUENCE);
     for (int i = 0; list && i < list->count; i++)
-        if (strcmp(get_text(r, list->item[i], "name"), strategy) == 0)
-            return get_count(r, list->item[i], "peak_memory_bytes");
+        if (strcmp(fsim_filed_text(r, list->item[i], "name"), strategy) == 0)
+            return fsim_filed_count(r, list->item[i], "peak_memory_bytes");
     return -1;
 }
 
-static void read_plan(const reader *r, const fsim_yaml *o, fsim_filed_plan *p)
+static void read_plan(const fsim_filed_reader *r, const fsim_yaml *o, fsim_filed_plan *p)
 {
-    const fsim_yaml *workload = get(r, o, "workload", FSIM_YAML_MAPPING),
-                    *hardware = get(r, o, "hardware", FSIM_YAML_MAPPING), *plan = get(r, o, "plan", FSIM_YAML_MAPPING);
+    const fsim_yaml *workload = fsim_filed_get(r, o, "workload", FSIM_YAML_MAPPING),
+                    *hardware = fsim_filed_get(r, o, "hardware", FSIM_YAML_MAPPING),
+                    *plan = fsim_filed_get(r, o, "plan", FSIM_YAML_MAPPING);
     if (!workload || !hardware || !plan)
         return;
     *p = (fsim_filed_plan){.at = o->at,
-                           .workload = get_text(r, workload, "name"),
-                           .operators = get_text(r, workload, "operators"),
-                           .primitives = get_text(r, workload, "primitives"),
-                           .hardware = get_text(r, hardware, "name"),
-                           .architecture = get_text(r, hardware, "architecture"),
-                           .strategy = get_text(r, plan, "strategy"),
-                           .maker = get_text(r, plan, "maker"),
-                           .objective = get_text(r, o, "objective"),
-                           .launch = get_text(r, o, "launch"),
-                           .l2 = get_text(r, o, "l2"),
-                           .numerics = get_text(r, o, "numerics"),
-                           .recompute = get_text(r, o, "recompute"),
+                           .workload = fsim_filed_text(r, workload, "name"),
+                           .operators = fsim_filed_text(r, workload, "operators"),
+                           .primitives = fsim_filed_text(r, workload, "primitives"),
+                           .hardware = fsim_filed_text(r, hardware, "name"),
+                           .architecture = fsim_filed_text(r, hardware, "architecture"),
+                           .strategy = fsim_filed_text(r, plan, "strategy"),
+                           .maker = fsim_filed_text(r, plan, "maker"),
+                           .objective = fsim_filed_text(r, o, "objective"),
+                           .launch = fsim_filed_text(r, o, "launch"),
+                           .l2 = fsim_filed_text(r, o, "l2"),
+                           .numerics = fsim_filed_text(r, o, "numerics"),
+                           .recompute = fsim_filed_text(r, o, "recompute"),
                            .dtypes = dtypes_of(r, plan)};
     read_symbols(r, workload, p);
     read_figures(r, hardware, "keys", p->key);
     read_figures(r, hardware, "peaks", p->peak);
     p->peak_bytes = peak_of(r, o, p->strategy);
-    const fsim_yaml *list = get(r, plan, "kernels", FSIM_YAML_SEQUENCE);
+    const fsim_yaml *list = fsim_filed_get(r, plan, "kernels", FSIM_YAML_SEQUENCE);
     fsim_filed_kernel *kernel = fsim_new(r->a, fsim_filed_kernel, (list ? list->count : 0) + 1);
     for (int i = 0; list && i < list->count; i++) {
         read_kernel(r, list->item[i], &kernel[p->kernels++]);
@@ -222,26 +162,24 @@ static void read_plan(const reader *r, const fsim_yaml *o, fsim_filed_plan *p)
     p->kernel = kernel;
 }
 
-const fsim_filed *fsim_filed_read(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes)
+bool fsim_is_filed_plan(const fsim_yaml *root) { return fsim_yaml_get(root, "schema") && fsim_yaml_get(root, "plans"); }
+
+const fsim_filed *fsim_filed_read(fsim_arena *a, fsim_diag *d, const char *path, const fsim_yaml *root)
 {
-    const reader r = {a, d, path};
+    const fsim_filed_reader r = {a, d, "'fusesim plan --json'"};
     const int errors = fsim_errors(d);
-    fsim_diag_source(d, path, text, bytes);
-    const fsim_yaml *root = fsim_yaml_parse_json(a, d, path, text, bytes);
-    if (!root)
-        return NULL;
-    const fsim_yaml *schema = fsim_yaml_get(root, "schema"), *list = fsim_yaml_get(root, "plans");
-    if (!schema || !list || schema->kind != FSIM_YAML_SCALAR || list->kind != FSIM_YAML_SEQUENCE || list->count == 0) {
-        fsim_error(d, root->at, "diff compares what 'fusesim plan --json FILE' writes; this is something else");
-        return NULL;
-    }
-    if (strtol(schema->text, NULL, 10) != SCHEMA) {
-        fsim_error(d, schema->at, "this file has schema %s; this release compares schema %d", schema->text, SCHEMA);
+    const char *schema = fsim_filed_text(&r, root, "schema");
+    const fsim_yaml *list = fsim_filed_get(&r, root, "plans", FSIM_YAML_SEQUENCE);
+    if (!list || strtol(schema, NULL, 10) != SCHEMA || list->count == 0) {
+        if (list && list->count == 0)
+            fsim_error(d, list->at, "'plans' is empty");
+        else if (list)
+            fsim_error(d, root->at, "this file has schema %s; this release compares schema %d", schema, SCHEMA);
         return NULL;
     }
     fsim_filed *f = fsim_new(a, fsim_filed, 1);
     fsim_filed_plan *plan = fsim_new(a, fsim_filed_plan, list->count);
-    *f = (fsim_filed){path, get_text(&r, root, "fusesim"), plan, list->count};
+    *f = (fsim_filed){path, fsim_filed_text(&r, root, "fusesim"), plan, list->count};
     for (int i = 0; i < list->count; i++)
         read_plan(&r, list->item[i], &plan[i]);
     return fsim_errors(d) == errors ? f : NULL;

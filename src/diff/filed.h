@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "base/sum.h"
 #include "cost/cost.h"
+#include "input/yaml.h"
 
 /* Whole femtoseconds in a second: times of kernels are whole numbers of them. */
 #define FSIM_FS_PER_S 1e15
@@ -59,7 +60,9 @@ typedef struct {
     int plans;
 } fsim_filed;
 
-/* Reads a file. NULL after errors in d. In a; text stays referenced. */
-const fsim_filed *fsim_filed_read(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes);
+/* Is root what plan --json writes? */
+bool fsim_is_filed_plan(const fsim_yaml *root);
+/* Reads it. NULL after errors in d. In a; root stays referenced. */
+const fsim_filed *fsim_filed_read(fsim_arena *a, fsim_diag *d, const char *path, const fsim_yaml *root);
 
 #endif

@@ -55,7 +55,8 @@ pretend 0 '^## fusesim on t4: passed$' --first-run
 cp -r out-ci/good base
 pretend 0 '^## fusesim on t4: passed$' --base base --diff-gate time=7% --validate-gate mape=9%
 grep -q -- '^diff base/plans/mlp.json .* --gate time=7% ' commands && ! grep -q -- '--gate time=3%' commands && grep -q -- '^validate mlp seeds/a&b --device cuda --hw out-ci/hardware.yaml .*--gate mape=9% ' commands || complain 'commands'
-[ "$(grep -c '| passed |' out-ci/summary.md)" = 7 ] && "$PYTHON" -c 'import xml.etree.ElementTree as x, sys; s = x.parse("out-ci/junit/steps.xml").getroot()[0]; sys.exit(len(s) != 7 or s.get("failures") != "0")' || complain 'summary and JUnit of the steps'
+grep -q -- '^diff base/trials.json out-ci/trials.json --gate time=10% ' commands || complain 'measurements are compared'
+[ "$(grep -c '| passed |' out-ci/summary.md)" = 8 ] && "$PYTHON" -c 'import xml.etree.ElementTree as x, sys; s = x.parse("out-ci/junit/steps.xml").getroot()[0]; sys.exit(len(s) != 8 or s.get("failures") != "0")' || complain 'summary and JUnit of the steps'
 GITHUB_STEP_SUMMARY=$PWD/step.md FUSESIM_CI_ANNOTATE=github pretend 0 passed --base base
 cmp -s step.md out-ci/summary.md && grep -q '^plan .* --annotate github' commands || complain 'summary and annotations of GitHub'
 FAKE_calibrate=69 pretend 1 '^| \*\*calibrate\*\* | \*\*failed: exit status 69' --base base
@@ -70,10 +71,13 @@ SKIPPED=1 pretend 1 'validate.xml lacks, or has a check that failed or was skipp
 FAILURES=1 pretend 1 'validate.xml lacks' --base base
 CASES=0 pretend 1 'validate.xml lacks' --base base
 END='' pretend 1 'validate.xml lacks' --base base
-pretend 1 'failed: the last good run has no plan of it' --base nowhere
+pretend 1 'failed: the last good run has none' --base nowhere
 rm base/plans/mlp.json
-pretend 1 '^| \*\*compare mlp\*\* | \*\*failed: the last good run has no plan' --base base
+pretend 1 '^| \*\*compare mlp\*\* | \*\*failed: the last good run has none' --base base
 cp out-ci/plans/mlp.json base/plans/
+mv base/trials.json kept
+pretend 1 '^| \*\*compare measurements\*\* | \*\*failed: the last good run has none' --base base
+mv kept base/trials.json
 rm -f sleeping
 SLEEP=validate FUSESIM=$PWD/bin/program setsid "$ci/check.sh" --device cuda --hw t4 --workload mlp -o out-ci --base base >out 2>err & at=$!
 for ((i = 0; i < 200; i++)); do [ -e sleeping ] && break; sleep 0.05; done
@@ -114,6 +118,10 @@ for k in d["plans"][0]["plan"]["kernels"]:
     k["time_s"] /= 2
 json.dump(d, open("good/plans/small.yaml.json", "w"))
 END
+    gpu --base gpu/good --budget 4 2>err
+    [ $? = 2 ] || complain 'a base in the folder that is emptied'
+    gpu --base good --measured-gate time=100000%
+    grep -q '^| compare measurements | passed' gpu/summary.md && grep -q '^| \*\*compare small.yaml\*\* | \*\*failed' gpu/summary.md || complain 'measurements against those of the last good run'
     MOCK_FAIL=nodev gpu --base good
     [ $? = 1 ] && grep -q '^| \*\*calibrate\*\* | \*\*failed: exit status 69' gpu/summary.md && grep -q '^| \*\*validate\*\* | \*\*failed: exit status 69' gpu/summary.md &&
         grep -q '^| \*\*compare small.yaml\*\* | \*\*failed: exit status 1' gpu/summary.md && grep -q '^- gate `time=3%` \*\*fails\*\*: 100 %' gpu/summary.md || complain 'no device, and a plan that became slower'

@@ -170,7 +170,7 @@ refuses() {
     [ $? = "$status" ] && grep -q -- "$text" err && [ ! -s out ] || complain "diff $*: wanted $status and '$text'"
 }
 echo '{"schema": 2, "plans": [{"workload": {}}]}' >empty.json
-echo '{"axes": []}' >other.json
+echo '{"axis": []}' >other.json
 sed 's/"schema":\t2/"schema":\t3/' base.json >newer.json
 "$PYTHON" -c '
 import json
@@ -181,10 +181,10 @@ d["plans"][0]["plan"]["kernels"][0]["time_s"] = 1
 d["plans"][0]["plan"]["kernels"][0]["operators"] = [["a"]]
 json.dump(d, open("nested.json", "w"), indent=1)'
 head -c 3000 base.json >cut.json
-refuses 2 'diff wants two files' base.json
+refuses 2 'diff wants two files that' base.json
 refuses 2 "does not know what to do with 'gpu.json'" base.json key.json gpu.json
 refuses 2 "can't both be standard input" - -
-refuses 66 "cannot read plan 'none.json'" base.json none.json
+refuses 66 "cannot read result 'none.json'" base.json none.json
 refuses 65 "^empty.json:1:[0-9]*: error: 'hardware' is missing here" base.json empty.json
 refuses 65 '^other.json:1:1: error: diff compares what' other.json base.json
 refuses 2 "unknown metric 'tim'; did you mean 'time'" base.json key.json --gate tim=3%

@@ -105,6 +105,9 @@ make m.regions.json regions "$mlp" --hw t4 --over M=64:4096:512 --json -
 make breaks.regions.json regions "$mlp" --hw a100-sxm4-40gb --over M=1:4096 --json -
 make changed.diff.json diff bert_layer.t4.plan.json bert_layer.a100-sxm4-40gb.plan.json --gate time=900% --json -
 make points.sweep.json sweep "$mlp" --hw t4,l4 --over M=64:4096:x2 --over H=1024,7 --json -
+"$FUSESIM" sweep "$mlp" --hw t4 --over M=64:4096:x2 --over H=1024,7 --hw-set sms=30 --json fewer.points >/dev/null 2>&1
+make points.diff_rows.json diff points.sweep.json fewer.points --json -
+make rows.diff_rows.json diff few.accuracy.json toy.accuracy.json --gate total=900% --json -
 make ncu.import.json import --measurements "$SOURCE_DIR/tests/traces/ncu-mlp.csv" "$mlp" --hw a100-sxm4-40gb --json -
 make whole.import.json import --measurements "$SOURCE_DIR/tests/traces/pytorch-bert-layer.json" "$bert" --hw a100-sxm4-40gb --json -
 make list.import.json import --measurements "$SOURCE_DIR/tests/traces/pytorch-bert-layer.json" --json -
@@ -329,7 +332,7 @@ for path in files:
         complain(path, "not all lines are valid")
     if path.startswith("few") and lines[-1] != {"partitions": 3, "truncated": True}:
         complain(path, f"--limit 3 of 8 ends with {lines[-1]}")
-for name in ("explain", "regions", "sweep", "diff", "import", "calibrate", "hw", "ops", "workloads"):
+for name in ("explain", "regions", "sweep", "diff", "diff_rows", "import", "calibrate", "hw", "ops", "workloads"):
     others = sorted(glob.glob(f"*.{name}.json"))
     schema = validator(name)
     for path in others:

@@ -22,6 +22,7 @@
 #include "plan/price/timeline.h"
 #include "report/compiled.h"
 #include "report/diff.h"
+#include "report/diff_rows.h"
 #include "report/plan_gates.h"
 #include "report/trial.h"
 #include "report/versus.h"
@@ -120,6 +121,8 @@ static void collect_named_tables(void)
     add_probes(new_table("probes"), fsim_probe_names, fsim_gpu_probe_names);
     add_probes(new_table("probe units"), fsim_probe_units, fsim_gpu_probe_units);
     add_table("makers", fsim_maker_words, FSIM_MAKERS);
+    add_table("row verdicts", fsim_row_verdict_names, FSIM_ROW_VERDICTS);
+    add_table("kinds of rows", fsim_rows_kind_names, FSIM_ROWS_KINDS);
     add_table("part kinds", fsim_part_kind_names, FSIM_PART_KINDS);
     add_table("diff causes", fsim_diff_cause_names, FSIM_DIFF_CAUSES);
     add_table("attribute types", fsim_attr_type_names, FSIM_TYPE_COUNT);
@@ -130,6 +133,7 @@ static void collect_tables(void)
     collect_named_tables();
     add_gates("plan gates", &fsim_plan_gates);
     add_gates("diff gates", &fsim_diff_gates);
+    add_gates("rows diff gates", &fsim_rows_diff_gates);
     add_gates("row gates", &fsim_row_gates);
     add_gates("trial gates", &fsim_trial_gates);
     add_gates("register gates", &fsim_register_gates);

@@ -3,7 +3,7 @@
 # What CI asks of a machine with a GPU (or of its CPU): build, calibrate, validate with gates, plan, and compare with the last good run. The workflow of GitHub and the job of GitLab
 # beside this file call it; any other CI can.
 #
-#   check.sh --device cuda|cpu --hw NAME [-o DIR] (--base DIR | --first-run) [--workload NAME]... [--validate-gate GATE]... [--diff-gate GATE]... [--budget SECONDS]
+#   check.sh --device cuda|cpu --hw NAME [-o DIR] (--base DIR | --first-run) [--workload NAME]... [--validate-gate GATE]... [--diff-gate GATE]... [--measured-gate GATE]... [--budget SECONDS]
 #
 # Into DIR (ci-out): steps.tsv (name, exit status, seconds, verdict), summary.md (also added to $GITHUB_STEP_SUMMARY), junit/*.xml, hardware.yaml, trials.json, rows.csv, plans/*.json,
 # diff/*, logs/*. Where all is well, DIR/good is what the next run takes as --base. $FUSESIM: the program; without, it is built. $FUSESIM_CI_ANNOTATE=github: annotations.
@@ -15,7 +15,7 @@ set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tree=$(dirname "$(dirname "$here")")
 device='' hw='' out=ci-out base='' first=0 budget=60
-workloads=() validate_gates=() diff_gates=()
+workloads=() validate_gates=() diff_gates=() measured_gates=()
 
 usage() {
     [ $# = 0 ] || echo "check.sh: $1" >&2
@@ -26,13 +26,13 @@ usage() {
 while [ $# -gt 0 ]; do
     case $1 in
     --first-run) first=1; shift; continue ;;
-    --device | --hw | -o | --base | --workload | --validate-gate | --diff-gate | --budget) [ $# -ge 2 ] || usage "$1 wants a value" ;;
+    --device | --hw | -o | --base | --workload | --validate-gate | --diff-gate | --measured-gate | --budget) [ $# -ge 2 ] || usage "$1 wants a value" ;;
     *) usage "unknown argument '$1'" ;;
     esac
     [ -n "$2" ] || usage "$1 is empty"
     case $1 in
     --device) device=$2 ;; --hw) hw=$2 ;; -o) out=$2 ;; --base) base=$2 ;; --budget) budget=$2 ;;
-    --workload) workloads+=("$2") ;; --validate-gate) validate_gates+=("$2") ;; --diff-gate) diff_gates+=("$2") ;;
+    --workload) workloads+=("$2") ;; --validate-gate) validate_gates+=("$2") ;; --diff-gate) diff_gates+=("$2") ;; --measured-gate) measured_gates+=("$2") ;;
     esac
     shift 2
 done
@@ -42,6 +42,7 @@ case $device in cuda | cpu) ;; *) usage '--device is cuda or cpu' ;; esac
 [ ${#workloads[@]} -gt 0 ] || workloads=(mlp bert_layer seeds/softmax_primitive seeds/layer_norm)
 [ ${#validate_gates[@]} -gt 0 ] || validate_gates=(mape=25% regret=5%)
 [ ${#diff_gates[@]} -gt 0 ] || diff_gates=(time=3% bytes=1% memory=1%)
+[ ${#measured_gates[@]} -gt 0 ] || measured_gates=(time=10%)
 
 annotate=()
 [ -z "${FUSESIM_CI_ANNOTATE:-}" ] || annotate=(--annotate "$FUSESIM_CI_ANNOTATE")
@@ -92,18 +93,17 @@ build() {
     cmake -S "$tree" -B "$tree/build/release" -DCMAKE_BUILD_TYPE=Release -DFUSESIM_TESTS=OFF && cmake --build "$tree/build/release" -j "$(nproc)" --target fusesim
 }
 
-# compare NAME: the plan of a workload with that of the last good run.
+# compare NAME OLD NEW STEM GATE...: two results, those of the last good run and of this one.
 compare() {
-    local name file
-    name=$1
-    file=$(slug "$name")
-    if [ ! -s "$base/plans/$file.json" ]; then
-        note "compare $name" - 0 "failed: the last good run has no plan of it"
+    local name=$1 old=$2 new=$3 stem=$4
+    shift 4
+    if [ ! -s "$old" ]; then
+        note "compare $name" - 0 "failed: the last good run has none"
         return
     fi
-    as_options --gate "${diff_gates[@]}"
-    step "compare $name" "$out/diff/$file.json $out/junit/diff-$file.xml" -- "$fusesim" diff "$base/plans/$file.json" "$out/plans/$file.json" "${options[@]}" "${annotate[@]}" \
-        --json "$out/diff/$file.json" --markdown "$out/diff/$file.md" --junit "$out/junit/diff-$file.xml"
+    as_options --gate "$@"
+    step "compare $name" "$out/diff/$stem.json $out/junit/diff-$stem.xml" -- "$fusesim" diff "$old" "$new" "${options[@]}" "${annotate[@]}" \
+        --json "$out/diff/$stem.json" --markdown "$out/diff/$stem.md" --junit "$out/junit/diff-$stem.xml"
 }
 
 # Did each step that is expected pass?
@@ -166,6 +166,7 @@ trap finish EXIT
 trap 'exit 1' INT TERM HUP
 
 expected=(build calibrate validate)
+[ $first = 1 ] || expected+=('compare measurements')
 for workload in "${workloads[@]}"; do
     expected+=("plan $workload")
     [ $first = 1 ] || expected+=("compare $workload")
@@ -182,10 +183,11 @@ as_options --gate "${validate_gates[@]}"
 on=("$hw")
 step calibrate "$out/hardware.yaml $out/probes.json" -- "$fusesim" calibrate --device "$device" --hw "$hw" -o "$out/hardware.yaml" --json "$out/probes.json" "${annotate[@]}" && on=("$out/hardware.yaml")
 step validate "$out/trials.json $out/rows.csv $out/junit/validate.xml" -- "$fusesim" validate "${workloads[@]}" --device "$device" --hw "${on[0]}" --budget "$budget" "${options[@]}" \
-    "${annotate[@]}" --json "$out/trials.json" --measured "$out/rows.csv" --markdown "$out/validate.md" --junit "$out/junit/validate.xml"
+    "${annotate[@]}" --json "$out/trials.json" --measured "$out/rows.csv" --markdown "$out/validate.md" --junit "$out/junit/validate.xml" &&
+    { [ $first = 1 ] || compare measurements "$base/trials.json" "$out/trials.json" measurements "${measured_gates[@]}"; }
 for workload in "${workloads[@]}"; do
     file=$(slug "$workload")
     step "plan $workload" "$out/plans/$file.json" -- "$fusesim" plan "$workload" --hw "$hw" --json "$out/plans/$file.json" "${annotate[@]}" || continue
-    [ $first = 1 ] || compare "$workload"
+    [ $first = 1 ] || compare "$workload" "$base/plans/$file.json" "$out/plans/$file.json" "$file" "${diff_gates[@]}"
 done
 ended=1
