@@ -52,6 +52,21 @@ void fsim_diag_source(fsim_diag *d, const char *file, const char *text, size_t b
     *FSIM_PUSH(d->arena, d->sources, d->source_count, d->source_room) = (source){file, text, bytes};
 }
 
+/* A message that quotes a very long text from a file, without its middle. In a. */
+static const char *shortened(fsim_arena *a, const char *text)
+{
+    enum { MOST_BYTES = 4096, HEAD_BYTES = 600, TAIL_BYTES = 300 };
+    const size_t bytes = strlen(text);
+    size_t head = HEAD_BYTES, tail = bytes - TAIL_BYTES;
+    if (bytes <= MOST_BYTES)
+        return text;
+    while (((unsigned char)text[head] & 0xC0) == 0x80)
+        head++;
+    while (((unsigned char)text[tail] & 0xC0) == 0x80)
+        tail++;
+    return fsim_printf(a, "%.*s ... (%zu bytes left out) ... %s", (int)head, text, tail - head, text + tail);
+}
+
 static void collect(fsim_diag *d, fsim_loc at, fsim_status status, const char *format, va_list args)
 {
     int *count = status ? &d->errors : &d->warnings;
@@ -60,8 +75,10 @@ static void collect(fsim_diag *d, fsim_loc at, fsim_status status, const char *f
     d->worst = status > d->worst ? status : d->worst;
     d->last_is_listed = d->messages < MOST_COLLECTED;
     if (d->last_is_listed) {
-        const message m = {
-            .at = at, .status = status, .order = d->messages, .text = fsim_vprintf(d->arena, format, args)};
+        const message m = {.at = at,
+                           .status = status,
+                           .order = d->messages,
+                           .text = shortened(d->arena, fsim_vprintf(d->arena, format, args))};
         *FSIM_PUSH(d->arena, d->message, d->messages, d->message_room) = m;
     }
 }
@@ -109,7 +126,7 @@ void fsim_note(fsim_diag *d, const char *format, ...)
     va_list args;
     va_start(args, format);
     message *m = &d->message[d->messages - 1];
-    *FSIM_PUSH(d->arena, m->note, m->notes, m->note_room) = fsim_vprintf(d->arena, format, args);
+    *FSIM_PUSH(d->arena, m->note, m->notes, m->note_room) = shortened(d->arena, fsim_vprintf(d->arena, format, args));
     va_end(args);
 }
 

@@ -47,12 +47,19 @@ static bool is_kernel_or_launcher(const char *name)
     return strcmp(end, ".cu") == 0 || strcmp(end, ".c") == 0;
 }
 
+/* Is there a file of bytes? A pipe that has the name of one would be waited for. */
+static bool is_regular(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* The file names in the manifest of an earlier run; NULL where there is none. In a. */
 static const fsim_words *listed_in(fsim_arena *a, const char *folder)
 {
     size_t bytes = 0;
     const char *why = "", *path = fsim_printf(a, "%s/manifest.json", folder),
-               *text = fsim_read_file(a, path, &bytes, &why);
+               *text = is_regular(path) ? fsim_read_file(a, path, &bytes, &why) : NULL;
     const fsim_yaml *y = text ? fsim_yaml_parse(a, fsim_diag_new(a), path, text, bytes) : NULL;
     const fsim_yaml *files =
         y && y->kind == FSIM_YAML_MAPPING && fsim_yaml_get(y, "fusesim") ? fsim_yaml_get(y, "files") : NULL;
@@ -71,7 +78,7 @@ static bool is_marked(fsim_arena *a, const char *path)
     enum { HEAD_BYTES = 65536 };
     static const char *const marks[] = {"ritten by fusesim ", "/* fusesim_dialect.h: ", "\"fusesim\": "};
     char *head = fsim_new(a, char, HEAD_BYTES + 1);
-    FILE *in = fopen(path, "rb");
+    FILE *in = is_regular(path) ? fopen(path, "rb") : NULL;
     const size_t bytes = in ? fread(head, 1, HEAD_BYTES, in) : 0;
     bool marked = false;
     for (int i = 0; i < FSIM_COUNT_OF(marks); i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "input/csv.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 fsim_csv fsim_csv_open(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes)
@@ -78,6 +79,16 @@ static bool read_quoted(fsim_csv *c, const char **at, const char *end, char **to
     return true;
 }
 
+/* Would a spreadsheet take the text for a formula? Numbers with a sign are none. */
+static bool is_formula(const char *text)
+{
+    char *end;
+    if (*text == '\0' || !strchr("=+-@\t", *text))
+        return false;
+    strtod(text, &end);
+    return end == text || *end != '\0';
+}
+
 static bool read_record(fsim_csv *c, const char *end)
 {
     char *to = c->buffer;
@@ -99,6 +110,8 @@ static bool read_record(fsim_csv *c, const char *end)
                 *to++ = *p;
         *to++ = '\0';
         const char *field = c->field[c->fields - 1].text;
+        if (*field == '\'' && is_formula(field + 1)) /* as fsim_csv_put writes it */
+            c->field[c->fields - 1].text = ++field;
         fsim_check_shows(c->diag, start, field, (size_t)(to - 1 - field));
         more = p < end;
         p += more;
@@ -130,11 +143,12 @@ fsim_loc fsim_csv_place(const fsim_csv *c, int field)
 
 void fsim_csv_put(FILE *out, const char *text)
 {
+    const char *mark = is_formula(text) ? "'" : "";
     if (!strpbrk(text, ",\"\n\r")) {
-        fputs(text, out);
+        fprintf(out, "%s%s", mark, text);
         return;
     }
-    putc('"', out);
+    fprintf(out, "\"%s", mark);
     for (; *text; text++) {
         if (*text == '"')
             putc('"', out);

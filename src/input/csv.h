@@ -35,7 +35,8 @@ bool fsim_csv_skip_line(fsim_csv *c);
 /* Where a field of the last record starts; for a field that it lacks, where the record starts. */
 fsim_loc fsim_csv_place(const fsim_csv *c, int field);
 
-/* Writes a field: one that holds a comma, a quote or a line's end in quotes. */
+/* Writes a field: one that holds a comma, a quote or a line's end in quotes; behind an apostrophe what a spreadsheet
+ * would take for a formula ("=1+1"), from which fsim_csv_next takes it off again. */
 void fsim_csv_put(FILE *out, const char *text);
 
 #endif

@@ -93,6 +93,16 @@ for run in 1 2 3; do
 done
 [ -z "$(find both -name '.codegen*')" ] || complain "codegen leaves $(find both -name '.codegen*')"
 
+# A pipe that has the manifest's name is no manifest: nobody waits for it.
+mkdir -p piped && mkfifo piped/manifest.json
+timeout 20 "$FUSESIM" codegen seeds/chain4 --hw t4 -o piped >out 2>err
+[ $? = 2 ] && grep -q "holds files that fusesim did not write: 'manifest.json'" err || complain "a pipe as manifest.json: $(head -c 300 err)"
+
+# An expression of 100 kB is not repeated.
+printf 'tensors:\n  x: {shape: ["%s*"], dtype: f32}\noperators:\n  - {op: exp, in: x, out: y}\noutputs: [y]\n' "$(printf '1 + %.0s' {1..25000})" >long.yaml
+"$FUSESIM" long.yaml --hw t4 >out 2>err
+[ $? = 65 ] && [ "$(wc -c <err)" -lt 3000 ] && grep -q 'bytes left out' err || complain "an expression of 100 kB: $(wc -c <err) bytes of messages"
+
 # A machine that cannot compile is no kernel that computes wrong results.
 compiles() {
     "$FUSESIM" validate seeds/tanh_axpb --set M=64 --device cpu --hw t4 --no-measure --strategies optimal >out 2>err

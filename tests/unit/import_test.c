@@ -85,6 +85,37 @@ static void csv_reads_what_rfc_4180_writes(void **unused)
     fsim_arena_free(a);
 }
 
+/* What a spreadsheet would run is written as text, and read back as it was; numbers with a sign stay numbers. */
+static void csv_holds_no_formulas(void **unused)
+{
+    (void)unused;
+    static const char *const cells[] = {"=1+1", "=cmd|' /C x'!A1", "+x",  "-x", "@sum(a,b)", "-1.5e-3",
+                                        "+2",   "'quoted",         "a=b", ""};
+    static const char wanted[] = "'=1+1|'=cmd|' /C x'!A1|'+x|'-x|\"'@sum(a,b)\"|-1.5e-3|+2|'quoted|a=b||";
+    fsim_arena *a = fsim_arena_new();
+    char *text = NULL;
+    size_t bytes = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        FILE *out = open_memstream(&text, &bytes);
+        assert_non_null(out);
+        for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+            fsim_csv_put(out, cells[i]);
+            putc(pass ? ',' : '|', out);
+        }
+        fclose(out);
+        if (pass == 0)
+            assert_string_equal(text, wanted);
+        else {
+            fsim_csv c = fsim_csv_open(a, fsim_diag_new(a), "f", text, bytes);
+            assert_true(fsim_csv_next(&c));
+            for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+                assert_string_equal(c.field[i].text, cells[i]);
+        }
+        free(text);
+    }
+    fsim_arena_free(a);
+}
+
 static void profiler_units_are_decimal(void **unused)
 {
     (void)unused;
@@ -584,6 +615,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(csv_reads_what_rfc_4180_writes),
+        cmocka_unit_test(csv_holds_no_formulas),
         cmocka_unit_test(profiler_units_are_decimal),
         cmocka_unit_test(ncu_with_a_line_a_metric),
         cmocka_unit_test(ncu_with_a_line_a_kernel),

@@ -115,16 +115,37 @@ static void a_tensor_read_twice_is_fetched_once(void **unused)
     fsim_arena_free(w.a);
 }
 
-/* Windows of one element, 16 apart in both directions: 4 x 4 results read 16 elements, each in a sector of 32 bytes.
- * Windows of two, 2 apart, leave no gap: all 64 x 64 elements. */
+/* The upper half of x is 8 KiB, and the lower half is not touched: the next kernel does not find all of x in L2. */
+static void half_a_tensor_is_half_its_bytes(void **unused)
+{
+    (void)unused;
+    worked w = load("tensors: {x: {shape: [64, 64], dtype: f32}}\noperators:\n"
+                    "  - {op: slice, in: [x], out: half, dim: 0, start: 32, size: 32}\n"
+                    "  - {op: exp, in: [half], out: y}\noutputs: [y]\n",
+                    TOY, FSIM_REGIME_STREAM);
+    const fsim_kernel *k = whole(&w);
+    assert_int_equal(k->group->read[0].bytes, 32 * 64 * 4);
+    assert_false(k->group->read[0].whole);
+    assert_int_equal(k->input[0].read_bytes, 32 * 64 * 4);
+    fsim_arena_free(w.a);
+}
+
+/* Of 64 x 64 elements. Windows of one element, 16 apart in both directions: 4 x 4 results read 16 elements, each in a
+ * sector of 32 bytes. Windows of two, 2 apart, leave no gap. Two elements that are 4 apart span 5: windows 5 apart
+ * follow each other, and count as all; windows 6 apart leave one element out: 10 results a direction read 20 rows, and
+ * of a row each of its 8 sectors. Padding: all. */
 static void gaps_between_windows_are_not_fetched(void **unused)
 {
     (void)unused;
     static const struct {
         const char *window;
         int64_t bytes;
-    } cases[] = {{"kernel: 1, stride: 16", 16 * 32}, {"kernel: 2, stride: 2", 64 * 64 * 4}};
-    for (size_t i = 0; i < 2; i++) {
+    } cases[] = {{"kernel: 1, stride: 16", 16 * 32},
+                 {"kernel: 2, stride: 2", 64 * 64 * 4},
+                 {"kernel: 2, dilation: 4, stride: 5", 64 * 64 * 4},
+                 {"kernel: 2, dilation: 4, stride: 6", 20 * 8 * 32},
+                 {"kernel: 2, stride: 16, padding: 1", 64 * 64 * 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fsim_arena *a = fsim_arena_new();
         worked w = load(fsim_printf(a,
                                     "tensors: {x: {shape: [1, 1, 64, 64], dtype: f32}}\noperators:\n"
@@ -266,6 +287,7 @@ int main(void)
         cmocka_unit_test(a_65th_load_waits_a_second_time),
         cmocka_unit_test(a_long_kernel_of_two_launches_hides_both),
         cmocka_unit_test(a_tensor_read_twice_is_fetched_once),
+        cmocka_unit_test(half_a_tensor_is_half_its_bytes),
         cmocka_unit_test(gaps_between_windows_are_not_fetched),
         cmocka_unit_test(maps_find_each_other_in_l2_where_it_reaches),
         cmocka_unit_test(the_bound_knows_that_outputs_are_written),
