@@ -15,7 +15,8 @@
  *
  * On a GPU the operands of one step are loaded while those of an earlier step are multiplied. Shared memory holds
  * fs_stages steps; each step has one barrier. On the host a block is a loop nest over its tile. kind: f d i l: each
- * thread has rows and columns in groups of four; f16 bf16 tf32: warps use tensor units, with f32 sums. */
+ * thread has rows and columns in groups of four; f16 bf16 tf32: warps use tensor units, with f32 sums; gf16 gbf16: the
+ * same in groups of four warps (dialect_groups.h). */
 
 /* The tile of block fs_b, where blocks from `first` on have tiles. Consecutive blocks go down m within bands of
  * `band` tiles, then along n, so that blocks that run at the same time share operands in L2. */
@@ -49,8 +50,8 @@ typedef float fs_tile_f, fs_tile_tf32;
 typedef double fs_tile_d;
 typedef int fs_tile_i;
 typedef fs_i64 fs_tile_l;
-typedef fs_u16 fs_tile_f16, fs_tile_bf16;
-typedef float fs_sum_f, fs_sum_f16, fs_sum_bf16, fs_sum_tf32;
+typedef fs_u16 fs_tile_f16, fs_tile_bf16, fs_tile_gf16, fs_tile_gbf16;
+typedef float fs_sum_f, fs_sum_f16, fs_sum_bf16, fs_sum_gf16, fs_sum_gbf16, fs_sum_tf32;
 typedef double fs_sum_d;
 typedef int fs_sum_i;
 typedef fs_i64 fs_sum_l;
@@ -61,6 +62,8 @@ typedef fs_i64 fs_sum_l;
 #define FS_TILE_TO_f16(x)  fs_to_f16(x)
 #define FS_TILE_TO_bf16(x) fs_to_bf16(x)
 #define FS_TILE_TO_tf32(x) x
+#define FS_TILE_TO_gf16    FS_TILE_TO_f16
+#define FS_TILE_TO_gbf16   FS_TILE_TO_bf16
 /* Layout in shared memory: elements beside each other follow k (tensor units: only where they do so in memory),
  * otherwise they follow rows or columns. Lines are padded so that the threads of a warp access different banks. */
 enum {
@@ -70,9 +73,21 @@ enum {
     fs_in_k_l = 0,
     fs_in_k_f16 = 1,
     fs_in_k_bf16 = 1,
-    fs_in_k_tf32 = 1
+    fs_in_k_tf32 = 1,
+    fs_in_k_gf16 = 1,
+    fs_in_k_gbf16 = 1
 };
-enum { fs_pad_f = 4, fs_pad_d = 2, fs_pad_i = 4, fs_pad_l = 2, fs_pad_f16 = 8, fs_pad_bf16 = 8, fs_pad_tf32 = 8 };
+enum {
+    fs_pad_f = 4,
+    fs_pad_d = 2,
+    fs_pad_i = 4,
+    fs_pad_l = 2,
+    fs_pad_f16 = 8,
+    fs_pad_bf16 = 8,
+    fs_pad_tf32 = 8,
+    fs_pad_gf16 = 0,
+    fs_pad_gbf16 = 0
+};
 enum {
     fs_k_pad_f16 = 8,
     fs_k_pad_bf16 = 8,
@@ -80,7 +95,20 @@ enum {
     fs_k_pad_f = 0,
     fs_k_pad_d = 0,
     fs_k_pad_i = 0,
-    fs_k_pad_l = 0
+    fs_k_pad_l = 0,
+    fs_k_pad_gf16 = 0,
+    fs_k_pad_gbf16 = 0
+};
+enum {
+    fs_grouped_f = 0,
+    fs_grouped_d = 0,
+    fs_grouped_i = 0,
+    fs_grouped_l = 0,
+    fs_grouped_f16 = 0,
+    fs_grouped_bf16 = 0,
+    fs_grouped_tf32 = 0,
+    fs_grouped_gf16 = 1,
+    fs_grouped_gbf16 = 1
 };
 
 /* tile_m x tile_n results, in steps of `step` along k, by across_m x across_n threads (or warps) side by side. */
@@ -93,10 +121,13 @@ enum {
             fs_stages = stages,                                                                                        \
             fs_across_m = across_m,                                                                                    \
             fs_across_n = across_n,                                                                                    \
+            fs_grouped = fs_grouped_##kind,                                                                            \
+            fs_pending = fs_grouped && fs_stages > 3, /* products that still run in the next step */                   \
+            fs_ahead = fs_stages - 1 - fs_pending,    /* steps that loads run ahead */                                 \
             fs_each = fs_tm * fs_tn / fs_threads                                                                       \
         };                                                                                                             \
         typedef fs_tile_##kind fs_element;                                                                             \
-        fs_element *fs_free = (fs_element *)fs_dynamic_shared();
+        fs_element *fs_free = (fs_element *)(fs_grouped ? fs_lines_shared() : fs_dynamic_shared());
 #define FS_TILE_END }
 #define FS_TILE_OPERAND(kind, x, count, first, all, along_k, vector)                                                   \
     enum {                                                                                                             \
@@ -107,7 +138,7 @@ enum {
         fs_##x##_each = (count)*fs_step / fs_threads,                                                                  \
         fs_##x##_in_k = (along_k) && fs_in_k_##kind,                                                                   \
         fs_##x##_pitch = fs_##x##_in_k ? fs_step + fs_k_pad_##kind : (count) + fs_pad_##kind,                          \
-        fs_##x##_size = (fs_##x##_in_k ? (count) : fs_step) * fs_##x##_pitch                                           \
+        fs_##x##_size = fs_grouped ? (count)*fs_step : (fs_##x##_in_k ? (count) : fs_step) * fs_##x##_pitch            \
     };                                                                                                                 \
     const fs_int fs_##x##_first = first;                                                                               \
     fs_element *const fs_##x = fs_free;                                                                                \
@@ -118,23 +149,35 @@ enum {
     fs_sum_##kind sum[fs_each];                                                                                        \
     FS_UNROLL for (int fs_e = 0; fs_e < fs_each; fs_e++) sum[fs_e] = 0;
 
-/* Operands are loaded fs_stages - 1 steps ahead: what step fs_s loads, step fs_s + fs_stages - 1 multiplies. _OF:
- * part `part` of k, of `span` each. */
+/* Operands are loaded fs_ahead steps ahead: what step fs_s loads, step fs_s + fs_ahead multiplies. _OF: part `part` of
+ * k, of `span` each. */
 #define FS_TILE_STEPS(depth)                FS_TILE_STEPS_FROM(depth, 0, depth, (depth) % fs_step == 0)
 #define FS_TILE_STEPS_OF(part, span, depth) FS_TILE_STEPS_FROM(depth, (part) * (span), span, (depth) % (span) == 0)
 #define FS_TILE_STEPS_FROM(depth, from, span, exact)                                                                   \
+    FS_TILE_STEPS_OVER(depth, from, span, exact, 0, fs_steps + fs_ahead)
+#define FS_TILE_STEPS_OVER(depth, from, span, exact, first, end)                                                       \
     {                                                                                                                  \
         enum { fs_depth = depth, fs_exact = exact, fs_steps = ((span) + fs_step - 1) / fs_step };                      \
-        for (int fs_s = 0; fs_s < fs_steps + fs_stages - 1; fs_s++) {                                                  \
+        for (int fs_s = first; fs_s < (end); fs_s++) {                                                                 \
             const fs_int fs_k0 = (from) + fs_s * fs_step;
+/* The same in two loops: one that only loads, and one whose steps all multiply. */
+#define FS_TILE_FIRST_STEPS(depth) FS_TILE_STEPS_OVER(depth, 0, depth, (depth) % fs_step == 0, 0, fs_ahead)
+#define FS_TILE_FIRST_STEPS_OF(part, span, depth)                                                                      \
+    FS_TILE_STEPS_OVER(depth, (part) * (span), span, (depth) % (span) == 0, 0, fs_ahead)
+#define FS_TILE_NEXT_STEPS(depth)                                                                                      \
+    FS_TILE_STEPS_OVER(depth, 0, depth, (depth) % fs_step == 0, fs_ahead, fs_steps + fs_ahead)
+#define FS_TILE_NEXT_STEPS_OF(part, span, depth)                                                                       \
+    FS_TILE_STEPS_OVER(depth, (part) * (span), span, (depth) % (span) == 0, fs_ahead, fs_steps + fs_ahead)
 /* A barrier: the operands of this step are in shared memory, and the part that this step overwrites has been
  * multiplied. */
 #define FS_TILE_READY                                                                                                  \
-    if (fs_s >= fs_stages - 1)                                                                                         \
+    if (fs_grouped || fs_s >= fs_ahead)                                                                                \
         fs_barrier();
 #define FS_TILE_READY_ASYNC                                                                                            \
-    if (fs_s >= fs_stages - 1) {                                                                                       \
-        fs_copy_wait(fs_stages - 2);                                                                                   \
+    if (fs_grouped || fs_s >= fs_ahead) {                                                                              \
+        fs_copy_wait(fs_ahead - 1);                                                                                    \
+        if (fs_grouped)                                                                                                \
+            fs_groups_see();                                                                                           \
         fs_barrier();                                                                                                  \
     }
 #define FS_TILE_STEPS_END                                                                                              \
@@ -144,7 +187,10 @@ enum {
 
 #define FS_TILE_INSIDE(x, row, k)                                                                                      \
     ((fs_##x##_all % fs_##x##_count == 0 || (row) < fs_##x##_all) && (fs_exact || (k) < fs_depth))
-#define FS_TILE_INDEX(x, row, k) (fs_##x##_in_k ? (row)*fs_##x##_pitch + (k) : (k)*fs_##x##_pitch + (row))
+#define FS_TILE_INDEX(x, row, k)                                                                                       \
+    (fs_grouped      ? fs_line_place(fs_##x##_in_k, row, k, fs_step)                                                   \
+     : fs_##x##_in_k ? (row)*fs_##x##_pitch + (k)                                                                      \
+                     : (k)*fs_##x##_pitch + (row))
 /* A thread loads `vector` neighbouring elements at a time; elements outside of the operand are 0. */
 #define FS_TILE_GROUPS(x)                                                                                              \
     if (fs_s < fs_steps) {                                                                                             \
@@ -209,11 +255,11 @@ FS_FN void fs_zero16(void *to)
     }
 
 #define FS_TILE_MULTIPLY(kind, sum, x, y)                                                                              \
-    if (fs_s >= fs_stages - 1) {                                                                                       \
+    if (fs_grouped || fs_s >= fs_ahead) {                                                                              \
         const fs_tile_shape fs_shape = {fs_tm, fs_tn, fs_step, fs_across_m, fs_across_n};                              \
-        const fs_tile_operand fs_of_rows = {fs_##x + (fs_s + 1) % fs_stages * fs_##x##_size, fs_##x##_in_k,            \
+        const fs_tile_operand fs_of_rows = {fs_##x + (fs_s - fs_ahead) % fs_stages * fs_##x##_size, fs_##x##_in_k,     \
                                             fs_##x##_pitch};                                                           \
-        const fs_tile_operand fs_of_columns = {fs_##y + (fs_s + 1) % fs_stages * fs_##y##_size, fs_##y##_in_k,         \
+        const fs_tile_operand fs_of_columns = {fs_##y + (fs_s - fs_ahead) % fs_stages * fs_##y##_size, fs_##y##_in_k,  \
                                                fs_##y##_pitch};                                                        \
         fs_multiply_##kind(sum, fs_of_rows, fs_of_columns, fs_shape);                                                  \
     }
@@ -285,20 +331,24 @@ FS_FN int fs_column_mma(int at, int tm, int tn, int across_m, int across_n)
     (void)across_m;
     return fs_thread() / 32 % across_n * (tn / across_n) + fragment * 8 + fs_thread() % 4 * 2 + at % 2;
 }
-#define fs_row_f       fs_row_simt
-#define fs_row_d       fs_row_simt
-#define fs_row_i       fs_row_simt
-#define fs_row_l       fs_row_simt
-#define fs_row_f16     fs_row_mma
-#define fs_row_bf16    fs_row_mma
-#define fs_row_tf32    fs_row_mma
-#define fs_column_f    fs_column_simt
-#define fs_column_d    fs_column_simt
-#define fs_column_i    fs_column_simt
-#define fs_column_l    fs_column_simt
-#define fs_column_f16  fs_column_mma
-#define fs_column_bf16 fs_column_mma
-#define fs_column_tf32 fs_column_mma
+#define fs_row_f        fs_row_simt
+#define fs_row_d        fs_row_simt
+#define fs_row_i        fs_row_simt
+#define fs_row_l        fs_row_simt
+#define fs_row_f16      fs_row_mma
+#define fs_row_bf16     fs_row_mma
+#define fs_row_tf32     fs_row_mma
+#define fs_row_gf16     fs_row_mma
+#define fs_row_gbf16    fs_row_mma
+#define fs_column_f     fs_column_simt
+#define fs_column_d     fs_column_simt
+#define fs_column_i     fs_column_simt
+#define fs_column_l     fs_column_simt
+#define fs_column_f16   fs_column_mma
+#define fs_column_bf16  fs_column_mma
+#define fs_column_tf32  fs_column_mma
+#define fs_column_gf16  fs_column_mma
+#define fs_column_gbf16 fs_column_mma
 
 #if !defined(FS_CUDA) || defined(FS_SM_80)
 enum { fs_most_rows = 4, fs_most_columns = 8 }; /* fragments that a warp has at most */
@@ -388,13 +438,15 @@ FS_FN void fs_multiply_tf32(float *sum, fs_tile_operand left_operand, fs_tile_op
 
 #else
 
-typedef float fs_tile_f, fs_tile_tf32, fs_tile_f16, fs_tile_bf16;
+typedef float fs_tile_f, fs_tile_tf32, fs_tile_f16, fs_tile_bf16, fs_tile_gf16, fs_tile_gbf16;
 typedef double fs_tile_d;
 typedef int fs_tile_i;
 typedef fs_i64 fs_tile_l;
 #define FS_TILE_FROM_f16(x)  fs_from_f16(x)
 #define FS_TILE_FROM_bf16(x) fs_from_bf16(x)
 #define FS_TILE_FROM_tf32(x) x
+#define FS_TILE_FROM_gf16    FS_TILE_FROM_f16
+#define FS_TILE_FROM_gbf16   FS_TILE_FROM_bf16
 enum { fs_step = 64, fs_strip = 4 }; /* step along k; rows that are summed at once */
 #define FS_TILE(kind, tile_m, tile_n, step, stages, across_m, across_n)                                                \
     {                                                                                                                  \
@@ -422,6 +474,10 @@ enum { fs_step = 64, fs_strip = 4 }; /* step along k; rows that are summed at on
     const fs_int fs_k_end = ((part) + 1) * (fs_int)(span) < (depth) ? ((part) + 1) * (fs_int)(span) : (depth);         \
     for (fs_int fs_k0 = (part) * (fs_int)(span); fs_k0 < fs_k_end; fs_k0 += fs_step) {                                 \
         const fs_int fs_kn = fs_k_end - fs_k0 < fs_step ? fs_k_end - fs_k0 : fs_step;
+#define FS_TILE_FIRST_STEPS(depth)                for (fs_int fs_k0 = 0, fs_kn = 0; fs_k0 < fs_kn;) {
+#define FS_TILE_FIRST_STEPS_OF(part, span, depth) FS_TILE_FIRST_STEPS(depth)
+#define FS_TILE_NEXT_STEPS                        FS_TILE_STEPS
+#define FS_TILE_NEXT_STEPS_OF                     FS_TILE_STEPS_OF
 #define FS_TILE_READY
 #define FS_TILE_READY_ASYNC
 #define FS_TILE_STEPS_END }
@@ -483,8 +539,12 @@ FS_TILE_STRIPS(f, float)
 FS_TILE_STRIPS(d, double)
 FS_TILE_STRIPS(i, int)
 FS_TILE_STRIPS(l, fs_i64)
-#define fs_multiply_f16  fs_multiply_f
-#define fs_multiply_bf16 fs_multiply_f
+#define fs_multiply_f16   fs_multiply_f
+#define fs_multiply_bf16  fs_multiply_f
+#define fs_multiply_gf16  fs_multiply_f
+#define fs_multiply_gbf16 fs_multiply_f
+#define FS_TILE_MULTIPLIED
+#define FS_TILE_SETTLE(sum)
 #define fs_multiply_tf32 fs_multiply_f
 #define FS_TILE_RESULTS(kind, o, c, b, vector)                                                                         \
     for (fs_int fs_row = fs_m0; fs_row < fs_m0 + fs_tm && fs_row < fs_rows; fs_row++) {                                \

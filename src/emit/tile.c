@@ -18,6 +18,8 @@ static const char *kind_of(const fsim_emitter *e, const fsim_tile_plan *p)
     const fsim_node *n = p->product[0].node;
     if (!p->tensor)
         return simple[fsim_ctype_of(e->g->tensor[n->result[0]].dtype)];
+    if (p->l.grouped)
+        return n->gemm.arithmetic == FSIM_F16 ? "gf16" : "gbf16";
     return n->gemm.arithmetic == FSIM_F16 ? "f16" : n->gemm.arithmetic == FSIM_BF16 ? "bf16" : "tf32";
 }
 

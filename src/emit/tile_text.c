@@ -202,6 +202,59 @@ void fsim_tile_sum_text(fsim_emitter *e, const fsim_tile_writing *t, const bool 
     fsim_text_put(e->a, &e->out, "    FS_POINTS_END\n");
 }
 
+static void multiply(fsim_emitter *e, const fsim_tile_writing *t)
+{
+    for (int i = 0; i < t->plan->products; i++)
+        fsim_text_put(e->a, &e->out, "    FS_TILE_MULTIPLY(%s, %s, %s, %s)\n", t->kind, sum_names[i], operand_names[0],
+                      operand_names[i + 1]);
+}
+
+/* Begins a loop along k: FS_TILE_STEPS, or a part of it. */
+static void begin_steps(fsim_emitter *e, const fsim_tile_writing *t, const char *which)
+{
+    const char *part = t->of->parts == 1 ? "(" : fsim_printf(e->a, "_OF(part, %lld, ", (long long)t->of->span);
+    fsim_text_put(e->a, &e->out, "    FS_TILE_%sSTEPS%s%lld)\n", which, part, (long long)t->plan->product[0].depth);
+}
+
+static void load_step(fsim_emitter *e, const fsim_tile_writing *t)
+{
+    for (int i = 0; i <= t->plan->products; i++)
+        load_operand(e, t, i);
+    if (t->plan->l.async)
+        fsim_text_put(e->a, &e->out, "    FS_TILE_COMMIT\n");
+}
+
+/* Groups of warps: a step's products run while the next operands are copied. Each step of that loop multiplies, or the
+ * compiler lets the products wait for each other. */
+static void grouped_steps(fsim_emitter *e, const fsim_tile_writing *t)
+{
+    begin_steps(e, t, "FIRST_");
+    load_step(e, t);
+    fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS_END\n");
+    begin_steps(e, t, "NEXT_");
+    fsim_text_put(e->a, &e->out, "    FS_TILE_READY_ASYNC\n");
+    multiply(e, t);
+    load_step(e, t);
+    fsim_text_put(e->a, &e->out, "    FS_TILE_MULTIPLIED\n    FS_TILE_STEPS_END\n");
+}
+
+static void steps(fsim_emitter *e, const fsim_tile_writing *t)
+{
+    const fsim_tile_plan *p = t->plan;
+    if (p->l.grouped) {
+        grouped_steps(e, t);
+        return;
+    }
+    begin_steps(e, t, "");
+    fsim_text_put(e->a, &e->out, "    FS_TILE_READY%s\n", p->l.async ? "_ASYNC" : "");
+    load_step(e, t);
+    multiply(e, t);
+    for (int i = 0; i <= p->products; i++)
+        if (!p->l.copied[i])
+            fsim_text_put(e->a, &e->out, "    FS_TILE_STORE(%s)\n", operand_names[i]);
+    fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS_END\n");
+}
+
 void fsim_tile_text(fsim_emitter *e, const fsim_tile_writing *t, int64_t first, const bool *write)
 {
     const fsim_tile_plan *p = t->plan;
@@ -217,20 +270,9 @@ void fsim_tile_text(fsim_emitter *e, const fsim_tile_writing *t, int64_t first, 
                       operand_names[i], fsim_tile_side_of(p, i)->along_k, p->l.vector[i]);
     for (int i = 0; i < p->products; i++)
         fsim_text_put(e->a, &e->out, "    FS_TILE_SUM(%s, %s)\n", t->kind, sum_names[i]);
-    const char *part = t->of->parts == 1 ? "(" : fsim_printf(e->a, "_OF(part, %lld, ", (long long)t->of->span);
-    fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS%s%lld)\n    FS_TILE_READY%s\n", part, (long long)a->depth,
-                  p->l.async ? "_ASYNC" : "");
-    for (int i = 0; i <= p->products; i++)
-        load_operand(e, t, i);
-    if (p->l.async)
-        fsim_text_put(e->a, &e->out, "    FS_TILE_COMMIT\n");
-    for (int i = 0; i < p->products; i++)
-        fsim_text_put(e->a, &e->out, "    FS_TILE_MULTIPLY(%s, %s, %s, %s)\n", t->kind, sum_names[i], operand_names[0],
-                      operand_names[i + 1]);
-    for (int i = 0; i <= p->products; i++)
-        if (!p->l.copied[i])
-            fsim_text_put(e->a, &e->out, "    FS_TILE_STORE(%s)\n", operand_names[i]);
-    fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS_END\n");
+    steps(e, t);
+    for (int i = 0; i < p->products && p->l.grouped; i++)
+        fsim_text_put(e->a, &e->out, "    FS_TILE_SETTLE(%s)\n", sum_names[i]);
     results(e, t, write);
     fsim_text_put(e->a, &e->out, "    FS_TILE_PLACE_END\n    FS_TILE_END\n");
 }

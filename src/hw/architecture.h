@@ -60,6 +60,7 @@ typedef struct {
     double fp32_rate, special_rate, fp64_rate, fp16_rate, int32_rate; /* results a clock and SM; NAN: unknown */
     double tensor_rate[FSIM_MATRIX_TYPES]; /* of the matrix units over that of f16; 0: none; NAN: not known */
     bool mma;       /* generated kernels may use tensor cores (mma.sync m16n8k16) and asynchronous copies (cp.async) */
+    bool wgmma;     /* .. and groups of warps that multiply 16-bit matrices from shared memory (wgmma, sm_90a) */
     bool generated; /* generated kernels are compiled for it */
     bool plain;     /* another kind of accelerator: priced by its peaks and its bytes alone */
     double process_nm; /* NAN: unknown */

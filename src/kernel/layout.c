@@ -112,15 +112,19 @@ bool fsim_schedule_of(fsim_layout *l, fsim_schedule *s)
 
 bool fsim_next_tile(fsim_layout *l, int *i, fsim_schedule *s)
 {
-    static const int side[] = {FSIM_TILE_SIDE, FSIM_TILE_SIDE / 2, FSIM_TILE_SIDE / 4, FSIM_TILE_SIDE / 8};
+    static const int side[] = {FSIM_GROUP_COLUMNS, FSIM_TILE_SIDE, FSIM_TILE_SIDE / 2, FSIM_TILE_SIDE / 4,
+                               FSIM_TILE_SIDE / 8};
     enum { SIDES = sizeof side / sizeof *side };
     const bool whole = l->chain && fsim_chained_whole(l->chain); /* the tile must be as wide as the row */
+    const int first = l->tiling && l->hw->arch->wgmma ? 0 : 1;   /* of the sides that tiles may have */
     for (; *i < SIDES * SIDES; ++*i) {
         const int m = side[*i / SIDES], n = side[*i % SIDES];
+        if (*i / SIDES < first || *i % SIDES < first)
+            continue;
         s->tile_m = m;
         s->tile_n = n;
         s->split_k = 1;
-        if (fsim_schedule_of(l, s) && s->tile_m == m && (whole ? *i % SIDES == 0 : s->tile_n == n))
+        if (fsim_schedule_of(l, s) && s->tile_m == m && (whole ? *i % SIDES == first : s->tile_n == n))
             return true;
     }
     return false;

@@ -27,6 +27,12 @@ int fsim_tile_registers(const fsim_thread_words *w)
                      fmax(squeezed ? TWO_BLOCKS : ahead, w->sums + SIMT_REST + EACH_LIVE * fmin(w->live, SIMT_REST)));
 }
 
+int fsim_group_registers(int sums, int live)
+{
+    enum { REST = 36, SUMS_EACH_REST = 3, LIVE_REST = 20, EACH_LIVE = 2 };
+    return (int)fmin(MOST, sums + fmax(REST + sums / SUMS_EACH_REST, LIVE_REST + EACH_LIVE * fmin(live, LIVE_REST)));
+}
+
 int fsim_chain_registers(const fsim_thread_words *w)
 {
     enum { SIMT_REST = 20, TENSOR_REST = 28, AHEAD = 4 };

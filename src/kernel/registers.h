@@ -4,6 +4,7 @@
  *     streaming and row kernels    8 + elements a thread x live values, at least 16
  *     tiles without tensor cores   sums + 2 fragments + staged + 5 gathered + 20
  *     .. with tensor cores         sums + 2 fragments + staged + 5 gathered + 12
+ *     .. in groups of warps        4/3 sums + 36
  *     chains without tensor cores  sums + 4 fragments + 20
  *     .. with tensor cores         sums + packed + 4 fragments + 28
  *
@@ -41,6 +42,9 @@ typedef struct {
 int fsim_registers(int live, int vector);
 /* Registers of a thread that computes part of a tile; at most 255. */
 int fsim_tile_registers(const fsim_thread_words *w);
+/* The same where groups of warps multiply from shared memory: `sums` words, no fragments. */
+int fsim_group_registers(int sums, int live);
+
 /* Registers of a thread of a chained kernel; at most what a thread can have. */
 int fsim_chain_registers(const fsim_thread_words *w);
 /* Registers of a thread that computes one result of a contraction, with `live` values at once; at least 32, since

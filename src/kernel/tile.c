@@ -21,11 +21,21 @@ enum {
     ASYNC_BYTES = 16, /* bytes of one asynchronous copy */
     MOST_SHARED = 96 << 10
 };
+/* Groups of four warps. */
+enum {
+    GROUP_ROWS = 64,
+    GROUP_STEP = 64, /* elements of k in a step: a line of 128 bytes */
+    GROUP_STEP_BYTES = 2 * GROUP_STEP,
+    GROUP_STAGES = 4, /* a step being multiplied, one whose products may still run, one complete, one being loaded */
+    GROUP_PAIRED_STAGES = 3,  /* where two blocks share an SM, one waits for its products while the other's run */
+    GROUP_PAIRED = 32 << 10,  /* bytes of a step of tiles of 128 x 128, of which two blocks fit on an SM */
+    GROUP_ALIGNMENT = 1 << 10 /* bytes of eight lines, to which the first is aligned */
+};
 
-/* The largest of 128, 64, ... that is at most `planned` and less than twice the extent; `least` at least. */
-static int snap(int planned, int64_t extent, int least)
+/* The largest of most, most / 2, ... that is at most `planned` and less than twice the extent; `least` at least. */
+static int snap(int most, int planned, int64_t extent, int least)
 {
-    int size = FSIM_TILE_SIDE;
+    int size = most;
     while (size > least && (size > planned || size / 2 >= extent))
         size /= 2;
     return size;
@@ -97,8 +107,8 @@ static void choose_sides(const fsim_tile_shape *s, int threads, fsim_tile_layout
 {
     const int most = (s->elem_bytes == 8 ? MOST_WIDE_RESULTS : MOST_RESULTS) / s->products;
     int wide = WIDE;
-    l->m = snap(s->m, s->operand[0].extent, LEAST_ROWS);
-    l->n = snap(s->n, s->operand[1].extent, LEAST_COLUMNS);
+    l->m = snap(FSIM_TILE_SIDE, s->m, s->operand[0].extent, LEAST_ROWS);
+    l->n = snap(FSIM_TILE_SIDE, s->n, s->operand[1].extent, LEAST_COLUMNS);
     while (l->m * l->n > most)
         *(l->n > l->m ? &l->n : &l->m) /= 2;
     for (int i = 0; i <= s->products && s->tensor; i++) {
@@ -113,9 +123,45 @@ static void choose_sides(const fsim_tile_shape *s, int threads, fsim_tile_layout
     l->threads = threads ? threads : l->m * l->n >= wide ? THREADS : THREADS / 2;
 }
 
+/* Do groups of warps multiply this tile? Both operands are copied, and it has 64 rows and columns at least. */
+static bool fits_groups(const fsim_tile_shape *s, int threads)
+{
+    bool fits = s->groups && s->tensor && s->elem_bytes == 2 && s->depth >= GROUP_STEP && s->m >= GROUP_ROWS &&
+                s->n >= GROUP_ROWS && (threads == 0 || threads == 2 * GROUP_ROWS || threads == 4 * GROUP_ROWS);
+    for (int i = 0; i <= s->products; i++) {
+        const fsim_tile_operand *x = &s->operand[i];
+        fits = fits && x->verbatim && x->vector * s->elem_bytes == ASYNC_BYTES && 2 * x->extent > GROUP_ROWS;
+    }
+    return fits;
+}
+
+static void lay_out_groups(const fsim_tile_shape *s, int threads, fsim_tile_layout *l)
+{
+    l->grouped = l->async = true;
+    l->step = GROUP_STEP;
+    l->m = threads ? threads / 2 : snap(FSIM_TILE_SIDE, s->m, s->operand[0].extent, GROUP_ROWS);
+    l->n = snap(FSIM_GROUP_COLUMNS / s->products, s->n, s->operand[1].extent, GROUP_ROWS);
+    l->threads = 2 * l->m;
+    l->across_m = l->threads / WARP;
+    l->across_n = 1;
+    for (int i = 0; i <= s->products; i++) {
+        l->vector[i] = s->operand[i].vector;
+        l->copied[i] = true;
+    }
+    const int bytes = (l->m + s->products * l->n) * GROUP_STEP_BYTES;
+    l->stages = bytes == GROUP_PAIRED ? GROUP_PAIRED_STAGES : GROUP_STAGES;
+    l->shared_bytes = bytes * l->stages + GROUP_ALIGNMENT;
+    l->registers = fsim_group_registers(s->products * l->n / 2, s->live);
+}
+
 bool fsim_tile_layout_of(const fsim_tile_shape *s, int threads, fsim_tile_layout *out)
 {
     fsim_tile_layout *l = out;
+    if (fits_groups(s, threads)) {
+        *l = (fsim_tile_layout){0};
+        lay_out_groups(s, threads, l);
+        return true;
+    }
     *l = (fsim_tile_layout){.step = s->tensor ? TENSOR_STEP_BYTES / s->elem_bytes : SIMT_STEP};
     choose_sides(s, threads, l);
     if (!spread(s, l) || (l->m < l->n ? l->m : l->n) * l->step < l->threads)

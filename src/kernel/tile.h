@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 enum {
-    FSIM_TILE_OPERANDS = 3, /* the rows' operand; the columns' operand of the first product, and of the second */
-    FSIM_TILE_SIDE = 128    /* most rows, or columns, of a tile */
+    FSIM_TILE_OPERANDS = 3,  /* the rows' operand; the columns' operand of the first product, and of the second */
+    FSIM_TILE_SIDE = 128,    /* most rows, or columns, of a tile */
+    FSIM_GROUP_COLUMNS = 256 /* most columns of a tile of groups of warps */
 };
 
 /* The tile, and the number of parts of k, that a price asks for, in the contraction's own m and n. */
@@ -33,6 +34,8 @@ typedef struct {
 typedef struct {
     int products;   /* 2: two products with the same rows, whose results meet in an operator */
     bool tensor;    /* computes on tensor cores */
+    bool groups;    /* .. of an architecture whose groups of four warps multiply from shared memory (wgmma) */
+    int64_t depth;  /* elements of k */
     int elem_bytes; /* bytes of an element in shared memory */
     int m, n;       /* rows and columns of the tile that the price assumes */
     int live;       /* values of a result's element that are live at once */
@@ -46,12 +49,13 @@ typedef struct {
     int vector[FSIM_TILE_OPERANDS];  /* elements that a thread loads at once */
     bool copied[FSIM_TILE_OPERANDS]; /* it is copied asynchronously */
     bool async;                      /* some operand is copied asynchronously */
+    bool grouped;                    /* groups of four warps multiply from shared memory, 64 rows each */
     int shared_bytes, registers;     /* shared memory of a block; registers of a thread */
 } fsim_tile_layout;
 
 /* Lays out a block of `threads` threads (0: as many as suit the tile). The tile is at most the one asked for. False
- * where threads can't share the sides, or the operands need more than 96 KiB of shared memory; *out is then
- * incomplete. */
+ * where threads can't share the sides, or the operands need more than 96 KiB of shared memory (groups of warps: 193);
+ * *out is then incomplete. */
 bool fsim_tile_layout_of(const fsim_tile_shape *s, int threads, fsim_tile_layout *out);
 
 /* Number of blocks for `batch` products of rows x columns. */

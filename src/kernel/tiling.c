@@ -238,6 +238,8 @@ static bool size(const fsim_tiling *t, fsim_tile_plan *p, fsim_tile_wish wish, i
     const fsim_tile_product *a = &p->product[0];
     fsim_tile_shape shape = {.products = p->products,
                              .tensor = p->tensor,
+                             .groups = t->hw->arch->wgmma,
+                             .depth = a->depth,
                              .elem_bytes = staged_elem(t, p),
                              .m = a->swapped ? wish.n : wish.m,
                              .n = a->swapped ? wish.m : wish.n,

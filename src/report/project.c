@@ -185,8 +185,8 @@ static const char *makefile_of(const fsim_project *p, fsim_arena *a)
         fprintf(out,
                 "#   make cubin each kernel by itself, as the device runs it: registers and spills with NVCCFLAGS='-O3 "
                 "-Xptxas -v'\n"
-                "ARCH ?= sm_%d\nNVCC ?= nvcc\nNVCCFLAGS ?= -O3\n",
-                p->hw->arch->generated ? p->hw->sm : OTHERWISE);
+                "ARCH ?= sm_%d%s\nNVCC ?= nvcc\nNVCCFLAGS ?= -O3\n",
+                p->hw->arch->generated ? p->hw->sm : OTHERWISE, p->hw->arch->wgmma ? "a" : "");
         put_list(out, p, "KERNELS");
         fputs("OBJECTS = $(KERNELS:.cu=.o) launcher.o\n\n"
               "launcher: $(OBJECTS)\n\t$(NVCC) -arch=$(ARCH) $(LDFLAGS) -o $@ $(OBJECTS)\n"

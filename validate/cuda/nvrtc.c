@@ -2,6 +2,7 @@
 #include "validate/cuda/nvrtc.h"
 
 #include "base/file.h"
+#include "hw/architecture.h"
 #include "validate/cuda/cache.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -38,7 +39,8 @@ fsim_nvrtc *fsim_nvrtc_open(fsim_arena *a, int major, fsim_fault *fault)
 enum { OPTIONS = 3 };
 static void options_of(fsim_arena *a, int sm, const char *option[OPTIONS])
 {
-    option[0] = fsim_printf(a, "--gpu-architecture=sm_%d", sm);
+    const fsim_architecture *arch = fsim_architecture_of_sm(sm); /* wgmma is in a feature set of its own: sm_90a */
+    option[0] = fsim_printf(a, "--gpu-architecture=sm_%d%s", sm, arch->sm == sm && arch->wgmma ? "a" : "");
     option[1] = "--std=c++17";
     option[2] = "--ptxas-options=-v"; /* the log has the resources of each kernel */
 }
