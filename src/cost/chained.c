@@ -66,6 +66,16 @@ static double busy_schedulers(const fsim_costing *c, const fsim_kernel *k)
     return c->hw->host || c->hw->arch->plain ? 1 : fmin(1, warps / FSIM_ISSUE_PER_SM);
 }
 
+/* What generated chains reach of fsim_chain_rate. */
+static double generated_rate(const fsim_costing *c, fsim_dtype t, bool tensor)
+{
+    const double most = fsim_chain_rate(c, t);
+    if (c->hw->host || c->hw->arch->plain)
+        return most;
+    return tensor ? fmin(most, chain_warp_flops * 2 / fsim_dtype_bytes(t) * c->sms * c->clock)
+                  : most * chain_thread_share;
+}
+
 /* busy: share of the schedulers at work. */
 static chain_rates chain_rates_of(const fsim_costing *c, int m, double busy)
 {
@@ -77,7 +87,8 @@ static chain_rates chain_rates_of(const fsim_costing *c, int m, double busy)
         double e0;
         fsim_contraction_rate(c, c->g->node[node[i]].gemm.arithmetic, &e0, &tensor);
         const double less = (tensor ? chain_tensor_narrow : chain_vector_narrow) * fmax(0, efficiency_tile / m - 1);
-        r.rate[i] = fsim_chain_rate(c, c->g->node[node[i]].gemm.arithmetic) * fmin(busy, 1 / (1 + less)) / c->sms;
+        r.rate[i] =
+            generated_rate(c, c->g->node[node[i]].gemm.arithmetic, tensor) * fmin(busy, 1 / (1 + less)) / c->sms;
         r.tensor = i ? r.tensor : tensor;
     }
     if (r.tensor && generation < GENERATIONS) {

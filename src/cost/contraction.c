@@ -119,9 +119,16 @@ bool fsim_settle_product(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_
 /* A generated kernel's product: its sizes, the device's rates for it, and its tiles. */
 typedef struct {
     const fsim_gemm *g;
-    const fsim_gemm_device *d;
+    const fsim_gemm_device *by; /* for each of fsim_multipliers */
     fsim_layout *l;
 } product;
+
+/* The rates of the layout that p->l has now. */
+static const fsim_gemm_device *device_of(const product *p)
+{
+    const fsim_tile_plan *tile = &p->l->tiling->plan[0];
+    return &p->by[!tile->tensor ? FSIM_BY_THREADS : tile->l.grouped ? FSIM_BY_GROUPS : FSIM_BY_WARPS];
+}
 
 /* The shape and tile of a generated kernel in this layout. Two products whose results meet count as one tile with the
  * columns of both. */
@@ -140,14 +147,14 @@ static bool may_beat(const fsim_costing *c, const product *p, const fsim_schedul
     fsim_gemm_shape s;
     const fsim_gemm_tile tile = tile_of(c, p, layout, &s);
     return best->time_s <= 0 ||
-           fsim_gemm_may_beat(p->d, &s, tile, best->time_s * (1 + sqrt(DBL_EPSILON)) + FSIM_TICK_S);
+           fsim_gemm_may_beat(device_of(p), &s, tile, best->time_s * (1 + sqrt(DBL_EPSILON)) + FSIM_TICK_S);
 }
 
-/* The price of a generated kernel in this layout: the library's rate for such a tile, and the arithmetic of the
- * group's other members. */
+/* The price of a generated kernel in this layout: the product in such a tile, and the arithmetic of the group's other
+ * members. */
 static fsim_kernel generated_with(const fsim_costing *c, const product *p, const fsim_schedule *layout, fsim_arena *a)
 {
-    const fsim_gemm_device *d = p->d;
+    const fsim_gemm_device *d = device_of(p);
     const fsim_tiling *t = p->l->tiling;
     fsim_gemm_shape s;
     fsim_kernel k = fsim_blank_kernel(c, a);
@@ -211,7 +218,8 @@ static void try_splits(const fsim_costing *c, const product *p, fsim_schedule la
                 *best = k;
         }
         layout.split_k = tile.split *= 2;
-        more = fsim_gemm_may_split(p->d, &s, tile) && fsim_schedule_of(p->l, &layout) && layout.split_k == tile.split;
+        more = fsim_gemm_may_split(device_of(p), &s, tile) && fsim_schedule_of(p->l, &layout) &&
+               layout.split_k == tile.split;
     }
 }
 
@@ -224,7 +232,10 @@ fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a)
     const fsim_gemm_device d = fsim_gemm_device_of(c->hw, g.arithmetic);
     fsim_schedule layout = fsim_blank_kernel(c, a).schedule;
     fsim_kernel best = {0};
-    const product p = {&g, &d, &l};
+    const fsim_gemm_device by[] = {[FSIM_BY_THREADS] = fsim_gemm_generated_of(c->hw, g.arithmetic, FSIM_BY_THREADS),
+                                   [FSIM_BY_WARPS] = fsim_gemm_generated_of(c->hw, g.arithmetic, FSIM_BY_WARPS),
+                                   [FSIM_BY_GROUPS] = fsim_gemm_generated_of(c->hw, g.arithmetic, FSIM_BY_GROUPS)};
+    const product p = {&g, by, &l};
     for (int i = 0; l.tiling && fsim_next_tile(&l, &i, &layout); i++)
         try_splits(c, &p, layout, &best, a);
     return best.time_s > 0 ? best : direct(c, &g, &d, a);

@@ -97,6 +97,7 @@ static void plain_scalars(const fsim_hw *hw, fsim_hw_key key, fsim_gemm_device *
 fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
 {
     fsim_gemm_device d = {.sms = fsim_hw_get(hw, FSIM_HW_SMS),
+                          .result_weight = result_weight,
                           .l2_bytes = fsim_hw_get(hw, FSIM_HW_L2_CAPACITY),
                           .floor_s = fsim_hw_get(hw, FSIM_HW_GEMM_FLOOR)};
     const fsim_hw_key key = fsim_tensor_key(hw, arithmetic);
@@ -110,6 +111,43 @@ fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
                        key == FSIM_HW_TENSOR_F16 || key == FSIM_HW_TENSOR_BF16, &d);
     else
         vector_scalars(hw, peak, &d);
+    return d;
+}
+
+/* Groups of warps wait longer at the start and end of a block than the library's, and no two blocks share what they
+ * load from L2. */
+static void group_scalars(const fsim_hw *hw, fsim_gemm_device *d)
+{
+    const double clock = fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
+    d->narrow = group_narrow;
+    d->startup_bytes = 2 * group_startup;
+    d->step_s = group_step_cycles / clock / (64 * 2);
+    d->least_s = group_least_s;
+    d->l2_rate = fmin(d->l2_rate, group_l2 * d->sms * clock);
+    d->result_weight = group_result_weight;
+}
+
+fsim_gemm_device fsim_gemm_generated_of(const fsim_hw *hw, fsim_dtype arithmetic, fsim_multipliers by)
+{
+    fsim_gemm_device d = fsim_gemm_device_of(hw, by == FSIM_BY_THREADS ? FSIM_F32 : arithmetic);
+    const bool libraries = !hw->host && !hw->arch->plain; /* where none is known, both have the peaks */
+    if (by == FSIM_BY_THREADS && d.tensor) {              /* FP32 has no units of its own there */
+        d.tensor = false;
+        vector_scalars(hw, fsim_hw_get(hw, FSIM_HW_FP32_PEAK), &d);
+    }
+    if (!libraries)
+        return d;
+    if (by == FSIM_BY_THREADS) {
+        d.efficiency *= thread_share;
+    } else if (by == FSIM_BY_GROUPS) {
+        d.efficiency = fmin(1, d.efficiency);
+        group_scalars(hw, &d);
+    } else {
+        const double most = warp_flops * 2 / fsim_dtype_bytes(arithmetic) * fsim_hw_get(hw, FSIM_HW_SM_CLOCK) / d.rate;
+        d.efficiency = fmin(fmin(1, d.efficiency), fmin(warp_most, most));
+        d.narrow = group_narrow;
+        d.startup_bytes = fmax(d.startup_bytes, fsim_dtype_bytes(arithmetic) * warp_startup);
+    }
     return d;
 }
 
@@ -187,7 +225,7 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
     const double alone = k_bytes * d->step_s + d->least_s, at_once = d->sms * t.resident,
                  rounds = floor(t.blocks / at_once), rest = t.blocks - rounds * at_once;
     t.compute_s = rounds * fmax(t.resident * one, alone) + (rest > 0 ? fmax(ceil(rest / d->sms) * one, alone) : 0);
-    t.l2_s = (t.tile_bytes + result_weight * s->result_bytes) / d->l2_rate;
+    t.l2_s = (t.tile_bytes + d->result_weight * s->result_bytes) / d->l2_rate;
     if (fmax(t.compute_s, t.l2_s) + d->floor_s >= less_s)
         return t;
     if (isfinite(d->power_rate))

@@ -9,8 +9,9 @@
  *
  * A grid of blocks, each a tile of the result and a share of k, runs in rounds over the SMs. `alone`: a block that has
  * its SM to itself waits for its loads. compute_s is no less than the power limit lets the units do. The vendor's
- * library is taken to choose the tile and split of least time; a generated kernel is taken to reach the same rates.
- * Fitted to NeuSight's FP32 linear and bmm (events around one eager call) and aiconfigurator's bf16 GEMM (CUDA graph).
+ * library is taken to choose the tile and split of least time; generated kernels have the form, with rates of their
+ * own. Fitted to NeuSight's FP32 linear and bmm (events around one eager call) and aiconfigurator's bf16 GEMM (CUDA
+ * graph).
  */
 #ifndef FUSESIM_COST_GEMM_H
 #define FUSESIM_COST_GEMM_H
@@ -47,8 +48,9 @@ typedef struct {
     double l2_bytes;                            /* capacity */
     double page_span, page_slope, page_most;    /* see paging in gemm.c */
     double split_share, split_s;
-    double drift;   /* long calls run at lower clocks: at most by this share */
-    double floor_s; /* of a kernel */
+    double result_weight; /* what a stored byte costs L2, in loaded bytes */
+    double drift;         /* long calls run at lower clocks: at most by this share */
+    double floor_s;       /* of a kernel */
     int tiles;
     const fsim_gemm_tile *tile;
 } fsim_gemm_device;
@@ -65,6 +67,12 @@ typedef struct {
 
 /* The rates of hw for products in this arithmetic: of tensor units where they have it, otherwise of vector units. */
 fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic);
+/* Who multiplies in a generated kernel: FP32 units; warps on tensor units (mma.sync); groups of four warps (wgmma). */
+typedef enum { FSIM_BY_THREADS, FSIM_BY_WARPS, FSIM_BY_GROUPS } fsim_multipliers;
+/* The rates that generated kernels reach in this arithmetic. None is above the library's: fsim_gemm_tiled_least_s and
+ * fsim_gemm_least_s of the library's rates are bounds for them too. Measured on an H100
+ * (validate/measured/h100/products.csv). */
+fsim_gemm_device fsim_gemm_generated_of(const fsim_hw *hw, fsim_dtype arithmetic, fsim_multipliers by);
 /* The time with one tile and split; tile.m is 1 for the kernel without tiles, a matrix times a vector. */
 fsim_gemm_time fsim_gemm_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsim_gemm_tile tile);
 /* Could a kernel with this tile and split, whatever else it does, take less than less_s? False only where one of its

@@ -57,7 +57,9 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
         return library;
     const fsim_kernel streamed = fsim_generated_kernel(&c, a),
                       generated = group->template == FSIM_OPAQUE_KERNEL ? fsim_sort_kernel(&c, &streamed) : streamed;
-    return library.time_s > 0 && (generated.time_s <= 0 || library.time_s <= generated.time_s) ? library : generated;
+    const fsim_kernel other =
+        group->template == FSIM_CHAINED_CONTRACTION ? fsim_attention_call(&c, &generated) : library;
+    return other.time_s > 0 && (generated.time_s <= 0 || other.time_s <= generated.time_s) ? other : generated;
 }
 
 fsim_call_lead fsim_call_lead_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,

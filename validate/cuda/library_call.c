@@ -111,6 +111,10 @@ bool fsim_vendor_call_of(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
     const fsim_group *o = k->group;
     int transposes = 0;
     *out = (fsim_vendor_call){.bias = -1};
+    if (o->template == FSIM_CHAINED_CONTRACTION) {
+        *why = "attention is not run by the library here";
+        return false;
+    }
     if (o->anchor < 0 || o->contractions > 1 || o->folded > 0 || o->writes != 1) {
         *why = "it is more than one product, has two results, or other weights than the graph";
         return false;

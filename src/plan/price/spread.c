@@ -58,7 +58,8 @@ fsim_hw_key fsim_residual_key(const fsim_graph *g, const fsim_kernel *k)
 #include "fusion/template.def"
 #undef FSIM_TEMPLATE
     };
-    return key_of_template[k->template](g, k);
+    const bool attention = k->template == FSIM_LIBRARY_CONTRACTION && k->group->template == FSIM_CHAINED_CONTRACTION;
+    return key_of_template[attention ? FSIM_CHAINED_CONTRACTION : k->template](g, k);
 }
 
 /* The residual of relatives, plus an allowance for how much this GPU may differ from them. */
