@@ -330,6 +330,25 @@ static const fsim_graph *called_graph(const fsim_graph *g, const fsim_hw *hw, fs
     return g->servings > 0 ? fsim_calls_graph(g, a) : fsim_sdpa_graph(g, hw, FSIM_BY_ATEN, a);
 }
 
+/* Of what PyTorch launches on that graph, with kernels of fusesim's around the same calls, the best, where it beats
+ * `plan`. */
+static void take_rivals_calling(const fsim_problem *q, const fsim_prediction *out, fsim_plan *plan, fsim_arena *a)
+{
+    static const fsim_strategy rival[] = {FSIM_STRATEGY_EAGER, FSIM_STRATEGY_INDUCTOR};
+    for (size_t i = 0; i < sizeof rival / sizeof *rival; i++) {
+        const fsim_plan *theirs = &out->plan[rival[i]];
+        fsim_problem r = *q;
+        fsim_plan ours;
+        fsim_refusal why;
+        if (theirs->kernels == 0 || !theirs->graph->calls)
+            continue;
+        take_graph(&r, theirs->graph, a);
+        if (fsim_price(&r, fsim_priced_partition(theirs), a, &ours, &why) && fsim_plan_calling(&r, &ours, a) &&
+            fsim_compare_plans(&r, &ours, plan) < 0)
+            *plan = ours;
+    }
+}
+
 /* The best plan around calls of a library (for what the backward pass of attentions does, say), where that beats the
  * best one of fusesim's own kernels. Its bound: what is beside the calls shares no kernel with what is in them, so
  * their times add up. */
@@ -347,6 +366,7 @@ static void call_libraries(fsim_problem *p, const fsim_graph *called, fsim_predi
     if (!fsim_best_calling(&q, a, &plan, &proof, &saved_s))
         return;
     const double bound = fmin(out->proof.lower_bound, fmax(0, proof.lower_bound - saved_s));
+    take_rivals_calling(&q, out, &plan, a);
     if (fsim_compare_plans(p, &plan, best) < 0) {
         *best = plan;
         best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];

@@ -262,6 +262,22 @@ static double direct_least_s(const fsim_hw *hw, const fsim_gemm_device *d, doubl
                 DIRECT_INSTRUCTIONS * products / (lanes * FSIM_ISSUE_PER_SM * fsim_hw_get(hw, FSIM_HW_WARP_SIZE)));
 }
 
+/* The same as fsim_gemm_tiled_least_s in a kernel with other products, which is no library's. */
+static double generated_least_s(const fsim_hw *hw, fsim_dtype t, const fsim_gemm_shape *s, int company)
+{
+    const bool tensor = hw->arch->mma && (t == FSIM_F16 || t == FSIM_BF16 || t == FSIM_TF32);
+    const bool possible[] = {[FSIM_BY_THREADS] = true,
+                             [FSIM_BY_WARPS] = tensor,
+                             [FSIM_BY_GROUPS] = tensor && hw->arch->wgmma && t != FSIM_TF32};
+    double least = INFINITY;
+    for (int by = 0; by <= FSIM_BY_GROUPS; by++)
+        if (possible[by]) {
+            const fsim_gemm_device d = fsim_gemm_generated_of(hw, t, by);
+            least = fmin(least, fsim_gemm_tiled_least_s(&d, s, company));
+        }
+    return least;
+}
+
 double fsim_contraction_share_s(const fsim_graph *g, const fsim_hw *hw, int node, int company)
 {
     const fsim_gemm *m = &g->node[node].gemm;
@@ -273,7 +289,9 @@ double fsim_contraction_share_s(const fsim_graph *g, const fsim_hw *hw, int node
     const int elem = fsim_dtype_bytes(g->tensor[g->node[node].arg[0].tensor].dtype);
     const fsim_gemm_shape s = {
         .batch = (double)m->batch, .m = (double)m->m, .n = (double)m->n, .k = (double)m->k, .elem_bytes = elem};
-    const double own = fmin(fsim_gemm_tiled_least_s(&d, &s, company), direct_least_s(hw, &d, products));
+    const double own =
+        fmin(company > 1 ? generated_least_s(hw, m->arithmetic, &s, company) : fsim_gemm_tiled_least_s(&d, &s, company),
+             direct_least_s(hw, &d, products));
     const fsim_costing c = {.g = g, .hw = hw};
     const double chained = company > 1 ? 2 * products / fsim_chain_rate(&c, m->arithmetic) : own;
     return fmax(anywhere, fmin(own, chained));

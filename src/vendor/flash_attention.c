@@ -215,10 +215,14 @@ void fsim_forget_blocks(fsim_kernel *k, int64_t grid, double waves)
     k->occupancy = 0;
 }
 
-/* Is there nothing else in the group? */
+/* Is there nothing else in the group? Besides the results it may store numbers for each row, as training wants. */
 static bool is_attention_alone(const fsim_group *o, const fsim_graph *g)
 {
-    bool alone = o->writes == 1 && o->template == FSIM_CHAINED_CONTRACTION;
+    bool alone = true;
+    for (int i = 0, results = 0; i < o->writes && alone; i++) {
+        results += g->tensor[o->write[i].tensor].elems > o->rows;
+        alone = results <= 1;
+    }
     for (int i = 0; i < o->members && alone; i++) {
         const fsim_class class = fsim_ops[g->node[o->member[i].node].op].class;
         alone = o->member[i].middle || class == FSIM_CONTRACTION || class == FSIM_PERMUTE;
@@ -228,8 +232,8 @@ static bool is_attention_alone(const fsim_group *o, const fsim_graph *g)
 
 fsim_kernel fsim_attention_call(const fsim_costing *c, const fsim_kernel *own)
 {
-    if (own->time_s <= 0 || c->hw->host || c->hw->arch->plain || !is_attention_alone(c->group, c->g) ||
-        !library_of(c, FSIM_BY_ATEN) || fsim_beyond_flash(c, FSIM_BY_ATEN))
+    if (own->time_s <= 0 || c->group->template != FSIM_CHAINED_CONTRACTION || c->hw->host || c->hw->arch->plain ||
+        !is_attention_alone(c->group, c->g) || !library_of(c, FSIM_BY_ATEN) || fsim_beyond_flash(c, FSIM_BY_ATEN))
         return (fsim_kernel){0};
     fsim_kernel k = fsim_framework_attention(c, FSIM_BY_ATEN, own);
     k.template = FSIM_LIBRARY_CONTRACTION;

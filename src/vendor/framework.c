@@ -57,8 +57,7 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
         return library;
     const fsim_kernel streamed = fsim_generated_kernel(&c, a),
                       generated = group->template == FSIM_OPAQUE_KERNEL ? fsim_sort_kernel(&c, &streamed) : streamed;
-    const fsim_kernel other =
-        group->template == FSIM_CHAINED_CONTRACTION ? fsim_attention_call(&c, &generated) : library;
+    const fsim_kernel other = library.time_s > 0 ? library : fsim_attention_call(&c, &generated);
     return other.time_s > 0 && (generated.time_s <= 0 || other.time_s <= generated.time_s) ? other : generated;
 }
 

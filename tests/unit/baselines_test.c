@@ -299,7 +299,8 @@ static void plans_are_those_of_the_systems(void **unused)
          1, 3, -1},
         /* addmm: the bias belongs to the call unless only pointwise operators follow */
         {"op: linear, in: [x, w, one], out: a; op: softmax, in: a, out: o, dim: 1", 2, 2, 2, 2, 2, 2},
-        {"op: linear, in: [x, w, one], out: a; op: gelu, in: a, out: o", 2, 1, 2, 2, 2, 1},
+        /* greedy: the library has no such epilogue (erf), and the product with it takes longer than both */
+        {"op: linear, in: [x, w, one], out: a; op: gelu, in: a, out: o", 2, 2, 2, 2, 2, 1},
         {"op: linear, in: [x, w, one], out: a; op: relu, in: a, out: o", 2, 1, 2, 1, 1, 1},
         /* a swapped operand is a layout, a permuted result is a copy */
         {"op: transpose, in: y, out: t, dims: [0, 1]; op: matmul, in: [x, t], out: o", 1, -1, 1, 1, 1, 1},

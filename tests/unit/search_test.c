@@ -401,8 +401,8 @@ static void keys_are_read_again_beyond_l2(void **unused)
                                      "operators:\n  - {op: attention, in: [q, k, v], out: y}\n",
                                      keys));
         const fsim_prediction p = fsim_predict(f.g, f.hw, &usual, f.a);
-        const fsim_kernel *k = &p.plan[FSIM_STRATEGY_OPTIMAL].kernel[0];
-        assert_int_equal(p.plan[FSIM_STRATEGY_OPTIMAL].kernels, 1);
+        const fsim_kernel *k = &p.plan[FSIM_STRATEGY_MAXIMAL].kernel[0];
+        assert_int_equal(p.plan[FSIM_STRATEGY_MAXIMAL].kernels, 1);
         const int64_t operand = (int64_t)keys * 64 * 4;
         assert_int_equal(k->input[0].read_bytes, 8192 * 64 * 4);
         for (int i = 1; i < 3; i++)
