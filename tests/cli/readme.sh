@@ -35,6 +35,7 @@ type_it() {
         fi
         ;;
     'cmake --install build/release') ;; # cli.library
+    'cmake --preset package && '*' && cpack)') ;; # cli.packages
     *) return 2 ;;
     esac
 }
