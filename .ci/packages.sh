@@ -5,6 +5,7 @@
 have() {
     case $1 in
     libc6-dev) printf '#include <stdio.h>\nint main(void){return 0;}\n' | cc -std=c11 -x c - -o /dev/null ;;
+    dpkg-dev) command -v dpkg-shlibdeps ;;
     libyaml-dev) pkg-config --exists yaml-0.1 ;;
     libcjson-dev) pkg-config --exists libcjson ;;
     libzip-dev) pkg-config --exists libzip ;;

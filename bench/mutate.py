@@ -34,7 +34,7 @@ TESTS = {
     "src/hw": "hw basis",
     "src/input": "base import",
     "validate/reference": "worked reference threads",
-    "validate/trial": "cpu backend trial",
+    "validate/trial": "kernels cpu backend",
 }
 
 # (what, pattern, replacement): each match outside of comments, strings and preprocessor lines is a mutant.

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # How long sweeps take, on two threads: seconds that pass, and seconds of CPU of both, the least of several runs each.
-# Usage: bench/sweep.sh [RUNS]. FUSESIM: the program of a release build.
+# Usage: bench/sweep.sh [RUNS]. FUSESIM: the program of a release build. BATCHES and ROWS: the largest B of bert_layer (100) and M of mlp (10000).
 set -eu
 cd "$(dirname "$0")/.."
 : "${FUSESIM:=$PWD/build/release/fusesim}"
-runs=${1:-3}
+runs=${1:-3} batches=${BATCHES:-100} rows=${ROWS:-10000}
 gpus=a100-sxm4-40gb,h100-sxm5-80gb,l4,v100-sxm2-32gb,rtx-3090,a10
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -23,5 +23,5 @@ measure() { # NAME POINTS, then the sweep
         'BEGIN { printf "%-28s %6d points  %6.2f s  CPU %6.2f s, %.2f ms a point\n", n, p, w, c, 1000 * c / p }'
 }
 
-measure 'bert_layer, B, 6 GPUs' 600 workloads/bert_layer.yaml --hw $gpus --over B=1:100
-measure 'mlp, M' 10000 workloads/mlp.yaml --hw a100-sxm4-40gb --over M=1:10000
+measure 'bert_layer, B, 6 GPUs' $((6 * batches)) workloads/bert_layer.yaml --hw $gpus --over B=1:"$batches"
+measure 'mlp, M' "$rows" workloads/mlp.yaml --hw a100-sxm4-40gb --over M=1:"$rows"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The report of bench/systems.sh: errors of validate --systems by kind, beside those of a roofline without a fitted number: 0.6 of the data sheet's rate of products, 0.8 of its
 # bandwidth, 25 us a layer, and of each all-reduce 10 us and its bytes at 0.5 of the links' rate. Rows without an architecture or in training have no roofline here.
-import csv, json, math, os, re, statistics, subprocess, sys
+import csv, json, math, os, statistics, subprocess, sys
 
 rows = list(csv.DictReader(open(sys.argv[1])))
 doc = json.load(open(sys.argv[2]))
@@ -9,9 +9,18 @@ hw = {}
 for name in {r["hw"] for r in rows}:
     keys = json.loads(subprocess.run([os.environ["FUSESIM"], "hw", "show", name, "--json", "-"], check=True, capture_output=True, text=True).stdout)["keys"]
     hw[name] = {k: v["value"] for k, v in keys.items()}
-names = "layers hidden heads kv_heads head_dim ffn vocab experts topk tied".split()
-served = {m[1]: dict(zip(names, map(int, m[2].split(",")))) for m in
-          re.finditer(r'FSIM_SERVED\("([^"]*)",([\d, ]*), "', open(os.environ["SERVED"]).read())}
+
+
+def shape_of(name):
+    """What the program knows of a model of this name; None where it has none. ffn: of an expert, where there are any."""
+    said = subprocess.run([os.environ["FUSESIM"], "models", name, "--json", "-"], capture_output=True, text=True)
+    if said.returncode:
+        return None
+    m = json.loads(said.stdout)["models"][0]
+    return dict(m, ffn=m["expert_ffn"] if m["experts"] else m["ffn"], topk=m["experts_per_token"])
+
+
+served = {name: m for name in {r["model"] for r in rows} if (m := shape_of(name))}
 answers = {}
 for a in doc["rows"]:
     answers[a["id"], a["metric"]] = a

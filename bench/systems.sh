@@ -10,6 +10,6 @@ rows=${ROWS:-$top/../shared/data/measured/systems_given.csv}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$program" validate --systems "$rows" --json "$work/systems.json" --markdown "$work/systems.md" >/dev/null
-FUSESIM=$program SERVED=$top/src/serving/served.def python3 "$top/bench/systems.py" "$rows" "$work/systems.json" "$work/systems.md" >"$out.new"
+FUSESIM=$program python3 "$top/bench/systems.py" "$rows" "$work/systems.json" "$work/systems.md" >"$out.new"
 mv "$out.new" "$out"
 echo "wrote $out"

@@ -1,22 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A folder with a program that runs on other Linux machines (x86-64 or as this one, glibc 2.34 and newer), its hardware files, workloads and gpu_session.sh, and the same as .tar.gz.
+# The program is built without libzip, which needs libraries of its own: it reads YAML and ONNX, and no torch.export archives.
 #
-#   carry.sh [-o DIR]        DIR: build/carry; needs cmake, a C compiler, libyaml (its .a is taken where there is one), cJSON, binutils
+#   carry.sh [-o DIR] [--from BUILD]        DIR: build/carry; needs cmake, a C compiler, libyaml (its .a is taken where there is one), cJSON, binutils
 #
+# --from: links the objects of this build, as in build/release, instead of compiling all again.
 # NVIDIA's libraries are opened at run time and not part of it: the other machine has a driver and, to measure, NVRTC.
 set -eu
 
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=$tree/build/carry
 newest_glibc=2.34
-if [ $# = 2 ] && [ "$1" = -o ]; then
-    mkdir -p "$2"
-    out=$(cd "$2" && pwd)
-elif [ $# -gt 0 ]; then
-    sed -n '5p' "${BASH_SOURCE[0]}" | cut -c 5- >&2
+from=
+while [ $# -gt 0 ]; do
+    case $#:$1 in
+    1:*) ;;
+    *:-o) mkdir -p "$2" && out=$(cd "$2" && pwd) && shift 2 && continue ;;
+    *:--from) [ ! -f "$2/libfusesim_core.a" ] || { from=$(cd "$2" && pwd) && shift 2 && continue; } ;;
+    esac
+    sed -n 's/^#   //p' "${BASH_SOURCE[0]}" >&2
     exit 2
-fi
+done
 
 fail() {
     echo "carry.sh: $*" >&2
@@ -24,19 +29,32 @@ fail() {
 }
 note() { echo "carry.sh: $*"; }
 
-mkdir -p "$out"
 # Build. A static libyaml where there is one; cJSON goes along where it is a shared object.
-static_yaml=$(pkg-config --variable=libdir yaml-0.1)/libyaml.a
-options=(-DCMAKE_BUILD_TYPE=Release -DFUSESIM_TESTS=OFF "-DCMAKE_EXE_LINKER_FLAGS=-static-libgcc -Wl,-rpath,'\$ORIGIN/lib' -Wl,--as-needed")
-[ ! -f "$static_yaml" ] || options+=("-Dpkgcfg_lib_YAML_yaml=$static_yaml")
-static_cjson=$(pkg-config --variable=libdir libcjson)/libcjson.a
-[ ! -f "$static_cjson" ] || options+=("-Dpkgcfg_lib_CJSON_cjson=$static_cjson")
+mkdir -p "$out"
+log=$out/build.log
+: >"$log"
+logged() { "$@" >>"$log" 2>&1 || { tail -n 20 "$log" >&2; fail "$1 fails; all it said is in $log"; }; }
+flags="-static-libgcc -Wl,-rpath,'\$ORIGIN/lib' -Wl,--as-needed"
 if [ "$(uname -m)" = x86_64 ]; then # glibc 2.35 has another hypot, without matherr; the older one is there too
-    echo '__asm__(".symver hypot, hypot@GLIBC_2.2.5");' >"$out/older_glibc.h"
-    options+=("-DCMAKE_C_FLAGS=-include $out/older_glibc.h")
+    echo '__asm__(".symver older, hypot@GLIBC_2.2.5"); double older(double, double); double __wrap_hypot(double x, double y) { return older(x, y); }' >"$out/older_glibc.c"
+    logged "${CC:-cc}" -O2 -c "$out/older_glibc.c" -o "$out/older_glibc.o"
+    flags+=" -Wl,--wrap=hypot '$out/older_glibc.o' -lm"
 fi
-cmake -S "$tree" -B "$out/build" "${options[@]}" >"$out/build.log" 2>&1 || { tail -n 20 "$out/build.log" >&2; fail 'cmake'; }
-cmake --build "$out/build" -j "$(nproc)" --target fusesim >>"$out/build.log" 2>&1 || { tail -n 20 "$out/build.log" >&2; fail 'the build'; }
+options=(-DCMAKE_BUILD_TYPE=Release -DFUSESIM_TESTS=OFF -DFUSESIM_LIBZIP=OFF "-DCMAKE_EXE_LINKER_FLAGS=$flags")
+for library in YAML:yaml-0.1:yaml CJSON:libcjson:cjson; do
+    IFS=: read -r prefix module name <<<"$library"
+    static=$(pkg-config --variable=libdir "$module")/lib$name.a
+    [ ! -f "$static" ] || options+=("-Dpkgcfg_lib_${prefix}_$name=$static")
+done
+logged cmake -S "$tree" -B "$out/build" -G 'Unix Makefiles' "${options[@]}"
+if [ "$from" ]; then # all of it but what knows libzip, and main.c
+    cp "$from/libfusesim_core.a" "$out/build/"
+    logged make -C "$out/build" src/import/torch/archive.o
+    logged ar r "$out/build/libfusesim_core.a" "$out/build/CMakeFiles/fusesim_model.dir/src/import/torch/archive.c.o"
+    logged make -C "$out/build" fusesim/fast
+else
+    logged cmake --build "$out/build" -j "$(nproc)" --target fusesim
+fi
 
 version=$("$out/build/fusesim" --version | sed 's/ /-/')
 pack=$out/$version
@@ -100,4 +118,5 @@ starts_bare() {
 starts_bare
 
 tar -C "$out" -czf "$pack.tar.gz" "$version"
+note 'it reads no torch.export archives: it was built without libzip'
 note "$pack and $pack.tar.gz, $(du -k "$pack.tar.gz" | cut -f 1) KiB"

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# depends: once cost: 4
 # A program for one example with `batch` gives the plan of the program that was written for the batch: the same kernels, times and bytes.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 export LC_ALL=C
 unset COLUMNS FUSESIM_HWMODELS
+export CC="${CC:-cc} -O0" # what kernels compute is asked, not how fast
 failures=0
 
 complain() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every program of bench/ runs, on its smallest setting, and prints the table that it promises. One that is not named here fails: add it.
-# depends: once cost: 30
+# depends: once cost: 42
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 export FUSESIM LC_ALL=C
@@ -64,6 +64,34 @@ runs attention.sh 'fused DRAM bytes +1\.00' '^fused is faster than eager from ' 
 runs jobs.sh '^what +jobs +wall +user +times$' '^several GPUs +1 ' '^several GPUs +2 +[0-9.]+ s +[0-9.]+ s +[0-9.]+$' '^rows of validate +2 ' -- env RUNS=1 WORKLOAD=seeds/chain4 GPUS="$toy,t4,l4" \
     ROWS="$SOURCE_DIR/tests/measured/toy.csv" FUSESIM_HWMODELS="$SOURCE_DIR/tests/hw" WORKLOADS="$SOURCE_DIR/tests/measured/workloads" "$bench/jobs.sh"
 runs validate.sh '^toy +15 +[0-9.]+ s +[0-9]+ rows/s$' -- env FUSESIM_HWMODELS="$SOURCE_DIR/tests/hw" WORKLOADS="$SOURCE_DIR/tests/measured/workloads" "$bench/validate.sh" "$SOURCE_DIR/tests/measured/toy.csv"
+runs sweep.sh '^bert_layer, B, 6 GPUs +12 points +[0-9.]+ s ' '^mlp, M +20 points .* ms a point$' -- env BATCHES=2 ROWS=20 "$bench/sweep.sh" 1
+# Two functions and their tests: one change that no input shows, the others fail.
+mkdir -p small/bench small/src/hw small/tests
+cp "$bench/mutate.sh" "$bench/mutate.py" small/bench
+printf '%s\n' 'int clip(int x, int most); /* 1 < 2 */' 'int clip(int x, int most) { return x < most ? x + 3 : most + 3; }' >small/src/hw/clip.c
+echo 'int clip(int x, int most); int main(void) { return clip(3, 9) != 6 || clip(9, 3) != 6; }' >small/tests/hw.c
+echo 'int main(void) { return 77; }' >small/tests/basis.c
+cat >small/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.18)
+project(small C)
+add_library(fusesim_core STATIC src/hw/clip.c)
+foreach(name hw basis)
+    add_executable(${name}_test tests/${name}.c)
+    target_link_libraries(${name}_test fusesim_core)
+    set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY tests)
+endforeach()
+END
+runs mutate.sh '^src/hw/clip.c:2: \+ to -: killed by hw$' '^src/hw/clip.c:2: < to <=: survived$' '^\| `src/hw` \| 3 \| 2 \| 1 \| 67 % \|$' '^3 of 3 mutants in the time$' -- small/bench/mutate.sh src/hw
+# What it names is there.
+PYTHONDONTWRITEBYTECODE=1 python3 - "$SOURCE_DIR" <<'END' || { echo 'FAILED: mutate.py names a folder or a test that is not there'; fail=1; }
+import os, sys
+root = sys.argv[1]
+sys.path.insert(0, root + "/bench")
+from mutate import TESTS
+lacking = [f for f in TESTS if not os.path.isdir(f"{root}/{f}")] + [t for f in TESTS for t in TESTS[f].split() if not os.path.exists(f"{root}/tests/unit/{t}_test.c")]
+print(*lacking)
+sys.exit(bool(lacking))
+END
 # One row of Liger's, as its benchmark writes them.
 cat >raw.csv <<'END'
 kernel_name,kernel_operation_mode,x_name,x_value,extra_benchmark_config_str,gpu_name,kernel_provider_unfused,unfused_ms,timestamp_unfused,kernel_provider_fused,fused_ms,timestamp_fused,speedup
@@ -71,7 +99,7 @@ rms_norm,forward,H,4096,"{""M"": 8192, ""dtype"": ""torch.bfloat16"", ""eps"": 1
 END
 runs liger.sh '2 rows' -- "$bench/liger.sh" raw.csv liger.csv
 runs systems.sh '^wrote systems.md$' -- env ROWS="$SOURCE_DIR/validate/measured/systems.csv" "$bench/systems.sh" systems.md
-grep -q '^| static batch ' systems.md || { echo "FAILED: systems.sh: $(cat systems.md)"; fail=1; }
+grep -Eq '^\| static batch \| [0-9]+ \| [0-9.]+ % \| [0-9]+ % \| [0-9]+ % \|' systems.md || { echo "FAILED: systems.sh: $(cat systems.md)"; fail=1; }
 # Ten copies that a GPU of 242 GB/s might take, on their way into its file.
 mkdir -p few_rows/measured fitted
 {

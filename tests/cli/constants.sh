@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# depends: once
 # Every number that the cost model rests on is a row of a table, with its unit and its source: a key of a hardware file, or a row of one of the .def tables below.
 # Fails on a row without a source, on a constant that nothing uses, and on a floating literal in the model's code that is in no table.
 set -u
 cd "${SOURCE_DIR:?}" || exit 70
 tables="src/cost/constants.def src/cost/chain.def src/vendor/constants.def src/vendor/cudnn.def src/vendor/flash_attention.def src/vendor/library.def
- src/evidence/constants.def src/plan/rivals/constants.def src/plan/rivals/xla.def src/plan/compile_cost.def src/serving/constants.def src/serving/engines.def src/serving/served.def"
+ src/evidence/constants.def src/plan/rivals/constants.def src/plan/rivals/xla.def src/plan/compile_cost.def src/serving/constants.def src/serving/engines.def src/model/models.def"
 bad=0
 
 # A row's last string is its source; of FSIM_ATTENTION, which ends with scalars, its only one. A source names something.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# depends: once
 # The tables in docs/MODEL.md are those of the .def files that the program is built from. --write puts them there.
 #   <!-- rows: FILE MACRO[,MACRO] | HEADER | HEADER ... -->   what follows, up to <!-- end -->, is the table of these rows
 # Also: every fitted scalar is named in the text that says what it is fitted to, and every path named in the document exists.

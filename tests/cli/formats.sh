@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# depends: once
 # docs/FORMATS.md and workloads/README.md hold the tables that the program prints. FORMATS_WRITE=1 writes them into them.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"

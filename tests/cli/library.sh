@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # libfusesim as others use it: the names that it exports and needs, its header as C11 and C++17, and an install into a folder of its own, where
 # examples/plan.c is built by pkg-config and by find_package and gives what the program predicts.
-# depends: once cost: 10
+# depends: once cost: 2
 set -u
 build=$(dirname "${FUSESIM:?}")
 src=${SOURCE_DIR:?}

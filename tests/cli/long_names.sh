@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# depends: memory cost: 2
 # Names of any length: the generated C of a chain, a row kernel and a pointwise kernel compiles and computes what the reference does;
 # a measured row finds the kernel that it names.
 set -u

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # validate --device cpu: plans run as real kernels on this machine's threads: what is checked, measured, written; the command line of
 # --device.
-# depends: once cost: 25
+# depends: once cost: 35
 . "${SOURCE_DIR:?}/tests/trial.sh"
 
 # On this machine: compared only.

@@ -120,10 +120,10 @@ static void scalars_that_made_the_rows_are_found(void **state)
         skip();
     fsim_arena *a = fsim_arena_new();
     fsim_hw *truth = other_t4(a), *hw = gpu(a, "t4"), *again = gpu(a, "t4");
-    const fsim_measurements rows = runs_of(a, truth, 60);
+    const fsim_measurements rows = runs_of(a, truth, 30);
     const fsim_fit f = fitted(a, hw, &rows, "streaming", 1), g = fitted(a, again, &rows, "streaming", 2);
     assert_null(f.refused);
-    assert_int_equal(f.rows, 60);
+    assert_int_equal(f.rows, 30);
     assert_true(f.before.mape > 0.1 && f.after.mape < 0.005 && f.fitted.mape < 0.005);
     for (int k = 0; k < f.fitted_keys; k++) {
         const double wanted = fsim_hw_get(truth, f.key[k].key);
@@ -143,14 +143,14 @@ static void fits_that_help_nobody_are_refused(void **state)
     fsim_arena *a = fsim_arena_new();
     fsim_hw *truth = other_t4(a), *hw = gpu(a, "t4");
     const double bandwidth = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
-    const fsim_measurements few = runs_of(a, truth, 10), known = runs_of(a, hw, 40);
+    const fsim_measurements few = runs_of(a, truth, 10), known = runs_of(a, hw, 24);
     assert_non_null(strstr(fitted(a, hw, &few, "streaming", 1).refused, "too few"));
     assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == bandwidth); /* keeps what it had */
     assert_non_null(fitted(a, hw, &known, "streaming", 1).refused);    /* what the file has is as good */
     assert_true(fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH) == bandwidth);
-    fsim_measurements noise = runs_of(a, hw, 40);
+    fsim_measurements noise = runs_of(a, hw, 24);
     for (int i = 0; i < noise.count; i++) /* no two alike */
-        noise.at[i].time_s = 1e-5 * exp(0.3 * (i * 7919 % 40));
+        noise.at[i].time_s = 1e-5 * exp(0.3 * (i * 7919 % 24));
     const fsim_fit f = fitted(a, hw, &noise, "streaming", 1);
     assert_true(f.refused || f.after.mape > 0.3);
     fsim_arena_free(a);

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# depends: once cost: 9
+# The Debian packages of the preset "package", made of the programs and libraries of this build: cpack writes three, with what belongs in each and what each needs.
+set -u
+: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+export LC_ALL=C
+built=$(dirname "$FUSESIM")
+failures=0
+complain() { echo "FAILED: $1" >&2; [ ! -s log ] || tail -n 15 log >&2; failures=$((failures + 1)); }
+for tool in dpkg-deb dpkg-shlibdeps file cpack; do command -v $tool >/dev/null || { echo "no $tool"; exit 77; }; done
+[ -x "$built/installed/fusesim" ] || { echo 'no installed program was built'; exit 77; }
+
+cmake -S "$SOURCE_DIR" --preset package -B "$PWD/build" -DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON >log 2>&1 || { complain 'cmake --preset package'; exit 1; }
+cp "$built/installed/fusesim" build/installed/ && cp -P "$built"/libfusesim.so* "$built/libfusesim.a" build/ && cp "$built"/printed/* build/printed/ || exit 1
+(cd build && cpack) >log 2>&1 || complain 'cpack'
+version=$(sed -n 's/^set(CPACK_PACKAGE_VERSION "\(.*\)")$/\1/p' build/CPackConfig.cmake)
+[ "$version" ] || complain 'no version'
+
+# holds PACKAGE PATTERN...: a file of the package, or a field of it.
+holds() {
+    local deb=(build/"$1"_"$version"-1_*.deb) pattern
+    [ -e "${deb[0]}" ] || { complain "no $1_$version-1_*.deb: $(ls build)"; return; }
+    { dpkg-deb -f "${deb[0]}" && dpkg-deb -c "${deb[0]}" | sed 's/.* \.\//\//'; } >"$1.txt"
+    for pattern in "${@:2}"; do grep -Eq -- "$pattern" "$1.txt" || { : >log; complain "$1 has no '$pattern': $(cat "$1.txt")"; }; done
+}
+holds fusesim '^Depends: .*libc6' '^Depends: .*libyaml-0-2' '^Section: science$' '^/usr/bin/fusesim$' '^/usr/share/man/man1/fusesim\.1\.gz$' '^/usr/share/fusesim/hwmodels/l4\.yaml$' \
+    '^/usr/share/doc/fusesim/changelog\.gz$' '^/usr/share/doc/fusesim/copyright$' '^/usr/share/zsh/vendor-completions/_fusesim$'
+holds libfusesim0 '^Depends: .*libc6' '^Recommends: fusesim ' '/libfusesim\.so\.0 -> ' '^/usr/share/doc/libfusesim0/changelog\.Debian\.gz$'
+holds libfusesim-dev "^Depends: libfusesim0 \\(= $version-1\\), libyaml-dev" '^/usr/include/fusesim\.h$' '/libfusesim\.a$' '/pkgconfig/fusesim\.pc$' '/libfusesim\.so -> '
+dpkg-deb --ctrl-tarfile build/libfusesim0_*.deb | tar tf - | sed 's#^\./##' | sort >control
+grep -qx symbols control && grep -qx shlibs control && grep -qx triggers control || complain "control of libfusesim0: $(cat control)"
+
+# Unpacked, the program finds its data.
+dpkg-deb -x build/fusesim_*.deb root && env -i PATH="$PATH" root/usr/bin/fusesim mlp --hw l4 --quiet >out 2>log && grep -q '^mlp on l4: optimal ' out || complain 'the packaged program does not find its data'
+exit $((failures > 0))
