@@ -175,7 +175,7 @@ static const fsim_arg options[] = {
 };
 
 /* Options of planned releases. */
-static const char *const later_options[] = {"--fail-on", "--output", "--report"};
+static const char *const later_options[] = {"--fail-on", "--output"};
 
 /* The options that the short help lists. */
 static const char *const often[] = {"--hw",  "--set",  "--strategy", "--launch",  "--l2",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/memory.h"
+#include "report/ceilings.h"
 #include "report/chart_bars.h"
 #include "report/chart_front.h"
 #include "report/chart_layers.h"
@@ -33,12 +34,6 @@ typedef struct {
     double x, y, share; /* share: of the plan's time, of all kernels that it stands for */
     int gpu, id, times; /* how many equal kernels it stands for */
 } point;
-
-typedef struct {
-    double flops_per_s;
-    const char *name;
-} ceiling;
-enum { MAX_CEILINGS = 6 };
 
 typedef struct {
     fsim_arena *a;
@@ -125,31 +120,6 @@ static void put_bars(const chart *c)
     fsim_chart_bars(c->out, &(fsim_bars){c->p, c->count, bars_panel.right - bars_panel.left, color_of}, c->a);
 }
 
-static int ceilings_of(const fsim_prediction *p, ceiling out[MAX_CEILINGS])
-{
-    static const struct {
-        fsim_dtype arithmetic;
-        fsim_hw_key key;
-        const char *name;
-    } tensor[] = {{FSIM_F16, FSIM_HW_TENSOR_F16, "tensor f16"},
-                  {FSIM_BF16, FSIM_HW_TENSOR_BF16, "tensor bf16"},
-                  {FSIM_TF32, FSIM_HW_TENSOR_TF32, "tensor tf32"},
-                  {FSIM_F8E4M3, FSIM_HW_TENSOR_F8, "tensor f8"},
-                  {FSIM_I8, FSIM_HW_TENSOR_I8, "tensor i8"}};
-    int count = 0;
-    out[count++] = (ceiling){fsim_hw_get(p->hw, FSIM_HW_FP32_PEAK), "FP32"};
-    for (size_t i = 0; i < sizeof tensor / sizeof *tensor; i++) {
-        bool used = false;
-        for (int n = 0; n < p->graph->nodes && !used; n++)
-            used = p->graph->node[n].gemm.k > 0 && p->graph->node[n].gemm.arithmetic == tensor[i].arithmetic;
-        if (used && fsim_hw_has(p->hw, tensor[i].key) && count < MAX_CEILINGS)
-            out[count++] = (ceiling){fsim_hw_get(p->hw, tensor[i].key), tensor[i].name};
-    }
-    if (count == 1 && fsim_hw_has(p->hw, FSIM_HW_TENSOR_F16))
-        out[count++] = (ceiling){fsim_hw_get(p->hw, FSIM_HW_TENSOR_F16), "tensor f16"};
-    return count;
-}
-
 /* The point of kernel i, which stands for so many equal ones. */
 static bool point_of(const fsim_plan *plan, int i, int times, int gpu, point *out)
 {
@@ -205,8 +175,8 @@ static void find_range(chart *c)
     for (int i = 0; i < c->eagers; i++)
         include(c, c->eager[i].x, c->eager[i].y);
     for (int g = 0; g < c->count; g++) {
-        ceiling roof[MAX_CEILINGS];
-        const int roofs = ceilings_of(&c->p[g], roof);
+        fsim_ceiling roof[FSIM_MOST_CEILINGS];
+        const int roofs = fsim_ceilings_of(&c->p[g], roof);
         for (int i = 0; i < roofs; i++)
             include(c, roof[i].flops_per_s / fsim_hw_get(c->p[g].hw, FSIM_HW_DRAM_BANDWIDTH), roof[i].flops_per_s);
     }
@@ -252,8 +222,8 @@ static box text_box(double x, double y, const char *text)
 /* Draws a GPU's DRAM roof and its compute ceilings as lines, and notes the area that they cover. */
 static void put_roofs(chart *c, int g)
 {
-    ceiling roof[MAX_CEILINGS];
-    const int roofs = ceilings_of(&c->p[g], roof);
+    fsim_ceiling roof[FSIM_MOST_CEILINGS];
+    const int roofs = fsim_ceilings_of(&c->p[g], roof);
     const double bandwidth = fsim_hw_get(c->p[g].hw, FSIM_HW_DRAM_BANDWIDTH);
     double top = 0;
     for (int i = 0; i < roofs; i++)
@@ -295,8 +265,8 @@ static bool put_roof_label(chart *c, const char *text, const char *color, double
 static void put_roof_labels(chart *c, int g)
 {
     const char *color = c->count > 1 ? color_of(g) : "#333333";
-    ceiling roof[MAX_CEILINGS];
-    const int roofs = ceilings_of(&c->p[g], roof);
+    fsim_ceiling roof[FSIM_MOST_CEILINGS];
+    const int roofs = fsim_ceilings_of(&c->p[g], roof);
     const double bandwidth = fsim_hw_get(c->p[g].hw, FSIM_HW_DRAM_BANDWIDTH);
     char rate[32];
     for (int i = 0; i < roofs; i++) {

@@ -99,30 +99,31 @@ static const char *how_text(const fsim_options *o, fsim_arena *a)
                        o->compile_jobs == 1 ? "one at a time" : fsim_printf(a, "%d at a time", o->compile_jobs));
 }
 
-void fsim_put_compile(const fsim_page *page, const fsim_prediction *p, fsim_arena *a)
+fsim_compile_text fsim_compile_text_of(const fsim_prediction *p, fsim_arena *a)
 {
     fsim_compile c[FSIM_PLAN_COUNT];
     fsim_compile_of(p->plan, p->options.compile_jobs, a, c);
-    fsim_table t = costs(p, c, a);
-    fsim_table_print(page, &t, 2);
+    return (fsim_compile_text){costs(p, c, a), totals(p, c, a), crossover(p, c, a), how_text(&p->options, a)};
+}
+
+void fsim_put_compile(const fsim_page *page, const fsim_prediction *p, fsim_arena *a)
+{
+    const fsim_compile_text x = fsim_compile_text_of(p, a);
+    fsim_table_print(page, &x.costs, 2);
     fputc('\n', page->out);
-    t = totals(p, c, a);
-    fsim_table_print(page, &t, 2);
-    fsim_paragraph(page, FSIM_PLAIN, 0, 0, crossover(p, c, a));
-    fsim_paragraph(page, FSIM_FAINT, 0, 0, how_text(&p->options, a));
+    fsim_table_print(page, &x.totals, 2);
+    fsim_paragraph(page, FSIM_PLAIN, 0, 0, x.best);
+    fsim_paragraph(page, FSIM_FAINT, 0, 0, x.how);
 }
 
 void fsim_markdown_compile(FILE *out, const fsim_prediction *p, fsim_arena *a)
 {
-    fsim_compile c[FSIM_PLAN_COUNT];
-    fsim_compile_of(p->plan, p->options.compile_jobs, a, c);
-    fsim_table t = costs(p, c, a);
-    fsim_table_markdown(out, &t);
+    const fsim_compile_text x = fsim_compile_text_of(p, a);
+    fsim_table_markdown(out, &x.costs);
     fputc('\n', out);
-    t = totals(p, c, a);
-    fsim_table_markdown(out, &t);
+    fsim_table_markdown(out, &x.totals);
     fputc('\n', out);
-    fsim_markdown_text(out, fsim_printf(a, "%s %s", crossover(p, c, a), how_text(&p->options, a)));
+    fsim_markdown_text(out, fsim_printf(a, "%s %s", x.best, x.how));
     fputc('\n', out);
 }
 

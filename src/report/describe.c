@@ -24,8 +24,7 @@ const char *fsim_kernel_name(const fsim_graph *g, const fsim_kernel *k, fsim_are
     return name;
 }
 
-/* Members from `at` on that are a whole source operator, all clones or all at home; 0 when it is there in part. */
-static int whole_source(const fsim_graph *g, const fsim_group *group, int at)
+int fsim_whole_source(const fsim_graph *g, const fsim_group *group, int at)
 {
     const fsim_member *member = &group->member[at];
     const fsim_source *source = &g->source[g->node[member->node].source];
@@ -44,7 +43,7 @@ static size_t put_label(const fsim_graph *g, const fsim_kernel *k, char *to, siz
     size_t length = 0;
     for (int i = 0; i < k->group->members;) {
         const fsim_member *member = &k->group->member[i];
-        const int whole = whole_source(g, k->group, i);
+        const int whole = fsim_whole_source(g, k->group, i);
         const char *name = whole ? g->source[g->node[member->node].source].name : g->node[member->node].name;
         const int wrote = snprintf(room ? to + length : NULL, room ? room - length : 0, "%s%s%s", i ? " + " : "", name,
                                    member->clone ? " (recomputed)" : "");

@@ -22,6 +22,10 @@ const char *fsim_kernel_name(const fsim_graph *g, const fsim_kernel *k, fsim_are
  * part is named by its primitives; clones are "t1 (recomputed)". In a. */
 const char *fsim_kernel_label(const fsim_graph *g, const fsim_kernel *k, fsim_arena *a);
 
+/* Members of a kernel from `at` on that are a whole operator of the workload, all clones or all at home; 0 where it is
+ * there in part. */
+int fsim_whole_source(const fsim_graph *g, const fsim_group *group, int at);
+
 /* How good the reported plan is. */
 typedef struct {
     double objective, lower_bound; /* seconds or bytes */

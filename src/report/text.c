@@ -8,7 +8,7 @@
 
 enum { WIDE = 100 };
 
-static fsim_text_page begin(FILE *out, const fsim_prediction *p, const fsim_text_style *style, fsim_arena *a)
+fsim_text_page fsim_text_page_of(FILE *out, const fsim_prediction *p, const fsim_text_style *style, fsim_arena *a)
 {
     return (fsim_text_page){.page = {out, style->width, style->color, fsim_utf8_locale()},
                             .a = a,
@@ -138,7 +138,7 @@ static void markdown_training(FILE *out, const fsim_text_page *r)
 void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style *style)
 {
     fsim_arena *a = fsim_arena_new();
-    const fsim_text_page r = begin(out, p, style, a);
+    const fsim_text_page r = fsim_text_page_of(out, p, style, a);
     fsim_text_header(&r);
     fsim_text_verdict(&r);
     const char *parallel = fsim_text_parallel_verdict(&r), *host = fsim_text_host(p, a);
@@ -191,7 +191,7 @@ void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const f
     if (count < 1)
         return;
     fsim_arena *a = fsim_arena_new();
-    const fsim_text_page r = begin(out, p, style, a);
+    const fsim_text_page r = fsim_text_page_of(out, p, style, a);
     const fsim_options *o = &p->options;
     fsim_paragraph(
         &r.page, FSIM_STRONG, 0, 2,
@@ -228,7 +228,7 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count, bool v
     }
     for (int i = 0; i < count; i++) {
         const fsim_text_style style = {.verbose = verbose};
-        const fsim_text_page r = begin(out, &p[i], &style, a);
+        const fsim_text_page r = fsim_text_page_of(out, &p[i], &style, a);
         fsim_emphasis emphasis;
         fputs("### ", out);
         fsim_markdown_text(out, fsim_printf(a, "%s on %s", r.g->name, fsim_text_hardware(p[i].hw)));

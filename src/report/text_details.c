@@ -12,7 +12,7 @@ static void put_table(const fsim_text_page *r, const fsim_table *t, const fsim_k
         fsim_table_legend(&r->page, t, 4);
 }
 
-static void units(const fsim_text_page *r, const fsim_kernel *k)
+fsim_table fsim_text_units(const fsim_text_page *r, const fsim_kernel *k)
 {
     static const fsim_column column[] = {
         {.title = "unit", .left = true},
@@ -31,11 +31,11 @@ static void units(const fsim_text_page *r, const fsim_kernel *k)
         cell[3] = fsim_seconds_text(r->a, k->unit[u]);
         cell[4] = fsim_percent_text(r->a, k->time_s > 0 ? k->unit[u] / k->time_s : 0);
     }
-    put_table(r, &t, k);
+    return t;
 }
 
 /* The last row is the kernel's: what tiles of operands fetch from L2 is known of the kernel as a whole. */
-static void tensors(const fsim_text_page *r, const fsim_kernel *k)
+fsim_table fsim_text_tensors(const fsim_text_page *r, const fsim_kernel *k)
 {
     static const fsim_column column[] = {{.title = "", .left = true},
                                          {.title = "tensor", .left = true},
@@ -69,10 +69,10 @@ static void tensors(const fsim_text_page *r, const fsim_kernel *k)
     cell[2] = fsim_bytes_text(r->a, (double)compulsory);
     cell[3] = fsim_bytes_text(r->a, (double)(k->dram_read_bytes + k->dram_write_bytes));
     cell[4] = fsim_bytes_text(r->a, k->l2_bytes);
-    put_table(r, &t, k);
+    return t;
 }
 
-static void configuration(const fsim_text_page *r, const fsim_kernel *k)
+void fsim_text_configuration(const fsim_text_page *r, const fsim_kernel *k)
 {
     fsim_arena *a = r->a;
     const bool reduces = k->template == FSIM_ROW_REDUCTION || k->template == FSIM_COLUMN_REDUCTION ||
@@ -123,9 +123,10 @@ void fsim_text_details(const fsim_text_page *r)
             fsim_paragraph(
                 &r->page, FSIM_PLAIN, 4, 6,
                 fsim_printf(r->a, "made by the rule%s %s", strchr(r->plan->rule[i], '+') ? "s" : "", r->plan->rule[i]));
-        configuration(r, k);
-        units(r, k);
-        tensors(r, k);
+        fsim_text_configuration(r, k);
+        const fsim_table units = fsim_text_units(r, k), tensors = fsim_text_tensors(r, k);
+        put_table(r, &units, k);
+        put_table(r, &tensors, k);
         fsim_rewind(r->a, scratch);
     }
 }

@@ -44,9 +44,9 @@ void fsim_text_folded(const fsim_text_page *r)
         fsim_paragraph(&r->page, FSIM_PLAIN, 0, 2, fsim_printf(r->a, "Folded into the weights: %s.", list));
 }
 
-/* several: the line is of more than one. */
-static const char *saving(const fsim_text_page *r, const fsim_priced_refusal *refusal, bool several)
+const char *fsim_text_saving(const fsim_text_page *r, const fsim_told_refusal *told)
 {
+    const fsim_priced_refusal *refusal = told->of;
     if (refusal->why.rule == FSIM_RULE_COST && refusal->saving_s > 0)
         return fsim_printf(r->a, "legal: would save %s%s", fsim_seconds_text(r->a, refusal->saving_s),
                            r->p->chosen == FSIM_STRATEGY_OPTIMAL ? " alone, but not in this plan" : "");
@@ -60,7 +60,7 @@ static const char *saving(const fsim_text_page *r, const fsim_priced_refusal *re
                                                                 fsim_bytes_text(r->a, (double)refusal->saving_bytes))
                                                   : NULL;
     return fsim_printf(r->a, "would save at most %s%s%s%s", seconds ? seconds : "", seconds && bytes ? " and " : "",
-                       bytes ? bytes : "", several ? " each" : "");
+                       bytes ? bytes : "", told->others > 0 ? " each" : "");
 }
 
 /* Similar refusals, as in equal layers, are shown once. */
@@ -78,21 +78,20 @@ static bool same_elsewhere(const fsim_graph *g, const fsim_priced_refusal *x, co
            (x->b < 0 || fsim_same_but_numbers(g->node[x->b].name, g->node[y->b].name));
 }
 
-/* Refusals that one line tells beside its own; same: all of them are the same in other layers. */
-typedef struct {
-    int count;
-    bool same;
-} others;
-
-static void put_refusal(const fsim_text_page *r, const fsim_priced_refusal *refusal, others like)
+const char *fsim_text_refused_pair(const fsim_text_page *r, const fsim_told_refusal *told)
 {
-    const char *a = r->g->node[refusal->a].name;
-    const char *one = refusal->b >= 0 ? fsim_printf(r->a, "%s + %s", a, r->g->node[refusal->b].name) : a;
-    const char *pair = fsim_printf(r->a, "%s%s", one, times_text(r->a, like.same ? 1 + like.count : 1));
-    const char *more = like.same ? "" : fsim_printf(r->a, " (and %d like it)", like.count);
-    const bool legal = refusal->why.rule == FSIM_RULE_COST;
-    const char *why = legal ? "" : fsim_printf(r->a, ": %s", fsim_refusal_text(r->g, &refusal->why, r->a));
-    const char *gain = saving(r, refusal, like.count > 0);
+    const char *a = r->g->node[told->of->a].name;
+    const char *one = told->of->b >= 0 ? fsim_printf(r->a, "%s + %s", a, r->g->node[told->of->b].name) : a;
+    return fsim_printf(r->a, "%s%s", one, times_text(r->a, told->same ? 1 + told->others : 1));
+}
+
+static void put_refusal(const fsim_text_page *r, const fsim_told_refusal *told)
+{
+    const char *pair = fsim_text_refused_pair(r, told);
+    const char *more = told->same ? "" : fsim_printf(r->a, " (and %d like it)", told->others);
+    const bool legal = told->of->why.rule == FSIM_RULE_COST;
+    const char *why = legal ? "" : fsim_printf(r->a, ": %s", fsim_refusal_text(r->g, &told->of->why, r->a));
+    const char *gain = fsim_text_saving(r, told);
     const char *line = fsim_printf(r->a, "%s%s%s%s%s", pair, why, more, legal ? ": " : "   ", gain);
     if (r->page.width == 0 || fsim_text_width(line) + 2 <= r->page.width) {
         fsim_paragraph(&r->page, FSIM_PLAIN, 2, 4, line);
@@ -102,30 +101,41 @@ static void put_refusal(const fsim_text_page *r, const fsim_priced_refusal *refu
     fsim_paragraph(&r->page, FSIM_PLAIN, 4, 4, gain);
 }
 
-void fsim_text_refusals(const fsim_text_page *r)
+int fsim_text_told_refusals(const fsim_text_page *r, bool each, fsim_told_refusal **told)
 {
     const int count = r->p->refusals;
     bool *done = fsim_new(r->a, bool, count + 1);
-    int shown = 0, told = 0; /* told: those that a shown line includes */
-    if (count == 0)
-        return;
-    fsim_text_title(r, "not fused, and why");
-    for (int i = 0; i < count && (r->verbose || shown < REFUSALS_SHOWN); i++) {
-        others like = {0, true};
+    int lines = 0;
+    *told = fsim_new(r->a, fsim_told_refusal, count + 1);
+    for (int i = 0; i < count; i++) {
         if (done[i])
             continue;
-        for (int k = i + 1; k < count && !r->verbose; k++)
-            if (!done[k] && alike(r->g, &r->p->refusal[i], &r->p->refusal[k])) {
+        fsim_told_refusal *x = &(*told)[lines++];
+        *x = (fsim_told_refusal){&r->p->refusal[i], 0, true};
+        for (int k = i + 1; k < count && !each; k++)
+            if (!done[k] && alike(r->g, x->of, &r->p->refusal[k])) {
                 done[k] = true;
-                like.count++;
-                like.same = like.same && same_elsewhere(r->g, &r->p->refusal[i], &r->p->refusal[k]);
+                x->others++;
+                x->same = x->same && same_elsewhere(r->g, x->of, &r->p->refusal[k]);
             }
-        put_refusal(r, &r->p->refusal[i], like);
-        shown++;
-        told += 1 + like.count;
     }
-    if (told < count)
-        fsim_paragraph(&r->page, FSIM_FAINT, 2, 4, fsim_printf(r->a, "... and %d more: --verbose", count - told));
+    return lines;
+}
+
+void fsim_text_refusals(const fsim_text_page *r)
+{
+    fsim_told_refusal *told;
+    const int lines = fsim_text_told_refusals(r, r->verbose, &told);
+    int left = r->p->refusals;
+    if (lines == 0)
+        return;
+    fsim_text_title(r, "not fused, and why");
+    for (int i = 0; i < lines && (r->verbose || i < REFUSALS_SHOWN); i++) {
+        put_refusal(r, &told[i]);
+        left -= 1 + told[i].others;
+    }
+    if (left > 0)
+        fsim_paragraph(&r->page, FSIM_FAINT, 2, 4, fsim_printf(r->a, "... and %d more: --verbose", left));
     if (r->p->refusals_left > 0)
         fsim_paragraph(&r->page, FSIM_FAINT, 2, 4,
                        fsim_printf(r->a, "%s of kernels more that exchange a tensor: too many to look at each.",

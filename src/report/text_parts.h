@@ -6,6 +6,7 @@
 
 #include "report/describe.h"
 #include "report/repeats.h"
+#include "report/report.h"
 #include "report/table.h"
 #include "report/versus.h"
 
@@ -22,6 +23,8 @@ typedef struct {
 
 /* text.c */
 
+/* A report on p, with the repeats of its plan unless style is verbose. */
+fsim_text_page fsim_text_page_of(FILE *out, const fsim_prediction *p, const fsim_text_style *style, fsim_arena *a);
 const char *fsim_text_count(fsim_arena *a, int count, const char *what); /* "3 kernels" */
 const char *fsim_text_hardware(const fsim_hw *hw);                       /* its description, or its name */
 /* A heading behind an empty line. */
@@ -72,6 +75,8 @@ fsim_table fsim_text_comparison(const fsim_prediction *p, int count, fsim_arena 
 const char *fsim_text_spread(fsim_arena *a, fsim_interval x, double time_s);
 /* "0.92x to 1.24x" */
 const char *fsim_text_times_range(fsim_arena *a, fsim_interval x);
+/* A speedup over eager, c: as a figure where it is none, or where its interval leaves out 1; else "no difference". */
+const char *fsim_text_speedup(const fsim_prediction *p, fsim_strategy s, const fsim_contest *c, fsim_arena *a);
 const char *fsim_text_dram(fsim_arena *a, const fsim_plan *plan); /* read and written: "96 MiB" */
 
 /* text_training.c: of workloads with gradients */
@@ -111,6 +116,19 @@ void fsim_text_recomputed(const fsim_text_page *r);
 void fsim_text_folded(const fsim_text_page *r);
 /* Pairs that are not fused, the largest saving first. */
 void fsim_text_refusals(const fsim_text_page *r);
+/* Refusals that one line tells: one of them, and how many others it stands for; same: those are between the same
+ * primitives of other layers. */
+typedef struct {
+    const fsim_priced_refusal *of;
+    int others;
+    bool same;
+} fsim_told_refusal;
+/* All of the plan's, the largest saving first; each: none stands for others. Returns their number. */
+int fsim_text_told_refusals(const fsim_text_page *r, bool each, fsim_told_refusal **told);
+/* "a + b (x 12)" */
+const char *fsim_text_refused_pair(const fsim_text_page *r, const fsim_told_refusal *told);
+/* "would save at most 2.6 us and 16 MiB of DRAM traffic each" */
+const char *fsim_text_saving(const fsim_text_page *r, const fsim_told_refusal *told);
 /* Where the plan shown differs from the optimum, the dearest first. */
 void fsim_text_losses(const fsim_text_page *r);
 /* What plan `mine` does where `best` does something else: "cuts a + b" */
@@ -128,5 +146,11 @@ void fsim_text_assumed(const fsim_text_page *r);
 
 /* Every kernel of the plan: how it is launched, its units and its tensors. */
 void fsim_text_details(const fsim_text_page *r);
+/* Sentences: how kernel k is launched. */
+void fsim_text_configuration(const fsim_text_page *r, const fsim_kernel *k);
+/* What each unit accounts for. */
+fsim_table fsim_text_units(const fsim_text_page *r, const fsim_kernel *k);
+/* What it reads and writes. */
+fsim_table fsim_text_tensors(const fsim_text_page *r, const fsim_kernel *k);
 
 #endif

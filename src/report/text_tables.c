@@ -22,8 +22,7 @@ const char *fsim_text_times_range(fsim_arena *a, fsim_interval x)
 
 static const char no_difference[] = "no difference";
 
-/* A speedup over eager: as a figure where it is none, or where its interval leaves out 1. */
-static const char *speedup_text(const fsim_prediction *p, fsim_strategy s, const fsim_contest *c, fsim_arena *a)
+const char *fsim_text_speedup(const fsim_prediction *p, fsim_strategy s, const fsim_contest *c, fsim_arena *a)
 {
     return c->verdict == FSIM_NO_DIFFERENCE && !fsim_is_none(c->speedup) ? no_difference
                                                                          : fsim_times_text(a, fsim_speedup(p, s));
@@ -83,7 +82,7 @@ fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a)
         cell[4] = training ? fsim_bytes_text(a, (double)plan->saved_bytes) : NULL;
         cell[5] = memory ? fsim_bytes_text(a, (double)plan->peak_memory_bytes) : NULL;
         cell[6] = fsim_seconds_text(a, plan->time_s);
-        cell[7] = speedup_text(p, (fsim_strategy)s, &eager, a);
+        cell[7] = fsim_text_speedup(p, (fsim_strategy)s, &eager, a);
         cell[8] = s == FSIM_STRATEGY_EAGER ? "" : fsim_text_times_range(a, eager.likely);
         cell[OVER_OPTIMUM] = loss_text(p, (fsim_strategy)s, a);
         cell[OVER_OPTIMUM + 1] = s < FSIM_STRATEGY_COUNT ? fsim_strategies[s].help : "the plan of --plan";
@@ -315,7 +314,7 @@ fsim_table fsim_text_comparison(const fsim_prediction *p, int count, fsim_arena 
         cell[3] = fsim_seconds_text(a, p[i].plan[FSIM_STRATEGY_EAGER].time_s);
         cell[4] = fsim_seconds_text(a, plan->time_s);
         const fsim_contest eager = fsim_against_eager(&p[i], p[i].chosen, a);
-        cell[5] = speedup_text(&p[i], p[i].chosen, &eager, a);
+        cell[5] = fsim_text_speedup(&p[i], p[i].chosen, &eager, a);
         cell[6] = versus_best_text(&p[i], best, a);
         cell[7] = most ? fsim_unit_names[most->bound] : NULL;
         cell[8] = v.proven ? "proven" : fsim_percent_text(a, v.gap);

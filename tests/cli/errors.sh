@@ -197,7 +197,7 @@ chmod 000 secret.yaml
 if ! cat secret.yaml >/dev/null 2>&1; then # root can read everything
     expect 66 'permission denied' secret.yaml --hw "$toy"
 fi
-for output in --json --markdown --chart --trace --dot; do
+for output in --json --markdown --chart --report --trace --dot; do
     expect 2 'no such (folder|file)' "$workload_yaml" --hw "$toy" $output nowhere/x.svg
     [ ! -e nowhere ] || complain "$output made a folder"
 done
@@ -343,7 +343,7 @@ expect 2 '--gate means nothing to' enumerate "$workload_yaml" --hw "$toy" --gate
 expect 2 "chart does not show runs of kernels: it shows plans and errors of predictions" validate "$workload_yaml" --device cpu --no-measure --chart x.svg
 expect 2 "dot means nothing to 'ops': it shows plans" ops --dot x.dot
 expect 2 '--junit means nothing to' enumerate "$workload_yaml" --hw "$toy" --junit x.xml
-for option in --output=x --report=x.html; do
+for option in --output=x --fail-on=3%; do
     expect 2 "${option%%=*} is not in this release" "$workload_yaml" --hw "$toy" $option
 done
 expect 2 "hw does not know 'lst'; did you mean 'list'" hw lst

@@ -13,7 +13,7 @@ complain() { echo "FAILED: $1"; fail=1; }
 same() {
     for jobs in 1 2; do
         "$FUSESIM" "$@" --jobs $jobs >out.$jobs 2>err.$jobs || complain "exit status $?: $* --jobs $jobs: $(cat err.$jobs)"
-        "$FUSESIM" "$@" --jobs $jobs --json json.$jobs --markdown md.$jobs --trace trace.$jobs --dot dot.$jobs >/dev/null 2>&1 || complain "files: $* --jobs $jobs"
+        "$FUSESIM" "$@" --jobs $jobs --json json.$jobs --markdown md.$jobs --trace trace.$jobs --dot dot.$jobs --report report.$jobs >/dev/null 2>&1 || complain "files: $* --jobs $jobs"
     done
     if grep -q '"stopped_by_clock":[[:space:]]*true' json.1 json.2 || grep -q 'stopped by the clock' out.1 out.2; then # the one thing that may differ
         echo "the clock stopped: $*"
