@@ -4,7 +4,7 @@
 #
 #   gpu_session.sh [--dry-run] [-o DIR] [--hw NAME] [--budget SECONDS] [--only TEXT]
 #
-# Into DIR/<gpu> ($OUT, or measured/ beside this script): facts.txt, hardware.yaml and probes.json (calibrate), a .csv and a .json for each workload under rows/, all rows in measured.csv,
+# Into DIR/<gpu> ($OUT, or measured/ beside this script): facts.txt, hardware.yaml and probes.json (calibrate), products.csv (tiles of ours beside cuBLAS, on Hopper: products.cu), a .csv and a .json for each workload under rows/, all rows in measured.csv,
 # library.txt with who ran products, summary.tsv with exit status, seconds and command of each step, log.txt with what was said. --hw: the hardware file that predictions are made with;
 # without, the shipped one of the device, or, where there is none, the one just measured. --only: steps whose name holds TEXT. The program is $FUSESIM, or fusesim beside this script, or of a
 # build in this tree; hwmodels and workloads lie beside it. Each workload is measured with L2 flushed before each run of a plan, its kernels also as the run before left L2; the first ones' plans
@@ -116,11 +116,15 @@ collect() {
     tail -n +2 "$1" >>"$folder/measured.csv"
 }
 
-# workload L2 SECONDS PATH [MODE]: PATH below workloads/, without .yaml. MODE train: forward and backward together.
+# workload L2 SECONDS PATH [MODE]: PATH below workloads/, without .yaml. MODE train: forward and backward together; M=8,K=64: these symbols.
 workload() {
-    local l2=$1 seconds=$2 path=$3 mode=${4:-} name derive=()
+    local l2=$1 seconds=$2 path=$3 mode=${4:-} name derive=() symbol
     name=${path//\//_}.$l2${mode:+.$mode}
-    [ -z "$mode" ] || derive=("--$mode")
+    case $mode in
+    '') ;;
+    *=*) for symbol in ${mode//,/ }; do derive+=(--set "$symbol"); done ;;
+    *) derive=("--$mode") ;;
+    esac
     [ -f "$data/workloads/$path.yaml" ] || return 0
     case $l2/$path${mode:+/$mode} in *"$only"*) ;; *) return 0 ;; esac
     [ $dry = 1 ] || rm -f "$folder/rows/$name.csv" "$folder/rows/$name.json"
@@ -141,10 +145,13 @@ chains='seeds/chain4 golden/exp_chain_8 seeds/add_relu_mul golden/exp_chain_16 s
 rows='golden/softmax_rows seeds/softmax_primitive seeds/layer_norm golden/norm_quantise golden/cat_layer_norm liger/rms_norm'
 products='golden/gemm_gelu seeds/linear_gelu seeds/matmul_bias_relu seeds/fused_mlp seeds/linear_relu ops/linear ops/matmul'
 attention='seeds/attention_standard ops/attention seeds/attn_out_residual_ln'
+serving='ops/decode_attention ops/decode_mla ops/context_attention ops/matmul_f8_token ops/matmul_w8 ops/quantize_token ops/quantize_static ops/moe'
+# Products of ours: the sizes of ops/scaled_linear.
+sizes='M=4096,N=4096,K=1024 M=4096,N=1024,K=4096 M=8192,N=8192,K=8192 M=2048,N=1024,K=1024 M=8192,N=4096,K=4096 M=512,N=4096,K=4096 M=16384,N=1024,K=512 M=1024,N=1024,K=1024 M=256,N=4096,K=4096 M=128,N=8192,K=8192 M=3000,N=3000,K=1000'
 layers='mlp bert_layer gpt2_layer llama_block resnet50_block'
 training='seeds/softmax_ce liger/rms_norm seeds/layer_norm seeds/bias_relu ops/softmax liger/swiglu ops/linear mlp ops/attention' # forward and backward
-first="$chains $rows $products $attention $layers"
-seconds_first=8 seconds_layers=24 seconds_warm=4 seconds_others=5 # of each
+first="$chains $rows $products $attention $serving $layers ops/scaled_linear"
+seconds_first=3 seconds_layers=8 seconds_sizes=2 seconds_warm=2 seconds_others=3 # of each
 
 # The other shipped ones: all seeds, then single operators, then the rest.
 others() {
@@ -159,8 +166,10 @@ others() {
 all_workloads() {
     local path
     for path in $chains $rows $products $attention; do workload cold $seconds_first "$path" || return; done
-    for path in $training; do workload cold $seconds_first "$path" train || return; done
+    for path in $sizes; do workload cold $seconds_sizes ops/scaled_linear "$path" || return; done
     for path in $layers; do workload cold $seconds_layers "$path" || return; done
+    for path in $serving; do workload cold $seconds_first "$path" || return; done
+    for path in $training; do workload cold $seconds_first "$path" train || return; done
     for path in $chains $rows $attention; do workload warm $seconds_warm "$path" || return; done
     for path in $(others); do workload cold $seconds_others "$path" || return; done
 }
@@ -175,6 +184,17 @@ fi
 
 step calibrate "$limit_calibrate" "$fusesim" "${calibrate[@]}" ${hw:+$opt_hw "$hw"} $calibrate_out "$folder/hardware.yaml" $opt_json "$folder/probes.json"
 calibrated=$status
+# The tiles of our products beside cuBLAS: built where carry.sh did not.
+if [ ! -x "$here/products" ] && [ $dry = 0 ] && command -v nvcc >/dev/null; then
+    nvcc -O3 -std=c++17 -gencode=arch=compute_90a,code=sm_90a "$here/products.cu" -o "$folder/products" -lcublas >>"$folder/log.txt" 2>&1
+fi
+for program in "$here/products" "$folder/products"; do
+    if [ -x "$program" ] || [ $dry = 1 ]; then
+        step products 60 sh -c "'$program' >'$folder/products.csv'" # on another GPU than Hopper its kernels do not start
+        rm -f "$folder/products"
+        break
+    fi
+done
 model=$hw
 if [ -z "$model" ] && [ -s "$folder/probes.json" ]; then # what it was compared with
     model=$(sed -n 's/^ "hardware": "\([^"]*\)".*/\1/p' "$folder/probes.json" | head -n 1)

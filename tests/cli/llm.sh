@@ -50,7 +50,7 @@ for path in glob.glob("*.json"):
     p = json.load(open(path))["plans"][0]
     strategies = {s["name"]: s for s in p["strategies"]}
     plan[path[:-5]] = strategies
-    if path[:-5].endswith(("-bf16", "-f8")) and not p["plan"]["gap"] < 0.55:  # products whose results are read in parts, and caches, are part of the bound
+    if path[:-5].endswith(("-bf16", "-f8")) and not p["plan"]["gap"] < 0.57:  # f8 products that a kernel of ours has take FP32 units, which no bound knows; products whose results are read in parts, and caches, are part of the bound
         complain(f"{path}: a gap of {p['plan']['gap']:.2f} after few steps")
     for other in ("eager", "serving", "inductor", "greedy"):
         if strategies["optimal"]["time_s"] > strategies[other]["time_s"] * (1 + 1e-9):

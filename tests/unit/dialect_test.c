@@ -14,6 +14,7 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
 #include "emit/dialect.h"
+#include "emit/dialect_values.h"
 
 enum { EACH = 400 }; /* floats of each exponent and sign */
 
