@@ -328,35 +328,61 @@ static fsim_variable permuted(fsim_emitter *e, const fsim_node *n, int tensor, c
     return fsim_value(e, n->arg[0].tensor, &at);
 }
 
+/* A digit of the number of tensor's element at w, where it has `extent` values and `below` elements follow each: taken
+ * from the digits that the place is made of, so that a row's costs a division a row, not one an element. */
+static const char *digit_at(fsim_emitter *e, int64_t elems, int64_t extent, int64_t below, const fsim_where *w)
+{
+    fsim_map digit = {0};
+    fsim_map_push(&digit, elems / (below * extent), 0);
+    fsim_map_push(&digit, extent, 1);
+    fsim_map_push(&digit, below, 0);
+    digit.split = digit.modes;
+    const fsim_where at = fsim_through(e, w, &digit);
+    const char *name = fsim_number(e, &at).name;
+    return strchr(name, ' ') ? fsim_printf(e->a, "(fs_int)(%s)", name) : name;
+}
+
+/* Where a cut leads to: the index along it (declared as `along`), and the element's number without it. number: that of
+ * the element; NULL: it is at w, in a tensor of so many elements. */
+static const char *behind_cut(fsim_emitter *e, const fsim_cut *t, const char *number, const fsim_where *w,
+                              int64_t elems, const char *along)
+{
+    const long long delta = (long long)(t->source_from - t->from), inner = (long long)t->inner;
+    const char *moved = delta == 0
+                            ? along
+                            : fsim_printf(e->a, "%s %c %lld", along, delta < 0 ? '-' : '+', delta < 0 ? -delta : delta),
+               *high, *low = "";
+    if (number) {
+        const char *run = inner == 1 ? number : fsim_printf(e->a, "%s / %lld", number, inner);
+        fsim_say(e, e->depth, "const fs_int %s = %s %% %lld;", along, run, (long long)t->extent);
+        high = fsim_printf(e->a, "%s / %lld", number, inner * (long long)t->extent);
+        low = inner > 1 ? fsim_printf(e->a, "%s %% %lld", number, inner) : "";
+    } else {
+        fsim_say(e, e->depth, "const fs_int %s = %s;", along, digit_at(e, elems, t->extent, inner, w));
+        high = digit_at(e, elems, elems / (inner * t->extent), inner * t->extent, w);
+        low = inner > 1 ? digit_at(e, elems, inner, 1, w) : "";
+    }
+    const char *there = fsim_printf(e->a, "%s * %lld + %s", high, (long long)t->source_extent, moved);
+    return inner > 1 ? fsim_printf(e->a, "(%s) * %lld + %s", there, inner, low) : there;
+}
+
 /* Concat, pad, roll: finds the argument in whose range the element lies. Each argument has cuts: dimensions with a
  * range of the result that it fills, innermost first. */
 static fsim_variable assembled(fsim_emitter *e, const fsim_node *n, int tensor, const fsim_where *w)
 {
     const fsim_ctype c = fsim_ctype_of(e->g->tensor[tensor].dtype);
-    const char *name = fsim_fresh(e, "v"), *at = fsim_fresh(e, "e");
-    const fsim_variable element = fsim_number(e, w);
-    fsim_say(e, e->depth, "const fs_int %s = %s;", at, element.name);
+    const char *name = fsim_fresh(e, "v");
     fsim_say(e, e->depth, "%s %s = %s; /* %s */", fsim_ctype_names[c], name,
              fsim_literal(e, n->op == FSIM_OP_PAD ? n->attrs.value : 0, c), n->name);
     for (int k = 0; k < n->args; k++) {
         const fsim_access *x = &n->arg[k];
-        const char *test = "", *number = at;
+        const char *test = "", *number = NULL;
         const int64_t elems = x->how == FSIM_READ_PIECE ? e->g->tensor[x->tensor].elems : 0;
         for (int i = 0; i < x->cuts;
              i++) { /* each cut turns an index in a dimension of `extent` into one in a dimension of source_extent */
             const fsim_cut *t = &x->cut[i];
-            const char *along = fsim_fresh(e, "d"), *rest = fsim_fresh(e, "e");
-            const long long delta = (long long)(t->source_from - t->from);
-            const char *moved =
-                delta == 0 ? along
-                           : fsim_printf(e->a, "%s %c %lld", along, delta < 0 ? '-' : '+', delta < 0 ? -delta : delta);
-            const char *run = t->inner == 1 ? number : fsim_printf(e->a, "%s / %lld", number, (long long)t->inner);
-            fsim_say(e, e->depth, "const fs_int %s = %s %% %lld;", along, run, (long long)t->extent);
-            const char *there = fsim_printf(e->a, "%s / %lld * %lld + %s", number, (long long)(t->inner * t->extent),
-                                            (long long)t->source_extent, moved);
-            if (t->inner > 1)
-                there = fsim_printf(e->a, "(%s) * %lld + %s %% %lld", there, (long long)t->inner, number,
-                                    (long long)t->inner);
+            const char *along = fsim_fresh(e, "d"), *rest = fsim_fresh(e, "e"),
+                       *there = behind_cut(e, t, number, w, e->g->tensor[tensor].elems, along);
             fsim_say(e, e->depth, "const fs_int %s = %s;", rest, there);
             const char *from = t->from > 0 ? fsim_printf(e->a, "%s >= %lld && ", along, (long long)t->from) : "";
             test = fsim_printf(e->a, "%s%s%s%s < %lld", test, *test ? " && " : "", from, along,
@@ -364,8 +390,9 @@ static fsim_variable assembled(fsim_emitter *e, const fsim_node *n, int tensor, 
             number = rest;
         }
         fsim_open(e, *test ? "if (%s) {" : "{", test);
+        number = number ? number : fsim_number(e, w).name;
         const char *inner = number;
-        if (x->map.offset != 0) {
+        if (x->map.offset != 0 || strchr(number, ' ')) {
             inner = fsim_fresh(e, "e");
             fsim_say(e, e->depth, "const fs_int %s = %s + %lld;", inner, number, (long long)x->map.offset);
         }

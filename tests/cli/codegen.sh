@@ -265,7 +265,7 @@ END
 # CUDA.
 generates cuda bert_layer --hw h100-sxm5-80gb
 generates cuda.eager mlp --hw t4 --strategy eager
-has cuda/Makefile '^ARCH \?= sm_90$'
+has cuda/Makefile '^ARCH \?= sm_90a$'
 has cuda.eager/Makefile '^ARCH \?= sm_75$'
 for folder in cuda cuda.eager; do
     for source in $folder/k*.cu; do

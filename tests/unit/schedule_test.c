@@ -69,6 +69,14 @@ static bool turned_band(const emitted *x)
     return x->priced->band && x->priced->shared_bytes > 0 && x->program->schedule.shared_bytes == 0;
 }
 
+static bool one_of_maps(const emitted *x)
+{
+    bool several = false;
+    for (int i = 0; i < x->priced->group->reads; i++)
+        several = several || x->priced->group->read[i].maps > 1;
+    return (is(x, FSIM_COPY) || is(x, FSIM_POINTWISE)) && several && x->program->schedule.shared_bytes == 0;
+}
+
 static bool paired_tiles(const emitted *x)
 {
     const fsim_schedule *p = &x->priced->schedule, *e = &x->program->schedule;
@@ -88,6 +96,10 @@ static struct {
     {turned_band, SHARED,
      "the price counts a transposing tile; a band's lanes run along the contiguous side, or its rows share sectors in "
      "L1",
+     0},
+    {one_of_maps, SHARED,
+     "the price counts a transposing tile for a tensor read through several maps; the text reads what is strided "
+     "directly",
      0},
     {paired_tiles, TILE | GRID,
      "on Blackwell the price has two tiles of 128 rows a block, as FlashAttention-4; the text a block for each", 0},
