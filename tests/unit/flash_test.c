@@ -209,6 +209,8 @@ static void generate(const fsim_graph *g, int i)
         fail_msg("%s: 8-bit floats are not loaded as they should be:\n%s", cases[i].name, program[i].source);
     if (strstr(cases[i].name, "last row's tile") && !strstr(program[i].source, "fs_flash_stop("))
         fail_msg("%s leaves no columns out:\n%s", cases[i].name, program[i].source);
+    if (strstr(cases[i].name, "causal") && !strstr(program[i].source, " = c <= "))
+        fail_msg("%s divides to find an element's column:\n%s", cases[i].name, program[i].source);
     reference[i] = fsim_reference_of(g, 1);
 }
 
