@@ -35,8 +35,10 @@ int fsim_group_registers(int sums, int live)
 
 int fsim_chain_registers(const fsim_thread_words *w)
 {
-    enum { SIMT_REST = 20, TENSOR_REST = 28, AHEAD = 4 };
-    return (int)fmin(MOST, w->sums + AHEAD * w->fragments + w->packed + (w->tensor ? TENSOR_REST : SIMT_REST));
+    enum { SIMT_REST = 20, TENSOR_REST = 28, AHEAD = 4, SQUEEZED = 150 };
+    const double all = w->sums + AHEAD * w->fragments + w->packed + (w->tensor ? TENSOR_REST : SIMT_REST);
+    const bool squeezed = w->tensor && w->threads == BLOCK && all > TWO_BLOCKS && all <= SQUEEZED;
+    return (int)fmin(MOST, squeezed ? TWO_BLOCKS : all);
 }
 
 int fsim_direct_registers(int live) { return (int)fmin(MOST, fmax(FREE, fsim_registers(live, 1))); }

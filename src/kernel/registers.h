@@ -12,8 +12,9 @@
  * whose loop is unrolled four times, loads those of the next three steps. A gathered element (loaded alone) needs an
  * address (two words), a guard, and the values that both are computed from. The constant is for other addresses, the
  * tile's position, and counters. A tile on tensor cores has only one set of fragments where the second would leave the
- * SM with one block instead of two. After the loop, results and values computed from them are live, and operands are
- * not.
+ * SM with one block instead of two; a chain on tensor cores that would need a little more than half of the SM's
+ * registers is held to that half in the same way. After the loop, results and values computed from them are live, and
+ * operands are not.
  *
  * The constants are those of NVRTC 13.0 for sm_80, sm_90 and sm_100; `fusesim validate --registers` compares them.
  * Kernels state how many blocks an SM should run (FS_RESIDENT). So the compiler uses no more registers than that
