@@ -41,4 +41,12 @@ int fsim_chain_registers(const fsim_thread_words *w)
     return (int)fmin(MOST, squeezed ? TWO_BLOCKS : all);
 }
 
+int fsim_chain_group_registers(const fsim_thread_words *w)
+{
+    enum { REST = 36, LEAST_REST = 16 };
+    const double alone = w->sums + w->packed;
+    const bool squeezed = w->threads == BLOCK && alone + REST > TWO_BLOCKS && alone + LEAST_REST <= TWO_BLOCKS;
+    return (int)fmin(MOST, squeezed ? TWO_BLOCKS : alone + REST);
+}
+
 int fsim_direct_registers(int live) { return (int)fmin(MOST, fmax(FREE, fsim_registers(live, 1))); }

@@ -7,6 +7,7 @@
  *     .. in groups of warps        4/3 sums + 36
  *     chains without tensor cores  sums + 4 fragments + 20
  *     .. with tensor cores         sums + packed + 4 fragments + 28
+ *     .. in groups of warps        sums + packed + 36
  *
  * Fragments are the operands of one step of the inner loop. A tile loads the next step's fragments meanwhile; a chain,
  * whose loop is unrolled four times, loads those of the next three steps. A gathered element (loaded alone) needs an
@@ -48,6 +49,8 @@ int fsim_group_registers(int sums, int live);
 
 /* Registers of a thread of a chained kernel; at most what a thread can have. */
 int fsim_chain_registers(const fsim_thread_words *w);
+/* The same where groups of warps multiply from shared memory: no fragments. */
+int fsim_chain_group_registers(const fsim_thread_words *w);
 /* Registers of a thread that computes one result of a contraction, with `live` values at once; at least 32, since
  * fewer do not raise occupancy. */
 int fsim_direct_registers(int live);
