@@ -64,7 +64,7 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
 
 #define FS_FLASH(tile_m, tile_n, rows, columns, chunks, row_of, backwards)                                             \
     {                                                                                                                  \
-        enum { fs_m = tile_m, fs_n = tile_n };                                                                         \
+        enum { fs_m = tile_m, fs_n = tile_n, fs_even = (columns) % (tile_n) == 0 };                                    \
         const fs_int fs_width = (fs_int)(columns);                                                                     \
         const fs_i64 fs_tiles = ((rows) + (tile_m)-1) / (tile_m), fs_turn = fs_b / (chunks) % fs_tiles;                \
         const fs_int fs_chunk = (fs_int)(fs_b % (chunks)),                                                             \
@@ -145,11 +145,14 @@ FS_FN fs_int fs_flash_stop(fs_int first, fs_int last, fs_int side)
         (void)u;                                                                                                       \
         (void)v;
 #define FS_FLASH_FILL_ROWS(tile, p, row_of, k, k0, ks, k_end)                                                          \
-    for (int fs_e = fs_t; fs_e < fs_m * (ks); fs_e += fs_threads) {                                                    \
+    FS_FLASH_FILL_ROWS_TO(fs_u *tile##_##p + fs_v, p, row_of, k, k0, ks, k_end)
+#define FS_FLASH_FILL_ROWS_TO(place, p, row_of, k, k0, ks, k_end)                                                      \
+    FS_UNROLL_SOME(8) for (int fs_e = fs_t; fs_e < fs_m * (ks); fs_e += fs_threads)                                    \
+    {                                                                                                                  \
         const int fs_u = fs_e / (ks), fs_v = fs_e % (ks);                                                              \
         const fs_int p = (fs_int)row_of(fs_q + (fs_u < fs_last ? fs_u : fs_last)),                                     \
                      k = (k0) + fs_v < (k_end) ? (k0) + fs_v : (k_end)-1;                                              \
-        const int fs_in = (k0) + fs_v < (k_end), fs_to = fs_u * tile##_##p + fs_v;                                     \
+        const int fs_in = (k0) + fs_v < (k_end), fs_to = place;                                                        \
         (void)p;                                                                                                       \
         (void)k;
 #define FS_FLASH_PUT(type, tile, value) tile[fs_to] = fs_in ? fs_to_##type(value) : 0;
@@ -210,7 +213,7 @@ enum { FS_FLASH_AHEAD = 8 };
     FS_UNROLL for (int fs_j = 0; fs_j < fs_columns; fs_j++)                                                            \
     {                                                                                                                  \
         const fs_int fs_c = (c0) + fs_aside + FS_FLASH_COLUMN(fs_j, fs_pair);                                          \
-        const int fs_in = fs_c < fs_width;                                                                             \
+        const int fs_in = fs_even || fs_c < fs_width;                                                                  \
         const fs_int c = fs_in ? fs_c : fs_width - 1;                                                                  \
         (void)c;                                                                                                       \
         (void)fs_in;

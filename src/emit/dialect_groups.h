@@ -13,10 +13,14 @@ FS_FN void *fs_lines_shared(void)
 {
     return (void *)(((fs_u64)fs_dynamic_shared() + fs_lines_bytes - 1) & ~(fs_u64)(fs_lines_bytes - 1));
 }
+/* The place of element `at` of a line, in blocks of `lines` lines of 64 elements. */
+FS_FN int fs_line_at(int line, int at, int lines)
+{
+    return at / fs_line * lines * fs_line + line * fs_line + ((at % fs_line / 8 ^ line % 8) * 8) + at % 8;
+}
 FS_FN int fs_line_place(int in_k, int row, int k, int step)
 {
-    const int block = in_k ? 0 : row / fs_line * step * fs_line, line = in_k ? row : k, at = in_k ? k : row % fs_line;
-    return block + line * fs_line + ((at / 8 ^ line % 8) * 8) + at % 8;
+    return in_k ? fs_line_at(row, k, 0) : fs_line_at(k, row, step);
 }
 
 #if defined(FS_CUDA) && defined(__CUDA_ARCH_FEAT_SM90_ALL)

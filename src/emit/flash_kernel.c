@@ -19,12 +19,13 @@ static const char *filled(fsim_flash *f, fsim_flash_tile *t, const char *name, c
 {
     fsim_emitter *e = f->e;
     fsim_text out = {0};
+    const char *rows = t == &f->rows ? "_ROWS" : "", *lines = f->layout.l.grouped ? "_LINES" : "";
     fsim_flash_begin_scope(e);
     e->passes = NULL;
     if (t->copied) {
         const fsim_variable at = fsim_number(e, &t->at);
-        fsim_text_put(e->a, &out, "    FS_FLASH_COPY%s(%s, %s, %s, %s, %s) /* %s */\n", t == &f->rows ? "_ROWS" : "",
-                      f->dtype, name, where, fsim_pointer(e, t->tensor), at.name, e->g->tensor[t->tensor].name);
+        fsim_text_put(e->a, &out, "    FS_FLASH_COPY%s%s(%s, %s, %s, %s, %s) /* %s */\n", rows, lines, f->dtype, name,
+                      where, fsim_pointer(e, t->tensor), at.name, e->g->tensor[t->tensor].name);
     } else if (t->widened) {
         const fsim_variable at = fsim_number(e, &t->at);
         fsim_text_put(e->a, &out, "    FS_FLASH_WIDEN(%s, %s, %s, %s, %s, %s) /* %s */\n",
@@ -37,8 +38,8 @@ static const char *filled(fsim_flash *f, fsim_flash_tile *t, const char *name, c
                      ? ""
                      : fsim_printf(e->a, "(%s)", fsim_flash_c_type(f)),
                  v.name);
-        fsim_text_put(e->a, &out, "    FS_FLASH_FILL%s(%s, %s) /* %s */\n%s    FS_FLASH_FILL_END\n",
-                      t == &f->rows ? "_ROWS" : "", name, where, e->g->tensor[t->tensor].name, fsim_text_of(&e->body));
+        fsim_text_put(e->a, &out, "    FS_FLASH_FILL%s%s(%s, %s) /* %s */\n%s    FS_FLASH_FILL_END\n", rows, lines,
+                      name, where, e->g->tensor[t->tensor].name, fsim_text_of(&e->body));
     }
     *head = fsim_printf(e->a, "%s", fsim_text_of(&e->head));
     return out.at;
@@ -65,9 +66,9 @@ static const char *fill_one(fsim_flash *f, const char *c0, const char *k0, const
                   head);
 }
 
-static const char *fill_two(fsim_flash *f, const char **head)
+static const char *fill_two(fsim_flash *f, const char *c0, const char **head)
 {
-    const char *c = fsim_printf(f->e->a, "c, c0, %d, %lld", f->layout.l.n, (long long)f->e->group->width);
+    const char *c = fsim_printf(f->e->a, "c, %s, %d, %lld", c0, f->layout.l.n, (long long)f->e->group->width);
     const char *j = fsim_printf(f->e->a, "j, %s, %lld, %lld", f->layout.l.chunks > 1 ? "j0" : "0",
                                 (long long)f->layout.l.columns, (long long)f->c->maps.columns);
     return filled(f, &f->two, "second_tile",
@@ -118,7 +119,7 @@ static void emit_overlapped(fsim_flash *f, const char *stop)
     fsim_flash_put_lines(f, 0, head);
     fsim_flash_put_lines(f, 0, one);
     fsim_flash_put(f, 1, "FS_FLASH_COMMIT");
-    const char *two = fill_two(f, &head);
+    const char *two = fill_two(f, "c0", &head);
     fsim_flash_put_lines(f, 0, head);
     fsim_flash_put(f, 1, "for (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop, f->layout.l.n);
     fsim_flash_put(f, 2, "FS_FLASH_WAIT(0)\nFS_ROW_BARRIER");
@@ -139,6 +140,35 @@ static void emit_overlapped(fsim_flash *f, const char *stop)
     fsim_flash_put(f, 1, "}");
 }
 
+/* Groups of warps: while a step's products run, both operands of the next step are loaded. */
+static void emit_grouped(fsim_flash *f, const char *stop)
+{
+    const int next = f->e->next;
+    const char *head, *ahead = fsim_printf(f->e->a, "c0 + %d", f->layout.l.n), *const at[2] = {from_of(f), ahead};
+    for (int i = 0; i < 2; i++) {
+        const int after = f->e->next;
+        f->e->next = next; /* the second time, the variables that the loads name have been declared */
+        const char *one = fill_one(f, at[i], "0", &head);
+        fsim_flash_put_lines(f, 0, i ? "" : head);
+        fsim_flash_put_lines(f, 2 * i, one);
+        const char *two = fill_two(f, at[i], &head);
+        fsim_flash_put_lines(f, 0, i ? "" : head);
+        fsim_flash_put_lines(f, 2 * i, two);
+        if (i == 0) {
+            fsim_flash_put(f, 1, "FS_FLASH_COMMIT\nfor (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop,
+                           f->layout.l.n);
+            fsim_flash_put(f, 2, "FS_FLASH_ARRIVED\nFS_FLASH_FIRST_GROUPS(%s, rows_tile, first_tile, %d, %lld)",
+                           f->dtype, f->one.along, (long long)f->layout.l.depth);
+            fsim_flash_put(f, 2, "if (%s < %s) {", ahead, stop);
+        } else
+            f->e->next = after;
+    }
+    fsim_flash_put(f, 2, "}\nFS_FLASH_COMMIT\nFS_FLASH_FIRST_DONE");
+    fsim_flash_emit_middle(f);
+    fsim_flash_put(f, 2, "FS_FLASH_SECOND_GROUPS(%s, second_tile, %d)", f->dtype, f->two.along);
+    fsim_flash_put(f, 1, "}");
+}
+
 static void emit_steps(fsim_flash *f, const char *stop)
 {
     const bool chunked = f->layout.l.depth_step < f->layout.l.depth, kept = f->layout.l.kept;
@@ -146,7 +176,7 @@ static void emit_steps(fsim_flash *f, const char *stop)
     const char *rows = kept ? NULL : fill_rows(f, k0, &head);
     const char *one = fill_one(f, "c0", k0, &head);
     fsim_flash_put_lines(f, 0, head);
-    const char *two = fill_two(f, &head);
+    const char *two = fill_two(f, "c0", &head);
     fsim_flash_put_lines(f, 0, head);
     fsim_flash_put(f, 1, "for (fs_int c0 = %s; c0 < %s; c0 += %d) {", from_of(f), stop, f->layout.l.n);
     fsim_flash_put(f, 2, "FS_ROW_BARRIER");
@@ -181,9 +211,16 @@ static void declare_tile(fsim_flash *f, const fsim_flash_tile *t, const char *na
     const char *storage = strcmp(f->dtype, "f16") == 0    ? "fs_f16"
                           : strcmp(f->dtype, "bf16") == 0 ? "fs_bf16"
                                                           : fsim_flash_c_type(f);
-    fsim_flash_put(f, 1, "FS_FLASH_TILE(%s, %s, %s, %lld, %lld, %s, %lld, %lld, %s, %lld, %lld)", storage,
-                   fsim_flash_c_type(f), name, (long long)place_of(f, t)->offset, (long long)count, x.variable,
-                   (long long)x.step, (long long)x.host_step, y.variable, (long long)y.step, (long long)y.host_step);
+    if (f->layout.l.grouped)
+        fsim_flash_put(f, 1, "FS_FLASH_LINES(%s, %s, %s, %lld, %lld, %d, %s, %lld, %s, %lld)", storage,
+                       fsim_flash_c_type(f), name, (long long)place_of(f, t)->offset, (long long)count,
+                       t == &f->rows ? 1 : f->layout.l.stages, x.variable, (long long)x.host_step, y.variable,
+                       (long long)y.host_step);
+    else
+        fsim_flash_put(f, 1, "FS_FLASH_TILE(%s, %s, %s, %lld, %lld, %s, %lld, %lld, %s, %lld, %lld)", storage,
+                       fsim_flash_c_type(f), name, (long long)place_of(f, t)->offset, (long long)count, x.variable,
+                       (long long)x.step, (long long)x.host_step, y.variable, (long long)y.step,
+                       (long long)y.host_step);
 }
 
 static int neighbours(int64_t columns) { return columns % 64 == 0 ? 4 : columns % 32 == 0 ? 2 : 1; }
@@ -269,7 +306,9 @@ void fsim_flash_emit_kernel(fsim_flash *f)
     fsim_flash_put(f, 1, "FS_FLASH(%d, %d, %lld, %lld, %lld, %s, %d)", f->layout.l.m, f->layout.l.n,
                    (long long)f->c->batch_rows, (long long)o->width, (long long)(f->layout.l.chunks * f->layout.pieces),
                    f->row_of, f->c->causal);
-    if (f->c->tensor)
+    if (f->layout.l.grouped)
+        fsim_flash_put(f, 1, "FS_FLASH_GROUPS(%s, %lld)", fsim_flash_c_type(f), (long long)f->layout.l.columns);
+    else if (f->c->tensor)
         fsim_flash_put(f, 1, "FS_FLASH_MMA(%s, %lld, %d)", fsim_flash_c_type(f), (long long)f->layout.l.columns,
                        f->layout.l.across);
     else
@@ -283,7 +322,9 @@ void fsim_flash_emit_kernel(fsim_flash *f)
         fsim_flash_put_lines(f, 0, head);
         fsim_flash_put_lines(f, 0, rows);
     }
-    if (f->one.copied && f->two.copied && f->layout.l.depth_step == f->layout.l.depth)
+    if (f->layout.l.grouped)
+        emit_grouped(f, stop);
+    else if (f->one.copied && f->two.copied && f->layout.l.depth_step == f->layout.l.depth)
         emit_overlapped(f, stop);
     else
         emit_steps(f, stop);

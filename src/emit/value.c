@@ -37,17 +37,57 @@ const char *fsim_literal(fsim_emitter *e, double x, fsim_ctype t)
     return fsim_printf(e->a, "%s%s%s", digits, strpbrk(digits, ".en") ? "" : ".0", t == FSIM_C_FLOAT ? "f" : "");
 }
 
-/* The index along a dimension, counted from the last (back 0). element: the element's number, as an expression. */
-static const char *along(fsim_emitter *e, const fsim_node *n, const char *element, int back)
+/* Where an element is in its tensor, as expressions: its number, its row and its column. */
+typedef struct {
+    const char *element, *row, *col;
+    int depth; /* the deepest block that declares one of their variables */
+} place;
+
+/* A digit of the number of a tensor's element at w, where it has `extent` values and `below` elements follow each. It
+ * is taken from the digits that make the place up: a row's costs a division a row, not one an element. */
+static fsim_variable digit_at(fsim_emitter *e, int64_t elems, int64_t extent, int64_t below, const fsim_where *w)
 {
-    const fsim_shape *s = &e->g->tensor[n->result[0]].shape;
-    long long below = 1;
+    fsim_map digit = {0};
+    fsim_map_push(&digit, elems / (below * extent), 0);
+    fsim_map_push(&digit, extent, 1);
+    fsim_map_push(&digit, below, 0);
+    digit.split = digit.modes;
+    const fsim_where at = fsim_through(e, w, &digit);
+    fsim_variable v = fsim_number(e, &at);
+    v.name = strchr(v.name, ' ') ? fsim_printf(e->a, "((fs_int)(%s))", v.name) : v.name;
+    return v;
+}
+
+/* The index along a dimension, counted from the last (back 0), of the result's element at w. */
+static const char *along(fsim_emitter *e, const fsim_node *n, const fsim_where *w, int back, int *depth)
+{
+    const fsim_tensor *t = &e->g->tensor[n->result[0]];
+    const fsim_shape *s = &t->shape;
+    int64_t below = 1;
     if (s->rank <= back)
         return "0";
     for (int d = 0; d < back; d++)
         below *= s->dim[s->rank - 1 - d];
-    const char *at = below > 1 ? fsim_printf(e->a, "(%s) / %lld", element, below) : fsim_printf(e->a, "(%s)", element);
-    return fsim_printf(e->a, "(%s %% %lld)", at, (long long)s->dim[s->rank - 1 - back]);
+    const fsim_variable v = digit_at(e, t->elems, s->dim[s->rank - 1 - back], below, w);
+    *depth = v.depth > *depth ? v.depth : *depth;
+    return v.name;
+}
+
+/* The place of the element at w of n's result, as far as n's expression in op.def uses it. */
+static place place_of(fsim_emitter *e, const fsim_node *n, const fsim_where *w)
+{
+    const char *expr = fsim_ops[n->op].expr;
+    place at = {.element = ""};
+    if (strstr(expr, "$element")) {
+        const fsim_variable v = fsim_number(e, w);
+        at.element = v.name;
+        at.depth = v.depth;
+    }
+    if (strstr(expr, "$row"))
+        at.row = along(e, n, w, 1, &at.depth);
+    if (strstr(expr, "$col"))
+        at.col = along(e, n, w, 0, &at.depth);
+    return at;
 }
 
 /* An attribute's value, as a literal. */
@@ -62,18 +102,18 @@ static const char *attribute(fsim_emitter *e, const fsim_node *n, const char *na
 }
 
 /* The text that replaces $name in an expression of op.def. */
-static const char *parameter(fsim_emitter *e, const fsim_node *n, const char *name, const char *element, bool as_float)
+static const char *parameter(fsim_emitter *e, const fsim_node *n, const char *name, const place *at, bool as_float)
 {
     const fsim_ctype t = fsim_ctype_of(n->dtype);
     const fsim_shape *s = &e->g->tensor[n->result[0]].shape;
     if (strcmp(name, "element") == 0)
-        return element;
+        return at->element;
     if (strcmp(name, "cols") == 0)
         return fsim_printf(e->a, "%lld", (long long)(s->rank ? s->dim[s->rank - 1] : 1));
     if (strcmp(name, "col") == 0)
-        return along(e, n, element, 0);
+        return at->col;
     if (strcmp(name, "row") == 0)
-        return along(e, n, element, 1);
+        return at->row;
     if (strcmp(name, "t") == 0)
         return fsim_ctype_suffix[t];
     if (strcmp(name, "f") == 0)
@@ -81,9 +121,8 @@ static const char *parameter(fsim_emitter *e, const fsim_node *n, const char *na
     return attribute(e, n, name, as_float ? FSIM_C_FLOAT : t);
 }
 
-/* The operator's expression in op.def with the arguments filled in. element: the number of the result's element, for
- * expressions that use rows, columns or indices. */
-static const char *expression_text(fsim_emitter *e, const fsim_node *n, const char *const *arg, const char *element)
+/* The operator's expression in op.def with the arguments and the element's place filled in. */
+static const char *expression_text(fsim_emitter *e, const fsim_node *n, const char *const *arg, const place *at)
 {
     fsim_text out = {0};
     for (const char *p = fsim_ops[n->op].expr, *end; *p; p = end) {
@@ -95,7 +134,7 @@ static const char *expression_text(fsim_emitter *e, const fsim_node *n, const ch
             const char *name = fsim_strndup(e->a, p + 1, (size_t)(end - p - 1));
             const bool as_float = strncmp(end, ".f", 2) == 0;
             end += as_float ? 2 : 0;
-            fsim_text_put(e->a, &out, "%s", parameter(e, n, name, element, as_float));
+            fsim_text_put(e->a, &out, "%s", parameter(e, n, name, at, as_float));
         } else {
             fsim_text_put(e->a, &out, "%c", *p);
         }
@@ -305,13 +344,11 @@ static fsim_variable elementwise(fsim_emitter *e, const fsim_node *n, int tensor
     } else if (n->op == FSIM_OP_POW && c > FSIM_C_DOUBLE) {
         text = fsim_printf(e->a, "fs_powi((fs_i64)%s, (fs_i64)%s)", arg[0], arg[1]);
     }
-    fsim_variable at = {"", 0};
-    if (!text && strstr(fsim_ops[n->op].expr, "$element")) /* the expression uses the element's number */
-        at = fsim_number(e, w);
-    if (!text && (strstr(fsim_ops[n->op].expr, "$col") || strstr(fsim_ops[n->op].expr, "$row")))
-        at = fsim_number(e, w);
-    text = text ? text : expression_text(e, n, arg, at.name);
-    depth = at.depth > depth ? at.depth : depth;
+    if (!text) {
+        const place at = place_of(e, n, w);
+        text = expression_text(e, n, arg, &at);
+        depth = at.depth > depth ? at.depth : depth;
+    }
     depth = depth > 0 ? e->depth : 0;
     const char *name = fsim_fresh(e, "v");
     fsim_say(e, depth, "const %s %s = %s; /* %s */", fsim_ctype_names[fsim_ctype_of(made)], name,
@@ -326,20 +363,6 @@ static fsim_variable permuted(fsim_emitter *e, const fsim_node *n, int tensor, c
         return elementwise(e, n, tensor, w);
     const fsim_where at = fsim_through(e, w, &n->arg[0].map);
     return fsim_value(e, n->arg[0].tensor, &at);
-}
-
-/* A digit of the number of tensor's element at w, where it has `extent` values and `below` elements follow each: taken
- * from the digits that the place is made of, so that a row's costs a division a row, not one an element. */
-static const char *digit_at(fsim_emitter *e, int64_t elems, int64_t extent, int64_t below, const fsim_where *w)
-{
-    fsim_map digit = {0};
-    fsim_map_push(&digit, elems / (below * extent), 0);
-    fsim_map_push(&digit, extent, 1);
-    fsim_map_push(&digit, below, 0);
-    digit.split = digit.modes;
-    const fsim_where at = fsim_through(e, w, &digit);
-    const char *name = fsim_number(e, &at).name;
-    return strchr(name, ' ') ? fsim_printf(e->a, "(fs_int)(%s)", name) : name;
 }
 
 /* Where a cut leads to: the index along it (declared as `along`), and the element's number without it. number: that of
@@ -358,9 +381,9 @@ static const char *behind_cut(fsim_emitter *e, const fsim_cut *t, const char *nu
         high = fsim_printf(e->a, "%s / %lld", number, inner * (long long)t->extent);
         low = inner > 1 ? fsim_printf(e->a, "%s %% %lld", number, inner) : "";
     } else {
-        fsim_say(e, e->depth, "const fs_int %s = %s;", along, digit_at(e, elems, t->extent, inner, w));
-        high = digit_at(e, elems, elems / (inner * t->extent), inner * t->extent, w);
-        low = inner > 1 ? digit_at(e, elems, inner, 1, w) : "";
+        fsim_say(e, e->depth, "const fs_int %s = %s;", along, digit_at(e, elems, t->extent, inner, w).name);
+        high = digit_at(e, elems, elems / (inner * t->extent), inner * t->extent, w).name;
+        low = inner > 1 ? digit_at(e, elems, inner, 1, w).name : "";
     }
     const char *there = fsim_printf(e->a, "%s * %lld + %s", high, (long long)t->source_extent, moved);
     return inner > 1 ? fsim_printf(e->a, "(%s) * %lld + %s", there, inner, low) : there;

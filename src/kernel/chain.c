@@ -9,10 +9,16 @@ enum {
     CHUNK = 64,     /* elements of the first product's k that are staged at once, where not all of them are */
     LEAST_SIDE = FSIM_CHAIN_LEAST, /* shortest side of a tile */
     MOST_COLUMNS = 128,
-    NARROW = 32,       /* the last way to make a tile smaller is to have fewer columns than this */
-    SUMS = 160,        /* most words of scores and results in a thread */
-    TENSOR_SUMS = 144, /* the same with tensor cores */
-    UNIT = 4,          /* k is padded to a multiple of this */
+    NARROW = 32,     /* the last way to make a tile smaller is to have fewer columns than this */
+    GROUP_ROWS = 64, /* of four warps that multiply together */
+    GROUP_LINE = 64, /* elements of a line of their operands */
+    GROUP_STAGES = 2,
+    GROUP_PAIRED = 128,   /* most registers of a thread where fewer columns would let two blocks share an SM: one
+                             multiplies while the other computes what lies between the products */
+    GROUP_ALIGNED = 1024, /* bytes: alignment of their lines */
+    SUMS = 160,           /* most words of scores and results in a thread */
+    TENSOR_SUMS = 144,    /* the same with tensor cores */
+    UNIT = 4,             /* k is padded to a multiple of this */
     TENSOR_UNIT = 16,
     PAD = 4, /* gap in elements between lines of a tile, so that threads access different banks */
     TENSOR_PAD = 8,
@@ -48,6 +54,19 @@ static int64_t met_bytes(const fsim_chain_request *r, const fsim_chain_layout *l
     return l->m * l->across * (l->columns + r->reductions * GROUP) * VALUE_BYTES;
 }
 
+/* The tiles of groups of warps, in whole lines. */
+static void lay_out_lines(const fsim_chain_request *r, fsim_chain_layout *l)
+{
+    fsim_chain_operand_tile *t = l->tile;
+    const int64_t first = l->n * l->depth, second = l->n * l->columns;
+    int64_t at = place_tile(r, &t[FSIM_CHAIN_ROWS], 0, l->m, l->depth);
+    t[FSIM_CHAIN_FIRST] = (fsim_chain_operand_tile){.offset = at, .count = first, .lead = GROUP_LINE};
+    at += l->stages * first * r->elem_bytes;
+    t[FSIM_CHAIN_SECOND] = (fsim_chain_operand_tile){.offset = at, .count = second, .lead = GROUP_LINE};
+    l->scores = at + l->stages * second * r->elem_bytes;
+    l->shared_bytes = l->scores + GROUP_ALIGNED;
+}
+
 static void lay_out(const fsim_chain_request *r, fsim_chain_layout *l)
 {
     const int pad = r->tensor ? TENSOR_PAD : PAD;
@@ -79,7 +98,7 @@ static int registers_of(const fsim_chain_request *r, const fsim_chain_layout *l)
                                  .sums = (double)sums_of(r, l),
                                  .fragments = r->tensor ? TENSOR_FRAGMENTS : (rows + wider / SHARING) * word,
                                  .packed = r->tensor ? (double)l->m * l->n / l->threads / 2 : 0};
-    return fsim_chain_registers(&w);
+    return l->grouped ? fsim_chain_group_registers(&w) : fsim_chain_registers(&w);
 }
 
 /* Warps that share columns: enough for all schedulers of an SM, while each has a fragment's columns. */
@@ -118,14 +137,27 @@ static void start(const fsim_chain_request *r, fsim_chain_layout *l)
     l->n = r->whole ? (int)rounded(r->width, LEAST_SIDE) : power_of_two(clamp(r->n, LEAST_SIDE, MOST_COLUMNS));
 }
 
+/* Do groups of warps multiply this tile? */
+static bool fits_groups(const fsim_chain_request *r, const fsim_chain_layout *l)
+{
+    return r->groups && l->across == 1 && l->m >= GROUP_ROWS && (l->n == GROUP_LINE || l->n == 2 * GROUP_LINE) &&
+           l->kept && l->depth_step == r->depth && r->depth % GROUP_LINE == 0 && l->columns % GROUP_LINE == 0;
+}
+
 /* Lays out the tile of *l. Do its sums fit registers? */
 static bool lay_out_tile(const fsim_chain_request *r, fsim_chain_layout *l)
 {
     l->across = across_of(r, l->m, l->n);
     l->threads = threads_of(r->tensor, l->m, l->across);
-    lay_out(r, l);
+    l->grouped = fits_groups(r, l);
+    l->stages = l->grouped ? GROUP_STAGES : 1;
+    if (l->grouped)
+        lay_out_lines(r, l);
+    else
+        lay_out(r, l);
     l->registers = registers_of(r, l);
-    return sums_of(r, l) <= (r->tensor ? TENSOR_SUMS : SUMS);
+    const bool narrow = l->n <= GROUP_LINE || r->whole || l->registers <= GROUP_PAIRED;
+    return sums_of(r, l) <= (r->tensor && !l->grouped ? TENSOR_SUMS : SUMS) && (!l->grouped || narrow);
 }
 
 /* The tile asked for with a long k of the first product in shared memory at once, rows and columns, so that copies can

@@ -10,7 +10,10 @@
  *
  * On tensor cores a warp has 16 rows. Few rows (the queries of a group in decode attention) would leave a block with
  * one or two warps, which can't keep an SM busy. There `across` warps have the same rows side by side, each with its
- * share of a tile's columns and results of its own, and combine these in shared memory at the end. */
+ * share of a tile's columns and results of its own, and combine these in shared memory at the end.
+ *
+ * Groups of four warps have 64 rows. Their operands lie in lines of 64 elements without gaps, and while a step's are
+ * multiplied, the next step's are loaded. */
 #ifndef FUSESIM_KERNEL_CHAIN_H
 #define FUSESIM_KERNEL_CHAIN_H
 
@@ -30,6 +33,8 @@ typedef struct {
     int64_t batch_rows, width, depth,
         columns;             /* rows of one batch; columns of the intermediate; k of the first product; results a row */
     bool tensor;             /* computes on tensor cores */
+    bool groups;             /* .. of an architecture whose groups of four warps multiply from shared memory (wgmma),
+                                and both operands that change with the columns are copied asynchronously */
     int elem_bytes;          /* bytes of an element in shared memory */
     bool whole;              /* a tile must hold whole rows of the intermediate */
     bool first_along_k;      /* neighbouring elements of the first product's other operand follow k, not the columns */
@@ -49,6 +54,8 @@ typedef struct {
 
 typedef struct {
     int m, n, threads;
+    bool grouped;              /* groups of four warps multiply from shared memory, 64 rows each */
+    int stages;                /* tiles of each operand that changes with the columns in shared memory at once */
     int across;                /* warps that share the columns of the same rows */
     int64_t depth, depth_step; /* k of the first product, padded; how much of it is staged at once */
     bool kept;               /* the rows' operand stays in shared memory; otherwise it is loaded again for each tile */

@@ -302,6 +302,8 @@ bool fsim_chained_lay_out(const fsim_chained *f, const fsim_hw *hw, fsim_tile_wi
                                         .depth = f->first->reduced,
                                         .columns = f->maps.columns,
                                         .tensor = f->tensor,
+                                        .groups = hw->arch->wgmma && f->operand[FSIM_CHAIN_FIRST].copied &&
+                                                  f->operand[FSIM_CHAIN_SECOND].copied,
                                         .elem_bytes = f->elem_bytes,
                                         .whole = fsim_chained_whole(f),
                                         .first_along_k = f->operand[FSIM_CHAIN_FIRST].along,
@@ -323,7 +325,7 @@ bool fsim_chained_lay_out(const fsim_chained *f, const fsim_hw *hw, fsim_tile_wi
     s->block = l->threads;
     s->registers = l->registers;
     s->shared_bytes = (int)l->shared_bytes;
-    s->stages = 1;
+    s->stages = l->stages;
     s->vector = 4;
     return true;
 }

@@ -35,8 +35,18 @@ int fsim_group_registers(int sums, int live)
 
 int fsim_chain_registers(const fsim_thread_words *w)
 {
-    enum { SIMT_REST = 20, TENSOR_REST = 28, AHEAD = 4 };
-    return (int)fmin(MOST, w->sums + AHEAD * w->fragments + w->packed + (w->tensor ? TENSOR_REST : SIMT_REST));
+    enum { SIMT_REST = 20, TENSOR_REST = 28, AHEAD = 4, SQUEEZED = 150 };
+    const double all = w->sums + AHEAD * w->fragments + w->packed + (w->tensor ? TENSOR_REST : SIMT_REST);
+    const bool squeezed = w->tensor && w->threads == BLOCK && all > TWO_BLOCKS && all <= SQUEEZED;
+    return (int)fmin(MOST, squeezed ? TWO_BLOCKS : all);
+}
+
+int fsim_chain_group_registers(const fsim_thread_words *w)
+{
+    enum { REST = 36, LEAST_REST = 16 };
+    const double alone = w->sums + w->packed;
+    const bool squeezed = w->threads == BLOCK && alone + REST > TWO_BLOCKS && alone + LEAST_REST <= TWO_BLOCKS;
+    return (int)fmin(MOST, squeezed ? TWO_BLOCKS : alone + REST);
 }
 
 int fsim_direct_registers(int live) { return (int)fmin(MOST, fmax(FREE, fsim_registers(live, 1))); }

@@ -7,13 +7,15 @@
  *     .. in groups of warps        4/3 sums + 36
  *     chains without tensor cores  sums + 4 fragments + 20
  *     .. with tensor cores         sums + packed + 4 fragments + 28
+ *     .. in groups of warps        sums + packed + 36
  *
  * Fragments are the operands of one step of the inner loop. A tile loads the next step's fragments meanwhile; a chain,
  * whose loop is unrolled four times, loads those of the next three steps. A gathered element (loaded alone) needs an
  * address (two words), a guard, and the values that both are computed from. The constant is for other addresses, the
  * tile's position, and counters. A tile on tensor cores has only one set of fragments where the second would leave the
- * SM with one block instead of two. After the loop, results and values computed from them are live, and operands are
- * not.
+ * SM with one block instead of two; a chain on tensor cores that would need a little more than half of the SM's
+ * registers is held to that half in the same way. After the loop, results and values computed from them are live, and
+ * operands are not.
  *
  * The constants are those of NVRTC 13.0 for sm_80, sm_90 and sm_100; `fusesim validate --registers` compares them.
  * Kernels state how many blocks an SM should run (FS_RESIDENT). So the compiler uses no more registers than that
@@ -47,6 +49,8 @@ int fsim_group_registers(int sums, int live);
 
 /* Registers of a thread of a chained kernel; at most what a thread can have. */
 int fsim_chain_registers(const fsim_thread_words *w);
+/* The same where groups of warps multiply from shared memory: no fragments. */
+int fsim_chain_group_registers(const fsim_thread_words *w);
 /* Registers of a thread that computes one result of a contraction, with `live` values at once; at least 32, since
  * fewer do not raise occupancy. */
 int fsim_direct_registers(int live);

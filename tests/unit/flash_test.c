@@ -91,7 +91,11 @@ static const char crossed[] = HEAD "tensors:\n  q: {shape: [B, S, H, D], dtype: 
                                    "  - {op: softmax, in: s, out: p, dim: 3}\n  - {op: einsum, in: [p, v], out: o, "
                                    "equation: 'bsht,bthr->bshr'}\noutputs: [o]\n";
 
-enum { ANYWHERE, TENSOR, LANES, LEFT }; /* tensor cores, none, the general form */
+static const char biased[] =
+    HEAD QKV "  g: {shape: [D], dtype: dtype, role: weight}\noperators:\n  - {op: add, in: [q, g], out: r}\n"
+             "  - {op: attention, in: [r, k, v], out: o, causal: true}\noutputs: [o]\n";
+
+enum { ANYWHERE, TENSOR, LANES, LEFT, GROUPS }; /* tensor cores, none, the general form, groups of warps */
 static const struct {
     const char *name, *text, *set; /* NAME=VALUE, blanks between */
     int m, n, form, split;
@@ -146,6 +150,14 @@ static const struct {
     {"shared mlp", mlp, "S=9 T=90 D=33 R=300", 16, 16, LANES, 4},
     {"crossed", crossed, "S=20 T=30 H=3 B=2", 16, 16, LANES, 1},
     {"crossed, f16", crossed, "S=24 T=32 H=3 B=2 dtype=f16", 16, 16, TENSOR, 1},
+    {"groups", attention, "S=150 T=200 G=2 D=64 R=64 dtype=f16", 128, 128, GROUPS, 1},
+    {"groups, causal", causal, "S=130 T=130 D=128 R=64 dtype=bf16", 64, 64, GROUPS, 1},
+    {"groups, computed rows", biased, "S=128 T=128 G=2 D=64 R=128 dtype=f16", 128, 64, GROUPS, 1},
+    {"groups, three lines", attention, "S=60 T=100 D=192 R=192 dtype=bf16", 64, 64, GROUPS, 1},
+    {"groups, levels", normal, "S=70 T=128 D=64 R=64 dtype=bf16", 64, 64, GROUPS, 1},
+    {"groups, split", attention, "S=70 T=300 D=64 R=64 dtype=bf16", 64, 64, GROUPS, 3},
+    {"groups, mlp", mlp, "S=70 T=192 D=128 R=128 dtype=f16", 64, 64, GROUPS, 1},
+    {"groups, linear", linear, "S=70 T=256 D=64 R=128 dtype=bf16", 128, 128, GROUPS, 1},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -154,7 +166,7 @@ static fsim_program program[CASES];
 static fsim_reference *reference[CASES];
 static const char *const compiler = "cc -O1";
 
-static const fsim_hw *hw;
+static const fsim_hw *ampere, *hopper;
 
 static const fsim_graph *graph_of(const char *name, const char *text, const char *bindings)
 {
@@ -196,12 +208,13 @@ static void generate(const fsim_graph *g, int i)
                              .launches = cases[i].split > 1 ? 2 : 1,
                              .split_k = cases[i].split};
     const fsim_plan plan = {.kernels = i + 1, .kernel = k};
-    program[i] = fsim_programs_of(g, hw, &plan, 1, arena)[i];
+    program[i] = fsim_programs_of(g, cases[i].form == GROUPS ? hopper : ampere, &plan, 1, arena)[i];
     assert_non_null(program[i].source);
     assert_int_equal(program[i].launches, cases[i].split > 1 ? 2 : 1);
-    if (cases[i].form == LEFT
-            ? strstr(program[i].source, "FS_FLASH(") != NULL
-            : !strstr(program[i].source, cases[i].form == TENSOR ? "FS_FLASH_MMA(" : "FS_FLASH_SIMT("))
+    if (cases[i].form == LEFT ? strstr(program[i].source, "FS_FLASH(") != NULL
+                              : !strstr(program[i].source, cases[i].form == TENSOR   ? "FS_FLASH_MMA("
+                                                           : cases[i].form == GROUPS ? "FS_FLASH_GROUPS("
+                                                                                     : "FS_FLASH_SIMT("))
         fail_msg("%s has another form:\n%s", cases[i].name, program[i].source);
     if (strstr(cases[i].name, "side by side") && !strstr(program[i].source, "FS_FLASH_MEET {"))
         fail_msg("%s: the warps of a block do not share columns as they should:\n%s", cases[i].name, program[i].source);
@@ -209,6 +222,8 @@ static void generate(const fsim_graph *g, int i)
         fail_msg("%s: 8-bit floats are not loaded as they should be:\n%s", cases[i].name, program[i].source);
     if (strstr(cases[i].name, "last row's tile") && !strstr(program[i].source, "fs_flash_stop("))
         fail_msg("%s leaves no columns out:\n%s", cases[i].name, program[i].source);
+    if (strstr(cases[i].name, "causal") && !strstr(program[i].source, " = c <= "))
+        fail_msg("%s divides to find an element's column:\n%s", cases[i].name, program[i].source);
     reference[i] = fsim_reference_of(g, 1);
 }
 
@@ -217,8 +232,9 @@ static int setup(void **unused)
     (void)unused;
     arena = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(arena);
-    hw = fsim_hw_read(arena, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
-    assert_non_null(hw);
+    ampere = fsim_hw_read(arena, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
+    hopper = fsim_hw_read(arena, d, FUSESIM_SOURCE_DIR "/hwmodels/h100-sxm5-80gb.yaml");
+    assert_true(ampere && hopper);
     for (int i = 0; i < CASES; i++)
         generate(graph_of(cases[i].name, cases[i].text, cases[i].set), i);
     return 0;
@@ -322,7 +338,7 @@ static void emulate(int i, const char *library, const char *order)
                                 .grid = l->grid,
                                 .block = l->block,
                                 .shared_bytes = l->shared_bytes,
-                                .shared_limit_bytes = 163 * 1024};
+                                .shared_limit_bytes = (cases[i].form == GROUPS ? 227 : 163) * 1024};
         if (mock_run(&grid, why, sizeof why) != MOCK_RAN)
             fail_msg("%s, %s: %s", cases[i].name, order, why);
     }
