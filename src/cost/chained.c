@@ -66,14 +66,26 @@ static double busy_schedulers(const fsim_costing *c, const fsim_kernel *k)
     return c->hw->host || c->hw->arch->plain ? 1 : fmin(1, warps / FSIM_ISSUE_PER_SM);
 }
 
+/* Seconds of a block's steps on tensor units, in turn with the other blocks of its SM: each waits for both products and
+ * for the exponentials between them, and a mask is compared with every element. */
+static double steps_s(const fsim_costing *c, const fsim_chain_shape *s, const fsim_chain_block *b, fsim_chain_tile t,
+                      bool grouped)
+{
+    enum { FEWEST_ROWS = 64 }; /* tiles of fewer rows wait for memory */
+    const double usual = (double)CHAIN_STEP_ROWS * CHAIN_STEP_COLUMNS,
+                 cycles = grouped ? chain_group_step : chain_warp_step,
+                 deeper = b->streams ? fmax(1, (s->k + s->results / t.chunks) / CHAIN_STEP_DEPTH) : 1;
+    if (c->hw->host || c->hw->arch->plain || !s->tensor || t.m < FEWEST_ROWS)
+        return 0;
+    return b->steps * cycles * (t.m * t.n / usual) * deeper * (s->causal > 0 ? chain_masked : 1) / c->clock;
+}
+
 /* What generated chains reach of fsim_chain_rate. */
 static double generated_rate(const fsim_costing *c, fsim_dtype t, bool tensor)
 {
     const double most = fsim_chain_rate(c, t);
-    if (c->hw->host || c->hw->arch->plain)
-        return most;
-    return tensor ? fmin(most, chain_warp_flops * 2 / fsim_dtype_bytes(t) * c->sms * c->clock)
-                  : most * chain_thread_share;
+    const bool known = !tensor && !c->hw->host && !c->hw->arch->plain;
+    return known ? fmin(most, chain_thread_flops * c->sms * c->clock) : most;
 }
 
 /* busy: share of the schedulers at work. */
@@ -208,11 +220,12 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
     k.unit[FSIM_ISSUE] /= busy;
     const double products = b.first_flops / rates.rate[0] + b.second_flops / rates.rate[1],
                  start = 2.0 * tile.m * tile.n * fsim_startup_of(rates.tensor) / rates.rate[0];
-    const double one =
-        rates.special_turns > 0
-            ? pow(pow(products, rates.overlap) + pow(special * rates.special_turns, rates.overlap), 1 / rates.overlap)
-            : products;
-    k.unit[FSIM_COMPUTE] += ceil(b.blocks / c->sms) * (one + start);
+    const double one = rates.special_turns > 0
+                           ? pow(pow(products, rates.overlap) + pow(special * rates.special_turns, rates.overlap),
+                                 1 / rates.overlap)
+                           : products,
+                 least = steps_s(c, shape, &b, tile, x->l->chained.l.grouped);
+    k.unit[FSIM_COMPUTE] += ceil(b.blocks / c->sms) * (fmax(one, least) + start);
     fsim_sum_up(c, &k);
     if (tile.split > 1)
         fsim_add_after(&k, combining_s(c, tile.split));

@@ -138,7 +138,7 @@ fsim_gemm_device fsim_gemm_generated_of(const fsim_hw *hw, fsim_dtype arithmetic
     if (!libraries)
         return d;
     if (by == FSIM_BY_THREADS) {
-        d.efficiency *= thread_share;
+        d.efficiency = fmin(d.efficiency, thread_flops * fsim_hw_get(hw, FSIM_HW_SM_CLOCK) / d.rate);
     } else if (by == FSIM_BY_GROUPS) {
         d.efficiency = fmin(1, d.efficiency);
         group_scalars(hw, &d);

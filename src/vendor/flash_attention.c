@@ -232,12 +232,17 @@ static bool is_attention_alone(const fsim_group *o, const fsim_graph *g)
 
 fsim_kernel fsim_attention_call(const fsim_costing *c, const fsim_kernel *own)
 {
+    static const fsim_maker maker[] = {FSIM_BY_ATEN, FSIM_BY_SGLANG, FSIM_BY_TENSORRT_LLM};
+    fsim_kernel best = {0};
     if (own->time_s <= 0 || c->group->template != FSIM_CHAINED_CONTRACTION || c->hw->host || c->hw->arch->plain ||
-        !is_attention_alone(c->group, c->g) || !library_of(c, FSIM_BY_ATEN) || fsim_beyond_flash(c, FSIM_BY_ATEN))
-        return (fsim_kernel){0};
-    fsim_kernel k = fsim_framework_attention(c, FSIM_BY_ATEN, own);
-    k.template = FSIM_LIBRARY_CONTRACTION;
-    return k;
+        !is_attention_alone(c->group, c->g) || fsim_beyond_flash(c, FSIM_BY_ATEN))
+        return best;
+    for (size_t i = 0; i < sizeof maker / sizeof *maker; i++) {
+        const fsim_kernel k = library_of(c, maker[i]) ? fsim_framework_attention(c, maker[i], own) : (fsim_kernel){0};
+        best = k.time_s > 0 && (best.time_s <= 0 || k.time_s < best.time_s) ? k : best;
+    }
+    best.template = best.time_s > 0 ? FSIM_LIBRARY_CONTRACTION : best.template;
+    return best;
 }
 
 fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own)

@@ -41,9 +41,9 @@ fsim_kernel fsim_sort_kernel(const fsim_costing *c, const fsim_kernel *own);
 /* The attention kernel that `maker` has for this GPU, with measured constants. *own where it has none: another
  * design, arithmetic other than FP16 and BF16, no softmax between the products. */
 fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own);
-/* The call of the library's flash kernel that computes the whole group: PyTorch's for this GPU. time_s is 0 where there
- * is none: nothing but products, softmax, scale and mask may be in it, and layouts of operands and results. own: the
- * generated kernel. */
+/* The call of a library's flash kernel that computes the whole group: the fastest of those for this GPU. time_s is 0
+ * where there is none: nothing but products, softmax, scale and mask may be in it, and layouts of operands and results.
+ * own: the generated kernel. */
 fsim_kernel fsim_attention_call(const fsim_costing *c, const fsim_kernel *own);
 /* Sets k's grid and waves to those of a library's attention; its registers, shared memory and occupancy, those of a
  * generated kernel so far, to 0: nobody says them. */
