@@ -30,9 +30,10 @@ enum {
     COMPLETION = 16384,
     MANUAL = 32768,
     CAPACITY = 65536,
+    MERGE = 131072,
     PLANS = PLAN | ENUMERATE | EXPLAIN | REGIONS | SWEEP | CODEGEN | VALIDATE, /* those that plan a workload */
     MODEL = PLANS | IMPORT,                                                    /* those that read one */
-    ANY = 131071
+    ANY = 262143
 };
 
 #define OF(kind) (1u << FSIM_RESULT_##kind)
@@ -150,9 +151,11 @@ static const fsim_arg options[] = {
     {"--threads", "N", FSIM_ARG_COUNT, AT(threads), NULL, VALIDATE | CALIBRATE, "of --device cpu (one a CPU)"},
     {"--target", NULL, FSIM_ARG_CHOICE, AT(target), &targets, CODEGEN, "language of the kernels (cuda)"},
     {"-o", "DIR", FSIM_ARG_TEXT, AT(output), NULL, CODEGEN, "the folder to write"},
-    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, SWEEP, "the points as CSV"},
-    {"--find", "NAME", FSIM_ARG_TEXT, AT(find), NULL, SWEEP, "its values with which --under holds"},
-    {"--under", "METRIC=LIMIT", FSIM_ARG_ITEM, AT(under), NULL, SWEEP, "time=50ms, memory=80GiB, speedup=1.2"},
+    {"--zip", "NAME,NAME...", FSIM_ARG_ITEM, AT(zip), NULL, SWEEP, "axes of --over that vary together: B,S"},
+    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, SWEEP | MERGE, "the points as CSV, or .jsonl"},
+    {"--find", "NAME", FSIM_ARG_TEXT, AT(find), NULL, SWEEP | MERGE, "its values with which --under holds"},
+    {"--under", "METRIC=LIMIT", FSIM_ARG_ITEM, AT(under), NULL, SWEEP | MERGE, "time=50ms, memory=80GiB, speedup=1.2"},
+    {"--shard", "I/N", FSIM_ARG_TEXT, AT(shard), NULL, SWEEP, "one of N parts, 0/N to N-1/N, for merge"},
     {"--resume", "", FSIM_ARG_FLAG, AT(resume), NULL, SWEEP, "go on where the same -o was ended"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE, "the hardware file to write; - is stdout"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, HW, "of new: the file to write (NAME.yaml)"},

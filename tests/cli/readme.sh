@@ -35,6 +35,10 @@ type_it() {
         fi
         ;;
     'cmake --install build/release') ;; # cli.library
+    'SHARDS='*'examples/slurm/submit.sh '* | 'kubectl apply -f examples/kubernetes/'*) # cli.slurm, cli.shards
+        folder=${1##*examples/}
+        [ -e "$SOURCE_DIR/examples/${folder%% *}" ]
+        ;;
     *) return 2 ;;
     esac
 }
