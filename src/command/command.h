@@ -25,14 +25,16 @@
 /* The values of the options; the table in main.c connects each option with a field. */
 typedef struct {
     fsim_words hw, hw_set, dump, roots, match, measurements, by, gates, fit, classes, strategies, archs;
-    fsim_words under, zip;                           /* of sweep: the limits of --find; axes that vary together */
-    fsim_words load, goals, weights, caches, prices; /* of capacity */
-    int engine;                                      /* index into fsim_engine_words */
-    int64_t node, gpus;                              /* of capacity; 0: not said */
-    fsim_words over;                                 /* of sweep, each an axis; of regions, one */
-    fsim_words set;                                  /* --set, then --dim, which means the same */
-    fsim_words dim;                                  /* of these, as typed */
-    const char *format[FSIM_FILE_FORMATS];           /* --json FILE and so on; NULL: not used */
+    fsim_words under, zip; /* of sweep: the limits of --find; axes that vary together */
+    fsim_words load, goals, weights, caches, prices, systems_named; /* of capacity */
+    const char *tokens, *deadline;                                  /* of capacity --train */
+    int64_t length, batch;                                          /* of capacity --train; 0: not said */
+    int engine;                                                     /* index into fsim_engine_words */
+    int64_t node, gpus;                                             /* of capacity; 0: not said */
+    fsim_words over;                                                /* of sweep, each an axis; of regions, one */
+    fsim_words set;                                                 /* --set, then --dim, which means the same */
+    fsim_words dim;                                                 /* of these, as typed */
+    const char *format[FSIM_FILE_FORMATS];                          /* --json FILE and so on; NULL: not used */
     const char *plan, *output, *like, *above, *measured, *systems, *find, *shard;
     int strategy, objective, launch, l2, numerics, recompute, target, color, precision, annotate,
         device; /* index into the option's choices; precision: -1 for none; device: an fsim_device_kind */
@@ -84,6 +86,7 @@ typedef struct fsim_context {
     fsim_words args;                      /* the command line without options and command */
     fsim_hw_folders hw_folders;           /* folders of hardware files */
     const char *workload_folder;          /* shipped workloads */
+    const char *system_folder;            /* shipped systems */
     fsim_output *file[FSIM_FILE_FORMATS]; /* open files; NULL: format not requested, or on stdout */
     fsim_output *own;                     /* an open file that only this command writes: -o, --measured; or NULL */
     fsim_environment environment;
