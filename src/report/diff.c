@@ -91,7 +91,8 @@ static const char *side_text(const fsim_plan_diff *x, const fsim_diff_part *part
     return text;
 }
 
-const char *fsim_diff_part_text(const fsim_plan_diff *x, const fsim_diff_part *part, fsim_arena *a)
+/* What a part does, by the workload's operators: "a + b -> a | b". In a. */
+static const char *part_text(const fsim_plan_diff *x, const fsim_diff_part *part, fsim_arena *a)
 {
     switch (part->kind) {
     case FSIM_PART_SAME:
@@ -182,8 +183,7 @@ static void put_part(fsim_table *t, const fsim_plan_diff *x, int at, int times, 
                   ? "-"
                   : fsim_printf(a, "%s %s", fsim_unit_names[p->unit], change_text(a, (fsim_sum)(p->unit_fs * times)));
     cell[4] = fsim_diff_causes_text(p->sum.causes, a);
-    cell[5] = times > 1 ? fsim_printf(a, "%s (and %d alike)", fsim_diff_part_text(x, p, a), times - 1)
-                        : fsim_diff_part_text(x, p, a);
+    cell[5] = times > 1 ? fsim_printf(a, "%s (and %d alike)", part_text(x, p, a), times - 1) : part_text(x, p, a);
 }
 
 /* The parts with the largest changes; *rest: a sentence on those that are left out, or "". */

@@ -41,7 +41,4 @@ void fsim_json_diff(FILE *out, const fsim_shown_diff *s);
 /* A test case for each gate and for each GPU; those that only one file has are skipped. */
 void fsim_junit_diff(FILE *out, const fsim_shown_diff *s);
 
-/* What a part does, by the workload's operators: "a + b -> a | b". In a. */
-const char *fsim_diff_part_text(const fsim_plan_diff *x, const fsim_diff_part *part, fsim_arena *a);
-
 #endif

@@ -5,7 +5,7 @@
 set -u
 cd "${SOURCE_DIR:?}" || exit 70
 tables="src/cost/constants.def src/cost/chain.def src/vendor/constants.def src/vendor/cudnn.def src/vendor/flash_attention.def src/vendor/library.def
- src/evidence/constants.def src/plan/rivals/constants.def src/plan/rivals/xla.def src/plan/compile_cost.def src/serving/constants.def src/serving/engines.def src/serving/served.def"
+ src/evidence/constants.def src/plan/rivals/constants.def src/plan/rivals/xla.def src/plan/compile_cost.def src/serving/constants.def src/serving/engines.def"
 bad=0
 
 # A row's last string is its source; of FSIM_ATTENTION, which ends with scalars, its only one. A source names something.
