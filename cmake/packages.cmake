@@ -19,7 +19,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fusesim-config.cmake ${CMAKE_CURRENT_B
 file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/fusesim.pc.in fusesim.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fusesim.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
-install(DIRECTORY hwmodels workloads reports/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/fusesim COMPONENT fusesim
+install(DIRECTORY hwmodels workloads systems reports/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/fusesim COMPONENT fusesim
     PATTERN README.md EXCLUDE)
 
 # Manual pages and completion of shells, which the program itself prints.

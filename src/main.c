@@ -30,9 +30,10 @@ enum {
     COMPLETION = 16384,
     MANUAL = 32768,
     CAPACITY = 65536,
+    MERGE = 131072,
     PLANS = PLAN | ENUMERATE | EXPLAIN | REGIONS | SWEEP | CODEGEN | VALIDATE, /* those that plan a workload */
     MODEL = PLANS | IMPORT,                                                    /* those that read one */
-    ANY = 131071
+    ANY = 262143
 };
 
 #define OF(kind) (1u << FSIM_RESULT_##kind)
@@ -69,6 +70,7 @@ static const fsim_arg options[] = {
     {"--hw", "HW[,HW...]", FSIM_ARG_ITEMS, AT(hw), NULL, MODEL | CALIBRATE,
      "GPUs: names of 'fusesim hw list', or files"},
     {"--hw", "HW[,HW...]", FSIM_ARG_ITEMS, AT(hw), NULL, CAPACITY, "GPUs to choose from"},
+    {"--system", "NAME[,...]", FSIM_ARG_ITEMS, AT(systems_named), NULL, CAPACITY, "clusters: dgx-h100, systems/*.yaml"},
     {"--load", "WHAT=N[,...]", FSIM_ARG_ITEMS, AT(load), NULL, CAPACITY, "input=2048,output=256,rate=20/s"},
     {"--goal", "METRIC=TIME", FSIM_ARG_ITEM, AT(goals), NULL, CAPACITY, "ttft=2s, tpot=40ms, latency=20s"},
     {"--engine", NULL, FSIM_ARG_CHOICE, AT(engine), &engines, CAPACITY, "serving program (vllm)"},
@@ -76,6 +78,12 @@ static const fsim_arg options[] = {
     {"--cache", "NAME[,...]", FSIM_ARG_ITEMS, AT(caches), NULL, CAPACITY, "of keys and values: bf16, f8 (both)"},
     {"--price", "HW=USD[,...]", FSIM_ARG_ITEMS, AT(prices), NULL, CAPACITY, "an hour of a GPU (its key rent)"},
     {"--fused", "", FSIM_ARG_FLAG, AT(fused), NULL, CAPACITY, "what the best fusion would save (seconds)"},
+    {"--train", "", FSIM_ARG_FLAG, AT(train), NULL, CAPACITY, "train the model instead of serving it"},
+    {"--checkpoint", "", FSIM_ARG_FLAG, AT(checkpoint), NULL, CAPACITY, "only ways that compute each layer again"},
+    {"--tokens", "N", FSIM_ARG_TEXT, AT(tokens), NULL, CAPACITY, "of the whole training: 1e12"},
+    {"--deadline", "TIME", FSIM_ARG_TEXT, AT(deadline), NULL, CAPACITY, "of the training: 30d or 12h"},
+    {"--length", "N", FSIM_ARG_COUNT, AT(length), NULL, CAPACITY, "tokens of a sequence in training (4096)"},
+    {"--batch", "N", FSIM_ARG_COUNT, AT(batch), NULL, CAPACITY, "sequences of a step (4194304 tokens)"},
     {"--node", "N", FSIM_ARG_COUNT, AT(node), NULL, CAPACITY, "GPUs that may share a layer (8)"},
     {"--gpus", "N", FSIM_ARG_COUNT, AT(gpus), NULL, CAPACITY, "at most so many in all (1024)"},
     {"--set", "NAME=VALUE", FSIM_ARG_ITEM, AT(set), NULL, MODEL | WORKLOADS,
@@ -150,9 +158,11 @@ static const fsim_arg options[] = {
     {"--threads", "N", FSIM_ARG_COUNT, AT(threads), NULL, VALIDATE | CALIBRATE, "of --device cpu (one a CPU)"},
     {"--target", NULL, FSIM_ARG_CHOICE, AT(target), &targets, CODEGEN, "language of the kernels (cuda)"},
     {"-o", "DIR", FSIM_ARG_TEXT, AT(output), NULL, CODEGEN, "the folder to write"},
-    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, SWEEP, "the points as CSV"},
-    {"--find", "NAME", FSIM_ARG_TEXT, AT(find), NULL, SWEEP, "its values with which --under holds"},
-    {"--under", "METRIC=LIMIT", FSIM_ARG_ITEM, AT(under), NULL, SWEEP, "time=50ms, memory=80GiB, speedup=1.2"},
+    {"--zip", "NAME,NAME...", FSIM_ARG_ITEM, AT(zip), NULL, SWEEP, "axes of --over that vary together: B,S"},
+    {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, SWEEP | MERGE, "the points as CSV, or .jsonl"},
+    {"--find", "NAME", FSIM_ARG_TEXT, AT(find), NULL, SWEEP | MERGE, "its values with which --under holds"},
+    {"--under", "METRIC=LIMIT", FSIM_ARG_ITEM, AT(under), NULL, SWEEP | MERGE, "time=50ms, memory=80GiB, speedup=1.2"},
+    {"--shard", "I/N", FSIM_ARG_TEXT, AT(shard), NULL, SWEEP, "one of N parts, 0/N to N-1/N, for merge"},
     {"--resume", "", FSIM_ARG_FLAG, AT(resume), NULL, SWEEP, "go on where the same -o was ended"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, CALIBRATE, "the hardware file to write; - is stdout"},
     {"-o", "FILE", FSIM_ARG_TEXT, AT(output), NULL, HW, "of new: the file to write (NAME.yaml)"},
@@ -460,6 +470,7 @@ int main(int argc, char **argv)
                 .launch = FSIM_REGIME_STREAM},
         .hw_folders = {.own = getenv("FUSESIM_HWMODELS"), .shipped = fsim_printf(arena, "%s/hwmodels", data)},
         .workload_folder = fsim_printf(arena, "%s/workloads", data),
+        .system_folder = fsim_printf(arena, "%s/systems", data),
         .environment = environment,
         .began_s = fsim_clock_s(),
         .width = fsim_terminal_columns(environment.columns)};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capacity: the GPUs that serve a load of requests to a model within goals. */
+/* capacity: the GPUs that serve a load of requests to a model within goals, or that train it in time. */
 #include "report/capacity.h"
 #include "command/command.h"
+#include "report/trainings.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,12 +29,22 @@ static void read_precisions(fsim_context *c, const char *option, const fsim_word
     }
 }
 
-/* The price of an hour of each GPU: --price NAME=USD, otherwise the key rent of its file. */
-static double *read_prices(fsim_context *c, fsim_hw *const *hw)
+/* "h100" names h100-sxm5-80gb. */
+static bool is_named(const char *name, const char *text, size_t length)
 {
-    double *price = fsim_new(c->arena, double, c->set.hw.count + 1);
-    for (int h = 0; h < c->set.hw.count; h++)
-        price[h] = fsim_hw_has(hw[h], FSIM_HW_RENT) ? fsim_hw_get(hw[h], FSIM_HW_RENT) : NAN;
+    return strncmp(name, text, length) == 0 && (name[length] == '\0' || name[length] == '-');
+}
+
+/* The price of an hour of each GPU: --price NAME=USD, otherwise that of its system, otherwise the key rent of its
+ * file. */
+static void read_prices(fsim_context *c, fsim_machine *m, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const fsim_hw *hw = m[i].hw;
+        m[i].price = m[i].node && !isnan(m[i].node->rent.value) ? m[i].node->rent : (fsim_stated){NAN, NULL};
+        if (isnan(m[i].price.value) && fsim_hw_has(hw, FSIM_HW_RENT))
+            m[i].price = (fsim_stated){fsim_hw_get(hw, FSIM_HW_RENT), hw->q[FSIM_HW_RENT].source};
+    }
     for (int i = 0; i < c->set.prices.count; i++) {
         const char *text = c->set.prices.at[i], *equals = strrchr(text, '=');
         char *end = NULL;
@@ -41,19 +52,39 @@ static double *read_prices(fsim_context *c, fsim_hw *const *hw)
         bool named = false;
         if (!equals || end == equals + 1 || *end || !(usd > 0) || usd > 1e6) {
             fsim_error(c->diag, fsim_command_line, "--price: '%s' is no price, wanted e.g. %s=2.5 (USD an hour)", text,
-                       hw[0]->name);
+                       m[0].name);
             continue;
         }
-        for (int h = 0; h < c->set.hw.count; h++)
-            if (strncmp(hw[h]->name, text, (size_t)(equals - text)) == 0 &&
-                (hw[h]->name[equals - text] == '\0' || hw[h]->name[equals - text] == '-')) {
-                price[h] = usd;
+        const size_t length = (size_t)(equals - text);
+        for (int k = 0; k < count; k++)
+            if (is_named(m[k].name, text, length) || is_named(m[k].hw->name, text, length)) {
+                m[k].price = (fsim_stated){usd, "--price"};
                 named = true;
             }
         if (!named)
-            fsim_error(c->diag, fsim_command_line, "--price: no GPU of --hw is '%.*s'", (int)(equals - text), text);
+            fsim_error(c->diag, fsim_command_line, "--price: no GPU of --hw or --system is '%.*s'", (int)length, text);
     }
-    return price;
+}
+
+/* The GPUs of --hw, then those of --system. In c->arena; errors are in c->diag. */
+static fsim_machine *read_machines(fsim_context *c)
+{
+    enum { NODE = 8 };
+    const int hws = c->set.hw.count, count = hws + c->set.systems_named.count;
+    fsim_machine *m = fsim_new(c->arena, fsim_machine, count + 1);
+    for (int i = 0; i < count; i++) {
+        const fsim_cluster *node = NULL;
+        if (i >= hws &&
+            !(node = fsim_cluster_load(c->arena, c->diag, c->set.systems_named.at[i - hws], c->system_folder)))
+            continue;
+        m[i].hw = fsim_read_hw(c, node ? node->gpu : c->set.hw.at[i]);
+        m[i].node = node;
+        m[i].name = node ? node->name : m[i].hw ? m[i].hw->name : "";
+        m[i].gpus = c->set.node ? c->set.node : node ? node->gpus : NODE;
+    }
+    if (fsim_errors(c->diag) == 0)
+        read_prices(c, m, count);
+    return m;
 }
 
 static bool check_words(fsim_context *c)
@@ -61,12 +92,16 @@ static bool check_words(fsim_context *c)
     enum { MOST_NODE = 64 };
     if (c->args.count == 0)
         fsim_error(c->diag, fsim_command_line, "no model: name one of 'fusesim models', or a config.json");
-    if (c->set.hw.count == 0)
-        fsim_error(c->diag, fsim_command_line, "no GPU: say --hw NAME ('fusesim hw list' shows them)");
-    if (c->set.load.count == 0)
+    if (c->set.hw.count + c->set.systems_named.count == 0)
+        fsim_error(c->diag, fsim_command_line,
+                   "no GPU: say --hw NAME ('fusesim hw list' shows them) or --system NAME (systems/)");
+    if (c->set.load.count == 0 && !c->set.train)
         fsim_error(c->diag, fsim_command_line, "no load: say --load input=TOKENS,output=TOKENS,rate=N/s");
     if (c->set.node > MOST_NODE)
         fsim_error(c->diag, fsim_command_line, "--node: at most %d GPUs share a layer", MOST_NODE);
+    if (!c->set.train && (c->set.tokens || c->set.deadline || c->set.checkpoint || c->set.length || c->set.batch))
+        fsim_error(c->diag, fsim_command_line,
+                   "--tokens, --deadline, --length, --batch and --checkpoint are of --train");
     if (c->set.gpus > 1 << 20)
         fsim_error(c->diag, fsim_command_line, "--gpus: at most %d", 1 << 20);
     return fsim_errors(c->diag) == 0;
@@ -75,30 +110,24 @@ static bool check_words(fsim_context *c)
 /* What the command line asks, in full. */
 static int read_asked(fsim_context *c, fsim_capacity_asked *q)
 {
-    enum { NODE = 8, GPUS = 1024 };
+    enum { GPUS = 1024 };
     static const bool both[FSIM_STORED] = {true, true, false};
     fsim_options *how = fsim_new(c->arena, fsim_options, 1);
     how->search_steps = c->set.search_steps;
     fsim_load *load = fsim_new(c->arena, fsim_load, 1);
     fsim_gate *goal = fsim_new(c->arena, fsim_gate, c->set.goals.count + 1);
-    fsim_hw **hw = fsim_new(c->arena, fsim_hw *, c->set.hw.count + 1);
-    if (!check_words(c))
-        return fsim_usage_status(c);
     *q = (fsim_capacity_asked){.engine = fsim_engine_in(fsim_engine_words[c->set.engine]),
                                .load = load,
                                .goal = goal,
                                .goals = c->set.goals.count,
                                .fused = c->set.fused ? how : NULL,
-                               .hw = hw,
-                               .hws = c->set.hw.count,
-                               .node = c->set.node ? c->set.node : NODE,
                                .most_gpus = c->set.gpus ? c->set.gpus : GPUS};
     (void)fsim_load_read(c->arena, c->diag, c->set.load.at, c->set.load.count, load);
     for (int i = 0; i < q->goals; i++)
         (void)fsim_gate_read(c->arena, c->diag, c->set.goals.at[i], &fsim_goals, &goal[i]);
     q->model = fsim_model_load(c->arena, c->diag, c->args.at[0]);
-    for (int h = 0; h < q->hws; h++)
-        hw[h] = fsim_read_hw(c, c->set.hw.at[h]);
+    q->on = read_machines(c);
+    q->ons = c->set.hw.count + c->set.systems_named.count;
     if (fsim_errors(c->diag))
         return fsim_conclude(c, FSIM_EXIT_OK);
     const char *published = q->model->quantized;
@@ -106,21 +135,102 @@ static int read_asked(fsim_context *c, fsim_capacity_asked *q)
     const bool weights[FSIM_STORED] = {!only_f8 && !only_f4, !only_f4, only_f4};
     read_precisions(c, "--weights", &c->set.weights, weights, FSIM_STORED, q->weights);
     read_precisions(c, "--cache", &c->set.caches, both, FSIM_STORED - 1, q->caches);
-    q->price = read_prices(c, hw);
     const char *why = fsim_unserved(q->model, c->arena);
     if (why)
         fsim_error(c->diag, fsim_command_line, "%s", why);
     return fsim_errors(c->diag) ? fsim_usage_status(c) : FSIM_EXIT_OK;
 }
 
+/* Where the steps' workloads and GPUs are. */
+static fsim_folders folders_of(const fsim_context *c, const fsim_machine *m, int count)
+{
+    fsim_hw **hw = fsim_new(c->arena, fsim_hw *, count + 1);
+    for (int i = 0; i < count; i++)
+        hw[i] = (fsim_hw *)m[i].hw;
+    return (fsim_folders){.workloads = c->workload_folder, .others = fsim_wanted_hw(c), .hw = hw, .hws = count};
+}
+
+/* "30d", "12h": seconds; NaN where it is not given, and after an error. */
+static double read_deadline(fsim_context *c)
+{
+    const double hour_s = 3600, day_s = 24 * hour_s;
+    char *end = NULL;
+    if (!c->set.deadline)
+        return NAN;
+    const double value = strtod(c->set.deadline, &end);
+    const double unit = strcmp(end, "d") == 0 ? day_s : strcmp(end, "h") == 0 ? hour_s : 0;
+    if (value > 0 && value < 1e6 && unit > 0)
+        return value * unit;
+    fsim_error(c->diag, fsim_command_line, "--deadline '%s': wanted days or hours, e.g. 30d or 12h", c->set.deadline);
+    return NAN;
+}
+
+/* What --train asks, in full. */
+static int read_training(fsim_context *c, fsim_trainings_asked *q)
+{
+    enum { GPUS = 16384, LENGTH = 4096, BATCH_TOKENS = 4 << 20 };
+    if (c->set.load.count || c->set.goals.count || c->set.fused || c->set.weights.count || c->set.caches.count)
+        fsim_error(c->diag, fsim_command_line,
+                   "--load, --goal, --weights, --cache and --fused are of serving, not of --train");
+    char *end = NULL;
+    const double tokens = c->set.tokens ? strtod(c->set.tokens, &end) : 0;
+    if (!(tokens >= 1 && tokens < 1e18) || *end)
+        fsim_error(c->diag, fsim_command_line, "--train wants --tokens N: of the whole training, e.g. 1e12%s%s",
+                   c->set.tokens ? ", and not " : "", c->set.tokens ? c->set.tokens : "");
+    *q = (fsim_trainings_asked){.most_gpus = c->set.gpus ? c->set.gpus : GPUS,
+                                .tokens = tokens,
+                                .again = c->set.checkpoint,
+                                .deadline_s = read_deadline(c)};
+    if (fsim_errors(c->diag))
+        return fsim_usage_status(c);
+    q->model = fsim_model_load(c->arena, c->diag, c->args.at[0]);
+    q->on = read_machines(c);
+    q->ons = c->set.hw.count + c->set.systems_named.count;
+    if (fsim_errors(c->diag))
+        return fsim_conclude(c, FSIM_EXIT_OK);
+    const int64_t most = q->model->positions > 0 && q->model->positions < LENGTH ? q->model->positions : LENGTH;
+    q->length = c->set.length ? c->set.length : most;
+    q->batch = c->set.batch ? c->set.batch : BATCH_TOKENS / q->length > 1 ? BATCH_TOKENS / q->length : 1;
+    const char *why = fsim_untrained(q->model, c->arena);
+    if (why)
+        fsim_error(c->diag, fsim_command_line, "%s", why);
+    if (q->length > 1 << 20 || q->batch > 1 << 24)
+        fsim_error(c->diag, fsim_command_line, "--length is at most %d, --batch at most %d", 1 << 20, 1 << 24);
+    for (int i = 0; i < q->ons; i++)
+        if (!fsim_hw_has(q->on[i].hw, FSIM_HW_TENSOR_BF16) ||
+            (q->on[i].gpus > 1 && !fsim_hw_has(q->on[i].hw, FSIM_HW_LINK_BANDWIDTH)))
+            fsim_error(c->diag, fsim_command_line,
+                       "%s: its hardware file lacks tensor_bf16 or link_bandwidth, which --train needs", q->on[i].name);
+    return fsim_errors(c->diag) ? fsim_usage_status(c) : FSIM_EXIT_OK;
+}
+
+static int run_training(fsim_context *c)
+{
+    fsim_trainings_asked q;
+    fsim_trainings out;
+    c->kind = FSIM_RESULT_TRAININGS;
+    int status = read_training(c, &q);
+    if (status || (status = fsim_open_outputs(c)))
+        return status;
+    const fsim_folders where = folders_of(c, q.on, q.ons);
+    if (!fsim_trainings_find(&q, &where, fsim_jobs_of(c->set.jobs), c->arena, c->diag, &out))
+        return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
+    status = fsim_deliver(c, &out);
+    return status ? status : out.fewest < 0 ? FSIM_EXIT_GATE : FSIM_EXIT_OK;
+}
+
 int fsim_run_capacity(fsim_context *c)
 {
     fsim_capacity_asked q;
     fsim_capacity out;
+    if (!check_words(c))
+        return fsim_usage_status(c);
+    if (c->set.train)
+        return run_training(c);
     int status = read_asked(c, &q);
     if (status || (status = fsim_open_outputs(c)))
         return status;
-    const fsim_folders where = {.workloads = c->workload_folder, .others = fsim_wanted_hw(c), .hw = q.hw, .hws = q.hws};
+    const fsim_folders where = folders_of(c, q.on, q.ons);
     if (!fsim_capacity_find(&q, &where, fsim_jobs_of(c->set.jobs), c->arena, c->diag, &out))
         return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
     status = fsim_deliver(c, &out);

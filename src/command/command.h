@@ -25,15 +25,17 @@
 /* The values of the options; the table in main.c connects each option with a field. */
 typedef struct {
     fsim_words hw, hw_set, dump, roots, match, measurements, by, gates, fit, classes, strategies, archs;
-    fsim_words under;                                /* of sweep: the limits of --find */
-    fsim_words load, goals, weights, caches, prices; /* of capacity */
-    int engine;                                      /* index into fsim_engine_words */
-    int64_t node, gpus;                              /* of capacity; 0: not said */
-    fsim_words over;                                 /* of sweep, each an axis; of regions, one */
-    fsim_words set;                                  /* --set, then --dim, which means the same */
-    fsim_words dim;                                  /* of these, as typed */
-    const char *format[FSIM_FILE_FORMATS];           /* --json FILE and so on; NULL: not used */
-    const char *plan, *output, *like, *above, *measured, *systems, *find;
+    fsim_words under, zip; /* of sweep: the limits of --find; axes that vary together */
+    fsim_words load, goals, weights, caches, prices, systems_named; /* of capacity */
+    const char *tokens, *deadline;                                  /* of capacity --train */
+    int64_t length, batch;                                          /* of capacity --train; 0: not said */
+    int engine;                                                     /* index into fsim_engine_words */
+    int64_t node, gpus;                                             /* of capacity; 0: not said */
+    fsim_words over;                                                /* of sweep, each an axis; of regions, one */
+    fsim_words set;                                                 /* --set, then --dim, which means the same */
+    fsim_words dim;                                                 /* of these, as typed */
+    const char *format[FSIM_FILE_FORMATS];                          /* --json FILE and so on; NULL: not used */
+    const char *plan, *output, *like, *above, *measured, *systems, *find, *shard;
     int strategy, objective, launch, l2, numerics, recompute, target, color, precision, annotate,
         device; /* index into the option's choices; precision: -1 for none; device: an fsim_device_kind */
     double time_limit_s, budget_s;
@@ -84,6 +86,7 @@ typedef struct fsim_context {
     fsim_words args;                      /* the command line without options and command */
     fsim_hw_folders hw_folders;           /* folders of hardware files */
     const char *workload_folder;          /* shipped workloads */
+    const char *system_folder;            /* shipped systems */
     fsim_output *file[FSIM_FILE_FORMATS]; /* open files; NULL: format not requested, or on stdout */
     fsim_output *own;                     /* an open file that only this command writes: -o, --measured; or NULL */
     fsim_environment environment;
@@ -99,6 +102,7 @@ int fsim_run_codegen(fsim_context *c);          /* the kernels of a plan as CUDA
 int fsim_run_explain(fsim_context *c);          /* can two primitives share a kernel, and at what cost */
 int fsim_run_regions(fsim_context *c);          /* which plan is best for which values of one symbol */
 int fsim_run_sweep(fsim_context *c);            /* the plans for many values */
+int fsim_run_merge(fsim_context *c);            /* the shards of a sweep as one */
 int fsim_run_diff(fsim_context *c);             /* two results of --json: what changed */
 int fsim_run_validate(fsim_context *c);         /* predictions against measurements */
 int fsim_run_trials(fsim_context *c);           /* validate --device */
@@ -160,6 +164,15 @@ int fsim_searches_at_once(const fsim_context *c);
 void fsim_catch_interrupt(void);
 /* progress.c: the line that tells how far a search is, on a terminal. NULL where stderr is none. In a. */
 struct fsim_progress *fsim_new_progress(const fsim_context *c, fsim_arena *a);
+/* The same for many tasks: how many are done, at which rate, and how long the others take. of: with the `done` ones.
+ * What is NULL counts nothing. In c->arena. */
+typedef struct fsim_tasks fsim_tasks;
+/* of: with the `done` ones. NULL, where stderr is no terminal, counts nothing. In c->arena. */
+fsim_tasks *fsim_new_tasks(const fsim_context *c, const char *what, int64_t done, int64_t of);
+/* A task is done, in any thread. */
+void fsim_task_done(fsim_tasks *n);
+/* Takes the line away. */
+void fsim_tasks_end(fsim_tasks *n);
 /* The exit status of a command whose results are complete but for Ctrl-C. */
 int fsim_interrupted_status(void);
 

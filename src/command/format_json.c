@@ -15,6 +15,7 @@
 #include "report/region_table.h"
 #include "report/sweep.h"
 #include "report/systems.h"
+#include "report/trainings.h"
 #include "report/trial.h"
 
 static bool show_plans(FILE *out, const fsim_context *c, const void *what)
@@ -59,6 +60,7 @@ SHOWS(show_hw_check, fsim_shown_hw, fsim_json_hw_check(out, x->at, x->count))
 
 SHOWS(show_workloads, fsim_workload_list, fsim_json_workloads(out, x))
 SHOWS(show_capacity, fsim_capacity, fsim_json_capacity(out, x))
+SHOWS(show_trainings, fsim_trainings, fsim_json_trainings(out, x))
 SHOWS(show_models, fsim_shown_models, fsim_json_models(out, x))
 SHOWS(show_ops, fsim_op, fsim_json_ops(out, *x))
 

@@ -8,6 +8,7 @@
 #include "report/diff_rows.h"
 #include "report/quiet.h"
 #include "report/sweep.h"
+#include "report/trainings.h"
 #include "report/trial.h"
 
 #include <stdlib.h>
@@ -57,6 +58,7 @@ static const char *hw_check(const fsim_context *c, const void *what)
 LINE(regions, fsim_regions_line)
 LINE(sweep, fsim_sweep_line)
 LINE(capacity, fsim_capacity_line)
+LINE(trainings, fsim_trainings_line)
 LINE(rows_diff, fsim_rows_diff_line)
 LINE(calibration, fsim_calibration_line)
 LINE(registers, fsim_register_line)
@@ -70,23 +72,15 @@ static const char *first(const fsim_context *c, const void *what)
 
 /* NULL, and for --dump: the report in full. */
 static quiet *const line[FSIM_RESULT_KINDS] = {
-    [FSIM_RESULT_PLANS] = plans,
-    [FSIM_RESULT_EXPLANATION] = first,
-    [FSIM_RESULT_REGIONS] = regions,
-    [FSIM_RESULT_ACCURACY] = first,
-    [FSIM_RESULT_TRIALS] = trials,
-    [FSIM_RESULT_REGISTERS] = registers,
-    [FSIM_RESULT_SYSTEMS] = first,
-    [FSIM_RESULT_SWEEP] = sweep,
-    [FSIM_RESULT_DIFF] = diff,
-    [FSIM_RESULT_CAPACITY] = capacity,
-    [FSIM_RESULT_ROWS_DIFF] = rows_diff,
-    [FSIM_RESULT_IMPORT] = first,
-    [FSIM_RESULT_CALIBRATION] = calibration,
-    [FSIM_RESULT_PROBES] = first,
-    [FSIM_RESULT_PROJECT] = first,
-    [FSIM_RESULT_MODEL] = first,
-    [FSIM_RESULT_HW_CHECK] = hw_check,
+    [FSIM_RESULT_PLANS] = plans,         [FSIM_RESULT_EXPLANATION] = first,
+    [FSIM_RESULT_REGIONS] = regions,     [FSIM_RESULT_ACCURACY] = first,
+    [FSIM_RESULT_TRIALS] = trials,       [FSIM_RESULT_REGISTERS] = registers,
+    [FSIM_RESULT_SYSTEMS] = first,       [FSIM_RESULT_SWEEP] = sweep,
+    [FSIM_RESULT_DIFF] = diff,           [FSIM_RESULT_CAPACITY] = capacity,
+    [FSIM_RESULT_TRAININGS] = trainings, [FSIM_RESULT_ROWS_DIFF] = rows_diff,
+    [FSIM_RESULT_IMPORT] = first,        [FSIM_RESULT_CALIBRATION] = calibration,
+    [FSIM_RESULT_PROBES] = first,        [FSIM_RESULT_PROJECT] = first,
+    [FSIM_RESULT_MODEL] = first,         [FSIM_RESULT_HW_CHECK] = hw_check,
 };
 
 /* The first line of the text report, as wide as it is. */

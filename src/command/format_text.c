@@ -16,6 +16,7 @@
 #include "report/sweep.h"
 #include "report/systems.h"
 #include "report/terminal.h"
+#include "report/trainings.h"
 #include "report/trial.h"
 
 /* A page that is no wider than the terminal, also with --verbose. */
@@ -102,6 +103,7 @@ SHOWS(show_hw, fsim_hw, fsim_report_hw(&page, x))
 SHOWS(show_hw_check, fsim_shown_hw, fsim_report_hw_check(&page, x->at, x->count))
 SHOWS(show_workloads, fsim_workload_list, fsim_report_workloads(&page, x))
 SHOWS(show_capacity, fsim_capacity, fsim_report_capacity(&page, x, c->set.verbose))
+SHOWS(show_trainings, fsim_trainings, fsim_report_trainings(&page, x, c->set.verbose))
 SHOWS(show_models, fsim_shown_models, fsim_report_models(&page, x))
 SHOWS(show_ops, fsim_op, fsim_report_ops(&page, *x))
 SHOWS(show_hw_keys, void, ((void)x, fsim_report_hw_keys(&page)))

@@ -43,7 +43,7 @@ void fsim_help(FILE *out, const fsim_commands *all, fsim_arena *a)
     for (int i = 0; i < all->count; i++)
         fprintf(out, "  %-10s %s\n", all->at[i].name, all->at[i].help);
     fprintf(out, "  %-10s %s\n", "help", "a command in full: 'fusesim help plan', or 'fusesim plan --help'");
-    fputs("\nWORKLOAD: a YAML file, the name of a shipped one ('mlp'), or - for stdin\n\n", out);
+    fputs("\nWORKLOAD: a YAML file, the name of a shipped one ('mlp'), or - for stdin\n", out);
     for (int i = 0; i < all->oftens; i++)
         print_option(out, all, all->often[i], a);
     putc('\n', out);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "command/exit.h"
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -40,4 +41,13 @@ void fsim_begin_process(void)
 {
     open_standard_streams();
     catch_ends();
+}
+
+void fsim_keep_freed_memory(void)
+{
+#ifdef __GLIBC__
+    enum { KEPT_BYTES = 64 << 20, MAPPED_BYTES = 4 << 20 };
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+#endif
 }

@@ -6,5 +6,8 @@
 /* Gives the descriptors 0 to 2 a file where the caller closed them, so that no output gets their number; has temporary
  * files deleted where SIGTERM, SIGHUP or SIGINT ends the program. */
 void fsim_begin_process(void);
+/* For commands that allocate and free some blocks ten thousand times: freed memory stays in the process, since
+ * returning it to the system means getting it back zeroed. */
+void fsim_keep_freed_memory(void);
 
 #endif

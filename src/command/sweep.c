@@ -4,14 +4,13 @@
 
 #include "base/memory.h"
 #include "base/names.h"
+#include "command/process.h"
 #include "command/sweep_kept.h"
+#include "command/sweep_points.h"
 #include "graph/find.h"
 #include "import/load.h"
-#include "report/sweep.h"
 #include "report/versus.h"
 #include <string.h>
-
-enum { MOST_POINTS = 1000000 };
 
 /* A sweep's inputs. What no axis says is as the command line has it. */
 typedef struct {
@@ -26,76 +25,75 @@ typedef struct {
     const char **kernels; /* the groups of each point's plan, as text; NULL: no plan */
     fsim_arena **worker;
     fsim_kept kept;
+    fsim_tasks *progress;
 } sweep;
 
-static int index_on(const fsim_sweep *x, int point, int axis)
+/* Has the direction an axis of hardware? */
+static bool has_hw(const fsim_grid *g, int direction)
 {
-    int rest = point / x->gpus;
-    for (int i = x->axes - 1; i > axis; i--)
-        rest /= x->axis[i].values;
-    return rest % x->axis[axis].values;
+    bool has = false;
+    for (int i = 0; i < g->axes; i++)
+        has = has || (g->axis[i].kind == FSIM_OVER_HW && g->axis[i].along == direction);
+    return has;
 }
 
 /* The combination of hardware values of a point. */
-static int variant_of(const fsim_sweep *x, int point)
+static int variant_of(const fsim_sweep *x, const fsim_sweep_point *p)
 {
     int at = 0;
-    for (int i = 0; i < x->axes; i++)
-        if (x->axis[i].kind == FSIM_OVER_HW)
-            at = at * x->axis[i].values + index_on(x, point, i);
+    for (int k = 0; k < x->grid.directions; k++)
+        if (has_hw(&x->grid, k))
+            at = at * x->grid.length[k] + fsim_grid_step(&x->grid, p->number / x->gpus, k);
     return at;
 }
 
-static bool read_axes(fsim_context *c, fsim_sweep *x)
+/* "3/8": the fourth of eight parts. */
+static bool read_shard(fsim_context *c, fsim_shard *out)
 {
-    fsim_over *axis = fsim_new(c->arena, fsim_over, FSIM_MOST_AXES);
-    int64_t points = c->set.hw.count;
+    const char *text = c->set.shard;
+    char left;
+    *out = (fsim_shard){0, 1};
+    if (!text)
+        return true;
+    if (sscanf(text, "%d/%d%c", &out->number, &out->of, &left) != 2 || out->of < 1 || out->of > FSIM_MOST_SHARDS ||
+        out->number < 0 || out->number >= out->of)
+        fsim_error(c->diag, fsim_command_line, "--shard '%s': wanted I/N: the part I of N, from 0/N to N-1/N", text);
+    if (!c->set.output || fsim_is_stdout(c->set.output))
+        fsim_error(c->diag, fsim_command_line, "--shard belongs to -o FILE, which 'fusesim merge' reads");
+    if (c->set.find || c->set.under.count)
+        fsim_error(c->diag, fsim_command_line, "--find looks at all points: say it to 'fusesim merge'");
+    return fsim_errors(c->diag) == 0;
+}
+
+static bool read_axes(sweep *s)
+{
+    fsim_context *c = s->c;
+    fsim_sweep *x = &s->out;
+    *x = (fsim_sweep){.strategy = (fsim_strategy)c->set.strategy, .gpus = c->set.hw.count};
     if (c->set.over.count == 0)
         fsim_error(c->diag, fsim_command_line, "sweep wants --over NAME=VALUES: what varies, e.g. --over B=1:256:x2");
     if (c->set.resume && (!c->set.output || fsim_is_stdout(c->set.output)))
         fsim_error(c->diag, fsim_command_line, "--resume belongs to -o FILE, whose points are kept in FILE.part");
-    if (c->set.over.count > FSIM_MOST_AXES)
-        fsim_error(c->diag, fsim_command_line, "--over: at most %d of them", FSIM_MOST_AXES);
-    for (int i = 0; i < c->set.over.count && i < FSIM_MOST_AXES; i++) {
-        if (!fsim_over_read(c->arena, c->diag, c->set.over.at[i], &axis[i]))
-            continue;
-        for (int k = 0; k < i; k++)
-            if (axis[k].name && strcmp(axis[k].name, axis[i].name) == 0)
-                fsim_error(c->diag, fsim_command_line, "--over names '%s' twice", axis[i].name);
-        points = points > MOST_POINTS ? points : points * axis[i].values;
-    }
-    if (points > MOST_POINTS)
-        fsim_error(c->diag, fsim_command_line, "--over: more than %d points", MOST_POINTS);
-    int find = -1;
-    for (int i = 0; i < c->set.over.count && i < FSIM_MOST_AXES && c->set.find; i++)
-        find = axis[i].name && strcmp(axis[i].name, c->set.find) == 0 ? i : find;
-    if (c->set.find && find < 0 && fsim_errors(c->diag) == 0)
-        fsim_error(c->diag, fsim_command_line, "--find: no --over varies '%s'", c->set.find);
-    if (!c->set.find != (c->set.under.count == 0))
-        fsim_error(c->diag, fsim_command_line, "--find NAME and --under METRIC=LIMIT belong together");
-    fsim_gate *limit = fsim_new(c->arena, fsim_gate, c->set.under.count + 1);
-    for (int i = 0; i < c->set.under.count; i++)
-        (void)fsim_gate_read(c->arena, c->diag, c->set.under.at[i], &fsim_sweep_limits, &limit[i]);
-    *x = (fsim_sweep){.find = find,
-                      .limit = limit,
-                      .limits = c->set.under.count,
-                      .axis = axis,
-                      .axes = c->set.over.count,
-                      .strategy = (fsim_strategy)c->set.strategy,
-                      .gpus = c->set.hw.count,
-                      .points = (int)points};
-    return fsim_errors(c->diag) == 0;
+    const fsim_grid_texts texts = {c->set.over.at, c->set.zip.at, c->set.over.count, c->set.zip.count};
+    if (!fsim_grid_read(c->arena, c->diag, &texts, &x->grid))
+        return false;
+    if ((int64_t)x->grid.combinations * x->gpus > FSIM_MOST_POINTS)
+        fsim_error(c->diag, fsim_command_line, "--over: more than %d points", FSIM_MOST_POINTS);
+    if (fsim_errors(c->diag) == 0)
+        fsim_sweep_limits_read(c->arena, c->diag, c->set.find, c->set.under.at, c->set.under.count, x);
+    return fsim_errors(c->diag) == 0 && read_shard(c, &s->kept.shard);
 }
 
-/* Is each value of an axis of launch modes one? */
-static void check_launches(fsim_context *c, const fsim_over *axis)
+/* Is each value of an axis of words one of them? what: "way to launch". */
+static void check_words(fsim_context *c, const fsim_over *axis, const char *what, const char *const *words, int count)
 {
+    const char *known = "";
+    for (int i = 0; i < count; i++)
+        known = fsim_printf(c->arena, "%s%s%s", known, i == 0 ? "" : i == count - 1 ? " or " : ", ", words[i]);
     for (int k = 0; k < axis->values; k++)
-        if (!fsim_among(axis->value[k], fsim_regime_names, FSIM_REGIME_COUNT))
-            fsim_error(c->diag, fsim_command_line, "--over: '%s' is no way to launch; it may be %s, %s, %s or %s%s",
-                       axis->value[k], fsim_regime_names[0], fsim_regime_names[1], fsim_regime_names[2],
-                       fsim_regime_names[3],
-                       fsim_did_you_mean(c->arena, axis->value[k], fsim_regime_names, FSIM_REGIME_COUNT));
+        if (!fsim_among(axis->value[k], words, count))
+            fsim_error(c->diag, fsim_command_line, "--over: '%s' is no %s; it may be %s%s", axis->value[k], what, known,
+                       fsim_did_you_mean(c->arena, axis->value[k], words, count));
 }
 
 /* Has the workload the symbol, and does nothing else set it? */
@@ -121,24 +119,23 @@ static void check_symbol(fsim_context *c, const fsim_graph *g, const char *symbo
 static void read_variants(sweep *s)
 {
     fsim_context *c = s->c;
-    fsim_sweep *x = &s->out;
+    const fsim_grid *grid = &s->out.grid;
     s->variants = 1;
-    for (int i = 0; i < x->axes; i++)
-        s->variants *= x->axis[i].kind == FSIM_OVER_HW ? x->axis[i].values : 1;
-    s->hw = fsim_new(c->arena, fsim_hw *, x->gpus * s->variants + 1);
-    for (int g = 0; g < x->gpus; g++)
+    for (int k = 0; k < grid->directions; k++)
+        s->variants *= has_hw(grid, k) ? grid->length[k] : 1;
+    s->hw = fsim_new(c->arena, fsim_hw *, s->out.gpus * s->variants + 1);
+    for (int g = 0; g < s->out.gpus; g++)
         for (int v = 0; v < s->variants && fsim_errors(c->diag) == 0; v++) {
             fsim_hw_wanted how = fsim_wanted_hw(c);
-            const char **change = fsim_new(c->arena, const char *, how.changes + x->axes + 1);
+            const char **change = fsim_new(c->arena, const char *, how.changes + grid->axes + 1);
             for (int i = 0; i < how.changes; i++)
                 change[i] = how.change[i];
-            for (int i = x->axes - 1, rest = v; i >= 0; i--) {
-                const fsim_over *axis = &x->axis[i];
-                if (axis->kind != FSIM_OVER_HW)
-                    continue;
-                change[how.changes++] =
-                    fsim_printf(c->arena, "%s=%s", axis->name + strlen("hw."), axis->value[rest % axis->values]);
-                rest /= axis->values;
+            for (int k = grid->directions - 1, rest = v; k >= 0; k--) {
+                for (int i = 0; i < grid->axes; i++)
+                    if (grid->axis[i].kind == FSIM_OVER_HW && grid->axis[i].along == k)
+                        change[how.changes++] = fsim_printf(c->arena, "%s=%s", grid->axis[i].name + strlen("hw."),
+                                                            grid->axis[i].value[rest % grid->length[k]]);
+                rest /= has_hw(grid, k) ? grid->length[k] : 1;
             }
             how.change = change;
             s->hw[g * s->variants + v] = fsim_hw_load(c->arena, c->diag, c->set.hw.at[g], &how);
@@ -157,16 +154,16 @@ static const char *reason_of(fsim_diag *d, fsim_arena *a)
 }
 
 /* The workload at a point. NULL after an error in d. In a. */
-static const fsim_graph *workload_at(const sweep *s, int i, fsim_diag *d, fsim_arena *a)
+static const fsim_graph *workload_at(const sweep *s, const fsim_sweep_point *p, fsim_diag *d, fsim_arena *a)
 {
-    const fsim_sweep *x = &s->out;
+    const fsim_grid *grid = &s->out.grid;
     fsim_workload_wanted how = s->how;
-    fsim_binding *set = fsim_new(a, fsim_binding, how.sets + x->axes + 1);
+    fsim_binding *set = fsim_new(a, fsim_binding, how.sets + grid->axes + 1);
     for (int k = 0; k < how.sets; k++)
         set[k] = how.set[k];
-    for (int k = 0; k < x->axes; k++)
-        if (x->axis[k].kind == FSIM_OVER_SYMBOL)
-            set[how.sets++] = (fsim_binding){x->axis[k].name, x->point[i].value[k]};
+    for (int k = 0; k < grid->axes; k++)
+        if (grid->axis[k].kind == FSIM_OVER_SYMBOL)
+            set[how.sets++] = (fsim_binding){grid->axis[k].name, p->value[k]};
     how.set = set;
     return s->text ? fsim_graph_load_text(a, d, s->path, s->text, s->bytes, &how)
                    : fsim_graph_load(a, d, s->path, &how);
@@ -213,6 +210,20 @@ static void keep(sweep *s, int i, const fsim_prediction *p, fsim_arena *scratch,
     s->kernels[i] = groups_text(plan, scratch, a);
 }
 
+/* How a point is planned: as the command line says, but for the axes of words. */
+static fsim_options options_at(const sweep *s, const fsim_sweep_point *p)
+{
+    const fsim_grid *grid = &s->out.grid;
+    fsim_options how = s->in.how;
+    how.brief = true;
+    how.strategy = p->strategy;
+    for (int k = 0; k < grid->axes; k++)
+        for (int r = 0; r < FSIM_REGIME_COUNT && grid->axis[k].kind == FSIM_OVER_LAUNCH; r++)
+            if (strcmp(p->value[k], fsim_regime_names[r]) == 0)
+                how.regime = (fsim_regime)r;
+    return how;
+}
+
 static void plan_point(void *to, int i, int worker)
 {
     sweep *s = to;
@@ -222,14 +233,9 @@ static void plan_point(void *to, int i, int worker)
         return;
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
-    fsim_options how = s->in.how;
-    how.brief = true;
-    for (int k = 0; k < x->axes; k++)
-        for (int r = 0; r < FSIM_REGIME_COUNT && x->axis[k].kind == FSIM_OVER_LAUNCH; r++)
-            if (strcmp(out->value[k], fsim_regime_names[r]) == 0)
-                how.regime = (fsim_regime)r;
-    const fsim_hw *hw = s->hw[i % x->gpus * s->variants + variant_of(x, i)];
-    const fsim_graph *g = workload_at(s, i, d, a);
+    const fsim_options how = options_at(s, out);
+    const fsim_hw *hw = s->hw[out->number % x->gpus * s->variants + variant_of(x, out)];
+    const fsim_graph *g = workload_at(s, out, d, a);
     if (g && g->nodes > 0 && fsim_plannable(g, hw, &how, d, a)) {
         const fsim_prediction now = fsim_predict(g, hw, &how, a);
         if (!now.interrupted)
@@ -238,37 +244,9 @@ static void plan_point(void *to, int i, int worker)
         out->reason = fsim_strdup(s->worker[worker], reason_of(d, a));
     }
     if (out->planned || out->reason)
-        fsim_kept_add(&s->kept, i, out, s->kernels[i], a);
+        fsim_kept_add(&s->kept, out, s->kernels[i], a);
     fsim_arena_free(a);
-}
-
-/* The points with their values, and numbers for their plans in the order in which they come. */
-static void lay_out(sweep *s)
-{
-    fsim_arena *a = s->c->arena;
-    fsim_sweep *x = &s->out;
-    x->point = fsim_new(a, fsim_sweep_point, x->points + 1);
-    s->kernels = fsim_new(a, const char *, x->points + 1);
-    for (int i = 0; i < x->points; i++) {
-        const char **value = fsim_new(a, const char *, x->axes + 1);
-        for (int k = 0; k < x->axes; k++)
-            value[k] = x->axis[k].value[index_on(x, i, k)];
-        x->point[i].value = value;
-        x->point[i].hw = s->hw[i % x->gpus * s->variants]->name;
-    }
-}
-
-static void number_plans(sweep *s)
-{
-    fsim_names known = {0};
-    for (int i = 0; i < s->out.points; i++) {
-        if (!s->kernels[i])
-            continue;
-        int at = fsim_names_get(&known, s->kernels[i]);
-        if (at < 0)
-            fsim_names_set(s->c->arena, &known, s->kernels[i], at = ++s->out.plans);
-        s->out.point[i].plan = at;
-    }
+    fsim_task_done(s->progress);
 }
 
 /* A digest of all that the points depend on. */
@@ -286,6 +264,8 @@ static const char *digest_of(const sweep *s, char hex[65])
     fprintf(out, "%s\n%s\n", s->in.how.typed.options, fsim_set_text(c));
     for (int i = 0; i < o->over.count; i++)
         fprintf(out, "%s\n", o->over.at[i]);
+    for (int i = 0; i < o->zip.count; i++)
+        fprintf(out, "zip %s\n", o->zip.at[i]);
     for (int i = 0; i < s->out.gpus * s->variants; i++)
         fsim_json_hw(out, s->hw[i]);
     fsim_mapped *file = s->text ? NULL : fsim_map_file(c->arena, path, &why);
@@ -296,11 +276,37 @@ static const char *digest_of(const sweep *s, char hex[65])
     return hex;
 }
 
+/* What does a swept symbol have to do with the command line? */
+static void check_axis(sweep *s, const fsim_over *axis)
+{
+    fsim_context *c = s->c;
+    if (axis->kind == FSIM_OVER_SYMBOL)
+        check_symbol(c, s->in.graph, axis->name);
+    if (axis->kind == FSIM_OVER_LAUNCH)
+        check_words(c, axis, "way to launch", fsim_regime_names, FSIM_REGIME_COUNT);
+    if (axis->kind == FSIM_OVER_STRATEGY)
+        check_words(c, axis, "strategy", fsim_strategy_names, FSIM_STRATEGY_COUNT);
+}
+
+/* A model has no default of a dimension: it is read at the first point. */
+static void bind_first(sweep *s)
+{
+    fsim_context *c = s->c;
+    const fsim_grid *grid = &s->out.grid;
+    const char *value[FSIM_MOST_AXES];
+    if (!fsim_grid_values(c->arena, c->diag, grid, 0, value))
+        return;
+    for (int i = 0; i < grid->axes; i++)
+        if (grid->axis[i].kind == FSIM_OVER_SYMBOL)
+            *FSIM_PUSH(c->arena, c->set.set.at, c->set.set.count, c->set.set.room) =
+                fsim_printf(c->arena, "%s=%s", grid->axis[i].name, value[i]);
+}
+
 /* Everything that can be wrong, before any work. Returns an exit status. */
 static int begin(sweep *s)
 {
     fsim_context *c = s->c;
-    if (!read_axes(c, &s->out))
+    if (!read_axes(s))
         return fsim_usage_status(c);
     s->path = fsim_workload_find(c->arena, c->args.at[0], c->workload_folder);
     if (fsim_is_stdout(s->path)) {
@@ -309,25 +315,27 @@ static int begin(sweep *s)
     }
     const bool model = fsim_is_model(c->arena, s->path);
     const int typed = c->set.set.count;
-    for (int i = 0; i < s->out.axes && model; i++) /* a model has no default of a dimension */
-        if (s->out.axis[i].kind == FSIM_OVER_SYMBOL)
-            *FSIM_PUSH(c->arena, c->set.set.at, c->set.set.count, c->set.set.room) =
-                fsim_printf(c->arena, "%s=%s", s->out.axis[i].name, s->out.axis[i].value[0]);
+    if (model)
+        bind_first(s);
     const int status = fsim_read_inputs(c, &s->in);
     if (status)
         return status;
     c->set.set.count = typed;
     s->how = fsim_wanted_workload(c);
     s->out.workload = s->in.graph->name;
-    for (int i = 0; i < s->out.axes; i++) {
-        if (s->out.axis[i].kind == FSIM_OVER_SYMBOL)
-            check_symbol(c, s->in.graph, s->out.axis[i].name);
-        if (s->out.axis[i].kind == FSIM_OVER_LAUNCH)
-            check_launches(c, &s->out.axis[i]);
-    }
+    for (int i = 0; i < s->out.grid.axes; i++)
+        check_axis(s, &s->out.grid.axis[i]);
     read_variants(s);
     if (!model && fsim_errors(c->diag) == 0)
         s->text = fsim_read_text(c, "workload", s->path, &s->bytes);
+    if (fsim_errors(c->diag) == 0) {
+        const char **gpu = fsim_new(c->arena, const char *, s->out.gpus + 1);
+        for (int g = 0; g < s->out.gpus; g++)
+            gpu[g] = s->hw[g * s->variants]->name;
+        s->out.gpu = gpu;
+        fsim_sweep_lay_out(c, &s->kept.shard, &s->out);
+        s->kernels = fsim_new(c->arena, const char *, s->out.points + 1);
+    }
     return fsim_conclude(c, FSIM_EXIT_OK);
 }
 
@@ -338,21 +346,27 @@ int fsim_run_sweep(fsim_context *c)
     if (status || (status = fsim_open_outputs_and(c, "-o", c->set.output)))
         return status;
     char hex[65];
-    lay_out(&s);
-    if (!fsim_kept_open(&s.kept, c, digest_of(&s, hex), &s.out, s.kernels))
+    const char *head = fsim_kept_head(c, &s.kept.shard, digest_of(&s, hex), &s.out);
+    if (!fsim_kept_open(&s.kept, c, head, &s.out, s.kernels))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     fsim_catch_interrupt();
+    fsim_keep_freed_memory();
     const int jobs = fsim_searches_at_once(c);
     s.worker = fsim_arena_children(c->arena, jobs);
+    s.progress = fsim_new_tasks(c, "points", s.kept.known, s.out.points);
     fsim_in_parallel(jobs, s.out.points, plan_point, &s);
-    number_plans(&s);
-    fsim_sweep_find(&s.out, c->arena);
+    fsim_tasks_end(s.progress);
     s.out.interrupted = fsim_interrupted_status() != FSIM_EXIT_OK;
-    if (c->own)
-        fsim_csv_sweep(fsim_stream(c->own), &s.out);
-    const bool written = fsim_commit_own(c, c->set.output);
-    if (!fsim_kept_end(&s.kept, c, written && !s.out.interrupted) || !written)
+    fsim_sweep_conclude(&s.out, s.kernels, c->arena);
+    if (c->own && c->set.shard)
+        fsim_shard_write(fsim_stream(c->own), head, &s.out, s.kernels);
+    else if (c->own)
+        fsim_sweep_write(fsim_stream(c->own), c->set.output, &s.out);
+    const bool done = !c->set.shard || !s.out.interrupted, written = done && fsim_commit_own(c, c->set.output);
+    if (!fsim_kept_end(&s.kept, c, written && !s.out.interrupted) || (done && !written))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
+    if (!done)
+        return fsim_give_up_outputs(c, fsim_interrupted_status());
     status = fsim_deliver(c, &s.out);
     return status ? status : fsim_interrupted_status();
 }

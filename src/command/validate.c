@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* validate: predictions compared with measurements. */
 #include "command/command.h"
+#include "command/process.h"
 #include "hw/relatives.h"
 #include "report/accuracy.h"
 
 #ifdef __GLIBC__
-#include <malloc.h>
 #endif
 #include <math.h>
 #include <string.h>
@@ -130,17 +130,6 @@ static double processor_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Tens of thousands of rows each allocate and free some blocks. Keep freed memory in the process: returning it to
- * the system means getting it back zeroed. */
-static void keep_freed_memory(void)
-{
-#ifdef __GLIBC__
-    enum { KEPT_BYTES = 64 << 20, MAPPED_BYTES = 4 << 20 };
-    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
-    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
-#endif
-}
-
 /* Loads the GPUs of --hw; with --unseen without what was measured on them. */
 static int read_gpus(fsim_context *c, fsim_gpus *only)
 {
@@ -209,7 +198,7 @@ int fsim_run_validate(fsim_context *c)
     if (status)
         return status;
     fsim_evaluated *e = fsim_new(c->arena, fsim_evaluated, rows.count);
-    keep_freed_memory();
+    fsim_keep_freed_memory();
     const double start_s = processor_s();
     if (!fsim_evaluate(bench, fsim_jobs_of(c->set.jobs), c->arena, c->diag, e))
         return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);

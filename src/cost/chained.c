@@ -71,7 +71,7 @@ static double busy_schedulers(const fsim_costing *c, const fsim_kernel *k)
 static double steps_s(const fsim_costing *c, const fsim_chain_shape *s, const fsim_chain_block *b, fsim_chain_tile t,
                       bool grouped)
 {
-    enum { FEWEST_ROWS = 64 }; /* tiles of fewer rows wait for memory */
+    enum { FEWEST_ROWS = 32 }; /* tiles of fewer rows wait for memory */
     const double usual = (double)CHAIN_STEP_ROWS * CHAIN_STEP_COLUMNS,
                  cycles = grouped ? chain_group_step : chain_warp_step,
                  deeper = b->streams ? fmax(1, (s->k + s->results / t.chunks) / CHAIN_STEP_DEPTH) : 1;

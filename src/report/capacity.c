@@ -2,6 +2,7 @@
 #include "report/capacity.h"
 
 #include "base/unit.h"
+#include "report/machines.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +74,7 @@ static const char *choice_text(const fsim_option *x, fsim_arena *a)
                                        : fsim_printf(a, ", %s USD/h, %s USD per million tokens out",
                                                      digits(a, x->usd_h), digits(a, x->usd_million));
     const char *energy = isnan(x->joules) ? "" : fsim_printf(a, ", %s J/token", digits(a, x->joules));
-    return fsim_printf(a, "%lld x %s: %lld cop%s, each on %s%s%s", (long long)x->gpus, x->on.hw->name,
+    return fsim_printf(a, "%lld x %s: %lld cop%s, each on %s%s%s", (long long)x->gpus, x->machine->name,
                        (long long)x->replicas, x->replicas == 1 ? "y" : "ies", option_text(x, a), cost, energy);
 }
 
@@ -175,7 +176,7 @@ static void report_options(const fsim_page *page, const fsim_capacity *x, bool v
     for (int i = 0; i < shown; i++) {
         const fsim_option *o = &x->option[at[i]];
         const char **cell = fsim_table_row(&t, at[i] == x->fewest ? FSIM_STRONG : FSIM_PLAIN);
-        cell[0] = o->on.hw->name;
+        cell[0] = o->machine->name;
         cell[1] = fsim_printf(a, "%lld", (long long)o->gpus);
         cell[2] = fsim_printf(a, "%lld", (long long)o->replicas);
         cell[3] = sharing_text(o, a);
@@ -266,7 +267,7 @@ static void report_front(const fsim_page *page, const fsim_capacity *x, bool ver
             const fsim_front_point *p = &x->front[first + (shown > 1 ? i * (count - 1) / (shown - 1) : 0)];
             const fsim_option *o = &x->option[p->option];
             const char **cell = fsim_table_row(&t, FSIM_PLAIN);
-            cell[0] = hw->name;
+            cell[0] = o->machine->name;
             cell[1] = sharing_text(o, a);
             cell[2] = stored_text(o, a);
             cell[3] = fsim_printf(a, "%lld", (long long)p->batch);
@@ -325,7 +326,7 @@ static void report_refused(const fsim_page *page, const fsim_capacity *x, bool v
             continue;
         shown++;
         fsim_paragraph(page, FSIM_FAINT, 2, 4,
-                       fsim_printf(a, "%s, %s: %s", o->on.hw->name, option_text(o, a), reason_text(o, a)));
+                       fsim_printf(a, "%s, %s: %s", o->machine->name, option_text(o, a), reason_text(o, a)));
     }
     if (!verbose && count > SHOWN)
         fsim_paragraph(page, FSIM_FAINT, 2, 4, fsim_printf(a, "and %d more (--verbose)", count - SHOWN));
@@ -360,7 +361,7 @@ static void report_nothing(const fsim_page *page, const fsim_capacity *x, fsim_a
             fsim_printf(a,
                         "Nearest: %s, %s: %s. %s GPUs that share each layer would hold it (--node); GPUs with "
                         "more memory would, or weights of fewer bits (--weights).",
-                        near->on.hw->name, option_text(near, a), reason_text(near, a), holders(near, a)));
+                        near->machine->name, option_text(near, a), reason_text(near, a), holders(near, a)));
     else if (near)
         fsim_paragraph(page, FSIM_PLAIN, 0, 0,
                        "It fits, but no number of GPUs (--gpus) meets the goals; the reasons are below.");
@@ -380,6 +381,7 @@ void fsim_report_capacity(const fsim_page *page, const fsim_capacity *x, bool ve
         report_nothing(page, x, a);
     }
     report_front(page, x, verbose, a);
+    fsim_report_machines(page, x->asked->on, x->asked->ons, a);
     report_refused(page, x, verbose, a);
     putc('\n', page->out);
     fsim_paragraph(

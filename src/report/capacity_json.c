@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/capacity.h"
 #include "report/json_stream.h"
+#include "report/machines.h"
 #include <math.h>
 
 static void whole_field(FILE *out, const char *before, const char *key, int64_t n)
@@ -78,6 +79,7 @@ static void put_option(FILE *out, const fsim_option *o)
 {
     const fsim_deployed_memory *m = &o->memory;
     fsim_json_text(out, "{", "hardware", o->on.hw->name);
+    fsim_json_text(out, ", ", "system", o->machine->node ? o->machine->name : NULL);
     whole_field(out, ", ", "tp", o->on.tp);
     whole_field(out, ", ", "ep", o->on.ep);
     fsim_json_text(out, ", ", "weights", fsim_precision_names[o->on.weights]);
@@ -112,6 +114,8 @@ void fsim_json_capacity(FILE *out, const fsim_capacity *x)
     fsim_json_text(out, ", ", "engine", q->engine->words);
     put_load(out, q->load);
     put_goals(out, q);
+    fputs(", ", out);
+    fsim_json_machines(out, q->on, q->ons);
     put_choice(out, "fewest", x->fewest);
     put_choice(out, "cheapest", x->cheapest);
     put_choice(out, "least_energy", x->coolest);

@@ -25,10 +25,7 @@ enum { LAYERS_HEIGHT = 350 };
 static const double char_px = 7.2, line_px = 15; /* size of a label's characters */
 
 /* Okabe and Ito's colours, which people with colour blindness can tell apart. */
-static const char *const colors[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                     "#E69F00", "#56B4E9", "#6A3D9A", "#B15928"};
-enum { COLORS = sizeof colors / sizeof *colors };
-static const char *color_of(int gpu) { return colors[gpu % COLORS]; }
+static const char *color_of(int gpu) { return fsim_chart_colors[gpu % FSIM_CHART_COLORS]; }
 
 typedef struct {
     double x, y, share; /* share: of the plan's time, of all kernels that it stands for */

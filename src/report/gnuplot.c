@@ -11,6 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+const char *const fsim_chart_colors[FSIM_CHART_COLORS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                                          "#E69F00", "#56B4E9", "#6A3D9A", "#B15928"};
+
 const char *fsim_gnuplot_terminal(fsim_arena *a, const char *path, int height, double *points)
 {
     static const struct {

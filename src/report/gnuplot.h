@@ -9,6 +9,10 @@
 
 enum { FSIM_CHART_WIDTH = 1200, FSIM_CHART_HEIGHT = 600 }; /* pixels, of every terminal below; the height of most */
 
+/* Colours that the colour-blind can tell apart (Okabe and Ito): "#0072B2". */
+enum { FSIM_CHART_COLORS = 8 };
+extern const char *const fsim_chart_colors[FSIM_CHART_COLORS];
+
 /* The `set terminal` for a file that ends in .svg, .png or .pdf; NULL for another. All are as wide and as high, with
  * letters and points as large where point sizes are multiplied by *points. */
 const char *fsim_gnuplot_terminal(fsim_arena *a, const char *path, int height, double *points);

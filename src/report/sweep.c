@@ -11,7 +11,16 @@
 
 enum { AFTER_AXES = 9 };
 
-static void fill(const fsim_sweep *x, const fsim_sweep_point *p, const char **cell, fsim_arena *a)
+/* Does an axis say the strategy? */
+static bool varies_strategy(const fsim_sweep *x)
+{
+    for (int i = 0; i < x->grid.axes; i++)
+        if (x->grid.axis[i].kind == FSIM_OVER_STRATEGY)
+            return true;
+    return false;
+}
+
+static void fill(const fsim_sweep_point *p, const char **cell, fsim_arena *a)
 {
     if (!p->planned) {
         cell[0] = p->reason ? "no plan" : "not reached";
@@ -25,7 +34,7 @@ static void fill(const fsim_sweep *x, const fsim_sweep_point *p, const char **ce
     cell[5] = fsim_bytes_text(a, (double)(p->read_bytes + p->write_bytes));
     cell[6] = fsim_printf(a, "%s%s", fsim_bytes_text(a, (double)p->peak_bytes), p->fits ? "" : " (!)");
     cell[7] = fsim_printf(a, "%d", p->plan);
-    cell[8] = x->strategy != FSIM_STRATEGY_OPTIMAL ? "-" : p->proven ? "proven" : fsim_percent_text(a, p->gap);
+    cell[8] = p->strategy != FSIM_STRATEGY_OPTIMAL ? "-" : p->proven ? "proven" : fsim_percent_text(a, p->gap);
 }
 
 /* The reasons why points have no plan, each once, with its count. */
@@ -54,13 +63,16 @@ static void put_reasons(const fsim_page *page, const fsim_sweep *x, fsim_arena *
                        fsim_printf(a, "Ended at %s.", fsim_text_count(a, x->points - left, "point")));
 }
 
+/* Does the axis vary with that of --find, or is it that one? */
+static bool is_sought(const fsim_sweep *x, int axis) { return x->grid.axis[axis].along == x->grid.axis[x->find].along; }
+
 /* "S=512, launch=graph on l4": where, but for the axis of --find. */
 static const char *place_text(const fsim_sweep *x, int i, fsim_arena *a)
 {
     const char *text = "";
-    for (int k = 0; k < x->axes; k++)
-        if (k != x->find)
-            text = fsim_printf(a, "%s%s%s=%s", text, *text ? ", " : "", x->axis[k].name, x->point[i].value[k]);
+    for (int k = 0; k < x->grid.axes; k++)
+        if (!is_sought(x, k))
+            text = fsim_printf(a, "%s%s%s=%s", text, *text ? ", " : "", x->grid.axis[k].name, x->point[i].value[k]);
     if (x->gpus > 1 || !*text)
         text = fsim_printf(a, "%s%s%s", text, *text ? " on " : "", x->point[i].hw);
     return text;
@@ -70,7 +82,7 @@ static void put_found(const fsim_page *page, const fsim_sweep *x, fsim_arena *a)
 {
     for (int i = 0; i < x->founds; i++) {
         const fsim_sweep_found *f = &x->found[i];
-        const char *name = x->axis[x->find].name;
+        const char *name = x->grid.axis[x->find].name;
         const char *next = f->next < 0 ? ""
                            : f->broken
                                ? fsim_printf(a, "; at %s: %s", x->point[f->next].value[x->find], f->broken->says)
@@ -101,25 +113,26 @@ void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x)
          .drop = 2},
         {.title = "gap", .legend = "what a better plan could save at most", .drop = 7}};
     fsim_arena *a = fsim_arena_new();
-    fsim_column *column = fsim_new(a, fsim_column, x->axes + 1 + AFTER_AXES);
+    fsim_column *column = fsim_new(a, fsim_column, x->grid.axes + 1 + AFTER_AXES);
     const int gpu = x->gpus > 1;
-    for (int i = 0; i < x->axes; i++)
-        column[i].title = x->axis[i].name;
+    for (int i = 0; i < x->grid.axes; i++)
+        column[i].title = x->grid.axis[i].name;
     if (gpu)
-        column[x->axes] = (fsim_column){.title = "GPU", .left = true};
-    memcpy(column + x->axes + gpu, after, sizeof after);
-    fsim_table t = fsim_table_new(a, column, x->axes + gpu + AFTER_AXES);
+        column[x->grid.axes] = (fsim_column){.title = "GPU", .left = true};
+    memcpy(column + x->grid.axes + gpu, after, sizeof after);
+    fsim_table t = fsim_table_new(a, column, x->grid.axes + gpu + AFTER_AXES);
     for (int i = 0; i < x->points; i++) {
         const fsim_sweep_point *p = &x->point[i];
         const char **cell = fsim_table_row(&t, !p->planned ? FSIM_FAINT : p->fits ? FSIM_PLAIN : FSIM_BAD);
-        for (int k = 0; k < x->axes; k++)
+        for (int k = 0; k < x->grid.axes; k++)
             cell[k] = p->value[k];
         if (gpu)
-            cell[x->axes] = p->hw;
-        fill(x, p, cell + x->axes + gpu, a);
+            cell[x->grid.axes] = p->hw;
+        fill(p, cell + x->grid.axes + gpu, a);
     }
     fsim_paragraph(page, FSIM_PLAIN, 0, 2,
-                   fsim_printf(a, "%s, the plan of %s", fsim_sweep_line(x, a), fsim_strategy_names[x->strategy]));
+                   fsim_printf(a, "%s%s%s", fsim_sweep_line(x, a), varies_strategy(x) ? "" : ", the plan of ",
+                               varies_strategy(x) ? "" : fsim_strategy_names[x->strategy]));
     putc('\n', page->out);
     fsim_table_print(page, &t, 0);
     fsim_table_legend(page, &t, 2);
@@ -137,7 +150,7 @@ const char *fsim_sweep_line(const fsim_sweep *x, fsim_arena *a)
             high = fmax(high, x->point[i].speedup);
         }
     const char *head =
-        fsim_printf(a, "%s%s: %s, %s", x->workload, x->gpus == 1 ? fsim_printf(a, " on %s", x->point[0].hw) : "",
+        fsim_printf(a, "%s%s: %s, %s", x->workload, x->gpus == 1 ? fsim_printf(a, " on %s", x->gpu[0]) : "",
                     fsim_text_count(a, x->points, "point"), fsim_text_count(a, x->plans, "distinct plan"));
     return low <= high ? fsim_printf(a, "%s, %s to %s eager", head, fsim_times_text(a, low), fsim_times_text(a, high))
                        : head;
@@ -146,8 +159,8 @@ const char *fsim_sweep_line(const fsim_sweep *x, fsim_arena *a)
 static void put_point(FILE *out, const fsim_sweep *x, const fsim_sweep_point *p)
 {
     fputs("{\"at\": {", out);
-    for (int k = 0; k < x->axes; k++)
-        fsim_json_text(out, k ? ", " : "", x->axis[k].name, p->value[k]);
+    for (int k = 0; k < x->grid.axes; k++)
+        fsim_json_text(out, k ? ", " : "", x->grid.axis[k].name, p->value[k]);
     fsim_json_text(out, "}, ", "hardware", p->hw);
     fsim_json_text(out, ", ", "reason", p->reason);
     if (p->planned) {
@@ -162,7 +175,7 @@ static void put_point(FILE *out, const fsim_sweep *x, const fsim_sweep_point *p)
         fprintf(out, ", \"dram_write_bytes\": %s", fsim_sum_digits(digits, p->write_bytes));
         fprintf(out, ", \"peak_memory_bytes\": %s", fsim_sum_digits(digits, p->peak_bytes));
         fsim_json_bool(out, ", ", "fits", p->fits);
-        if (x->strategy == FSIM_STRATEGY_OPTIMAL) {
+        if (p->strategy == FSIM_STRATEGY_OPTIMAL) {
             fsim_json_bool(out, ", ", "proven", p->proven);
             fsim_json_number(out, ", ", "gap", p->gap);
         }
@@ -175,11 +188,11 @@ static void put_found_json(FILE *out, const fsim_sweep *x, const fsim_sweep_foun
 {
     const int at = f->meeting ? f->first : f->next;
     fprintf(out, "%s{\"at\": {", before);
-    for (int k = 0, n = 0; k < x->axes; k++)
-        if (k != x->find)
-            fsim_json_text(out, n++ ? ", " : "", x->axis[k].name, x->point[at].value[k]);
+    for (int k = 0, n = 0; k < x->grid.axes; k++)
+        if (!is_sought(x, k))
+            fsim_json_text(out, n++ ? ", " : "", x->grid.axis[k].name, x->point[at].value[k]);
     fsim_json_text(out, "}, ", "hardware", x->point[at].hw);
-    fsim_json_text(out, ", ", "axis", x->axis[x->find].name);
+    fsim_json_text(out, ", ", "axis", x->grid.axis[x->find].name);
     fsim_json_text(out, ", ", "first", f->meeting ? x->point[f->first].value[x->find] : NULL);
     fsim_json_text(out, ", ", "last", f->meeting ? x->point[f->last].value[x->find] : NULL);
     fprintf(out, ", \"meeting\": %d, \"values\": %d", f->meeting, f->values);
@@ -192,16 +205,16 @@ static void put_found_json(FILE *out, const fsim_sweep *x, const fsim_sweep_foun
 void fsim_json_sweep(FILE *out, const fsim_sweep *x)
 {
     fsim_json_text(out, "{", "workload", x->workload);
-    fsim_json_text(out, ", ", "strategy", fsim_strategy_names[x->strategy]);
+    fsim_json_text(out, ", ", "strategy", varies_strategy(x) ? NULL : fsim_strategy_names[x->strategy]);
     fputs(",\n \"axes\": [", out);
-    for (int i = 0; i < x->axes; i++) {
-        fsim_json_text(out, i ? ", {" : "{", "name", x->axis[i].name);
+    for (int i = 0; i < x->grid.axes; i++) {
+        fsim_json_text(out, i ? ", {" : "{", "name", x->grid.axis[i].name);
         fputs(", \"values\": [", out);
-        for (int k = 0; k < x->axis[i].values; k++) {
+        for (int k = 0; k < x->grid.axis[i].values; k++) {
             fputs(k ? ", " : "", out);
-            fsim_json_string(out, x->axis[i].value[k]);
+            fsim_json_string(out, x->grid.axis[i].value[k]);
         }
-        fputs("]}", out);
+        fprintf(out, "], \"along\": %d}", x->grid.axis[i].along);
     }
     fputs("],\n \"found\": [", out);
     for (int i = 0; i < x->founds; i++)
@@ -216,7 +229,15 @@ void fsim_json_sweep(FILE *out, const fsim_sweep *x)
     fputs("]}\n", out);
 }
 
-static void put_fields(FILE *out, const fsim_sweep *x, const fsim_sweep_point *p)
+void fsim_json_lines_sweep(FILE *out, const fsim_sweep *x)
+{
+    for (int i = 0; i < x->points; i++) {
+        put_point(out, x, &x->point[i]);
+        putc('\n', out);
+    }
+}
+
+static void put_fields(FILE *out, const fsim_sweep_point *p)
 {
     char digits[4][40], sums[3][FSIM_SUM_DIGITS];
     if (!p->planned) {
@@ -230,7 +251,7 @@ static void put_fields(FILE *out, const fsim_sweep *x, const fsim_sweep_point *p
     fprintf(out, "%s,%d,%s,%s,%s,%s,", fsim_json_digits(digits[0], p->speedup), p->kernels,
             fsim_sum_digits(sums[0], p->read_bytes), fsim_sum_digits(sums[1], p->write_bytes),
             fsim_sum_digits(sums[2], p->peak_bytes), p->fits ? "yes" : "no");
-    if (x->strategy == FSIM_STRATEGY_OPTIMAL)
+    if (p->strategy == FSIM_STRATEGY_OPTIMAL)
         fprintf(out, "%s,%s", p->proven ? "yes" : "no", fsim_json_digits(digits[1], p->gap));
     else
         putc(',', out);
@@ -239,19 +260,19 @@ static void put_fields(FILE *out, const fsim_sweep *x, const fsim_sweep_point *p
 
 void fsim_csv_sweep(FILE *out, const fsim_sweep *x)
 {
-    for (int i = 0; i < x->axes; i++) {
-        fsim_csv_put(out, x->axis[i].name);
+    for (int i = 0; i < x->grid.axes; i++) {
+        fsim_csv_put(out, x->grid.axis[i].name);
         putc(',', out);
     }
     fputs("hardware,time_s,time_low_s,time_high_s,eager_s,speedup,kernels,dram_read_bytes,dram_write_bytes,"
           "peak_memory_bytes,fits,proven,gap,plan,reason\n",
           out);
     for (int i = 0; i < x->points; i++) {
-        for (int k = 0; k < x->axes; k++) {
+        for (int k = 0; k < x->grid.axes; k++) {
             fsim_csv_put(out, x->point[i].value[k]);
             putc(',', out);
         }
         fsim_csv_put(out, x->point[i].hw);
-        put_fields(out, x, &x->point[i]);
+        put_fields(out, &x->point[i]);
     }
 }

@@ -10,8 +10,10 @@
 
 /* One workload on one GPU. */
 typedef struct {
+    int number;               /* among all of the sweep, of which this may be a part */
     const char *const *value; /* one for each axis */
     const char *hw;           /* the GPU's name */
+    fsim_strategy strategy;   /* whose plan */
     const char *reason;       /* why there is no plan; NULL: there is one, or none was looked for */
     bool planned;
     double time_s, eager_s; /* of the plan of the strategy; of eager */
@@ -32,16 +34,13 @@ typedef struct {
     const fsim_gate *broken; /* the first limit that does not hold there; NULL: it has no plan. In the sweep's arena */
 } fsim_sweep_found;
 
-/* What --under may limit: time, memory, bytes, kernels at most, speedup at least, fits. */
-extern const fsim_gate_table fsim_sweep_limits;
-
 typedef struct {
     const char *workload;
-    const fsim_over *axis;
-    int axes;
-    fsim_strategy strategy;
-    fsim_sweep_point *point; /* the last axis varies fastest, and the GPU within it */
+    fsim_grid grid;
+    fsim_strategy strategy;  /* where no axis says it */
+    fsim_sweep_point *point; /* combination by combination, and each GPU within it */
     int points, plans, gpus;
+    const char *const *gpu; /* their names */
     int find;               /* the axis of --find; -1: none */
     const fsim_gate *limit; /* of --under */
     int limits;
@@ -50,6 +49,9 @@ typedef struct {
     bool interrupted; /* the user ended it: some points were not looked at */
 } fsim_sweep;
 
+/* Reads --find NAME, NULL where it is not given, and --under into x, whose grid is read. False after errors in d. */
+bool fsim_sweep_limits_read(fsim_arena *a, fsim_diag *d, const char *find, const char *const *under, int unders,
+                            fsim_sweep *x);
 /* Fills found and founds. In a. */
 void fsim_sweep_find(fsim_sweep *x, fsim_arena *a);
 /* The points as a table, then what --find found, then how many have no plan and why. */
@@ -58,6 +60,8 @@ void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x);
 const char *fsim_sweep_line(const fsim_sweep *x, fsim_arena *a);
 /* Times in seconds, sizes in bytes. */
 void fsim_json_sweep(FILE *out, const fsim_sweep *x);
+/* The points alone, one a line. */
+void fsim_json_lines_sweep(FILE *out, const fsim_sweep *x);
 /* The same as rows, with a head (RFC 4180 but for line ends, which are line feeds). */
 void fsim_csv_sweep(FILE *out, const fsim_sweep *x);
 

@@ -10,7 +10,8 @@ static const fsim_gate_metric metrics[METRICS] = {
     [KERNELS] = {"kernels", FSIM_GATE_COUNT, false, "kernels of the plan"},
     [SPEEDUP] = {"speedup", FSIM_GATE_FACTOR, true, "time of eager over that of the plan"},
     [FITS] = {"fits", FSIM_GATE_YES, true, "the GPU has the memory that it needs"}};
-const fsim_gate_table fsim_sweep_limits = {"sweep", metrics, METRICS, NULL, "--under"};
+/* What --under may limit. */
+static const fsim_gate_table sweep_limits = {"sweep", metrics, METRICS, NULL, "--under"};
 
 static double value_of(const fsim_sweep_point *p, int metric)
 {
@@ -44,7 +45,7 @@ static int broken_at(const fsim_sweep *x, const fsim_sweep_point *p, fsim_gate *
 
 static fsim_sweep_found along(const fsim_sweep *x, int start, int stride, fsim_arena *a)
 {
-    fsim_sweep_found f = {-1, -1, 0, x->axis[x->find].values, -1, NULL};
+    fsim_sweep_found f = {-1, -1, 0, x->grid.axis[x->find].values, -1, NULL};
     for (int v = 0; v < f.values; v++) {
         fsim_gate judged;
         const int i = start + v * stride;
@@ -64,15 +65,31 @@ static fsim_sweep_found along(const fsim_sweep *x, int start, int stride, fsim_a
 
 void fsim_sweep_find(fsim_sweep *x, fsim_arena *a)
 {
-    int stride = x->gpus;
     if (x->find < 0)
         return;
-    for (int i = x->find + 1; i < x->axes; i++)
-        stride *= x->axis[i].values;
-    const int values = x->axis[x->find].values;
+    const fsim_over *axis = &x->grid.axis[x->find];
+    const int stride = fsim_grid_stride(&x->grid, axis->along) * x->gpus, values = axis->values;
     fsim_sweep_found *found = fsim_new(a, fsim_sweep_found, x->points / values + 1);
     for (int i = 0; i < x->points; i++)
         if (i / stride % values == 0)
             found[x->founds++] = along(x, i, stride, a);
     x->found = found;
+}
+
+bool fsim_sweep_limits_read(fsim_arena *a, fsim_diag *d, const char *find, const char *const *under, int unders,
+                            fsim_sweep *x)
+{
+    static const fsim_loc command_line = {NULL, 0, 0};
+    const int errors = fsim_errors(d);
+    fsim_gate *limit = fsim_new(a, fsim_gate, unders + 1);
+    x->find = find ? fsim_grid_axis(&x->grid, find) : -1;
+    if (find && x->find < 0)
+        fsim_error(d, command_line, "--find: no --over varies '%s'", find);
+    if (!find != (unders == 0))
+        fsim_error(d, command_line, "--find NAME and --under METRIC=LIMIT belong together");
+    for (int i = 0; i < unders; i++)
+        (void)fsim_gate_read(a, d, under[i], &sweep_limits, &limit[i]);
+    x->limit = limit;
+    x->limits = unders;
+    return fsim_errors(d) == errors;
 }

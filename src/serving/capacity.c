@@ -32,10 +32,12 @@ static bool may_store(const fsim_capacity_asked *q, const fsim_hw *hw, fsim_prec
 }
 
 /* stored: of weights and of the cache. */
-static void add_option(search *s, const fsim_hw *hw, const fsim_precision stored[2], int64_t tp, int64_t ep)
+static void add_option(search *s, const fsim_machine *machine, const fsim_precision stored[2], int64_t tp, int64_t ep)
 {
+    const fsim_hw *hw = machine->hw;
     const fsim_capacity_asked *q = s->q;
     fsim_option x = {
+        .machine = machine,
         .on = {.model = q->model,
                .engine = q->engine,
                .hw = hw,
@@ -59,13 +61,13 @@ static void add_option(search *s, const fsim_hw *hw, const fsim_precision stored
 }
 
 /* All ways to share a layer over up to a node's GPUs. */
-static void add_sharing(search *s, const fsim_hw *hw, const fsim_precision stored[2])
+static void add_sharing(search *s, const fsim_machine *machine, const fsim_precision stored[2])
 {
     const fsim_model *m = s->q->model;
-    for (int64_t n = 1; n <= s->q->node; n *= 2) {
-        add_option(s, hw, stored, m->kv_lora ? 1 : n, m->kv_lora ? n : 1);
+    for (int64_t n = 1; n <= machine->gpus; n *= 2) {
+        add_option(s, machine, stored, m->kv_lora ? 1 : n, m->kv_lora ? n : 1);
         if (!m->kv_lora && m->experts && n > 1)
-            add_option(s, hw, stored, n, n);
+            add_option(s, machine, stored, n, n);
     }
 }
 
@@ -73,12 +75,12 @@ static void add_options(search *s)
 {
     const fsim_capacity_asked *q = s->q;
     enum { SHARES = 12, MOST_EACH = 2 * SHARES * FSIM_STORED * FSIM_STORED };
-    s->option = fsim_new(s->arena, fsim_option, q->hws * MOST_EACH + 1);
-    for (int h = 0; h < q->hws; h++)
+    s->option = fsim_new(s->arena, fsim_option, q->ons * MOST_EACH + 1);
+    for (int h = 0; h < q->ons; h++)
         for (fsim_precision w = 0; w < FSIM_STORED; w++)
             for (fsim_precision c = 0; c < FSIM_STORED; c++)
-                if (may_store(q, q->hw[h], w, c))
-                    add_sharing(s, q->hw[h], (fsim_precision[]){w, c});
+                if (may_store(q, q->on[h].hw, w, c))
+                    add_sharing(s, &q->on[h], (fsim_precision[]){w, c});
 }
 
 /* Steps. */
@@ -209,21 +211,15 @@ static int64_t fewest_replicas(const search *s, const fsim_option *x, double lon
 
 /* Costs. */
 
-/* Power of a GPU (design: idle, and work by its kind, within the board's limit). */
-static double watts_of(const fsim_hw *hw, const fsim_loop_times *t)
+/* Power of a GPU (idle, and work by its kind, within the board's limit), and of what is around it in its node. */
+static double watts_of(const fsim_machine *machine, const fsim_loop_times *t)
 {
+    const fsim_hw *hw = machine->hw;
     if (!fsim_hw_has(hw, FSIM_HW_POWER_LIMIT))
         return NAN;
     const double work = t->prompts * prompt_power + (1 - t->prompts) * decode_power;
-    return fsim_hw_get(hw, FSIM_HW_POWER_LIMIT) * ((1 - t->busy) * idle_power + t->busy * work);
-}
-
-static double price_of(const fsim_capacity_asked *q, const fsim_hw *hw)
-{
-    for (int h = 0; h < q->hws; h++)
-        if (q->hw[h] == hw)
-            return q->price[h];
-    return NAN;
+    return fsim_hw_get(hw, FSIM_HW_POWER_LIMIT) * ((1 - t->busy) * idle_power + t->busy * work) +
+           fsim_machine_rest_w(machine);
 }
 
 /* Shares of a step's seconds that streams and products take at the data sheet's rates. */
@@ -268,9 +264,9 @@ static void fill_costs(const search *s, fsim_option *x)
     x->gpus = x->replicas * fsim_deployed_gpus(&x->on);
     x->tokens_s = t->rate * (double)load->output * (double)(x->replicas * ranks_of(x));
     x->user_s = 1 / t->token.mean;
-    x->usd_h = price_of(s->q, x->on.hw) * (double)x->gpus;
+    x->usd_h = x->machine->price.value * (double)x->gpus;
     x->usd_million = x->usd_h / hour_s / x->tokens_s * million;
-    x->watts = watts_of(x->on.hw, t) * (double)x->gpus;
+    x->watts = watts_of(x->machine, t) * (double)x->gpus;
     x->joules = x->watts / x->tokens_s;
     const double decode_s = fsim_loop_decode_s(&x->loop, t->running) + x->loop.host_s;
     x->decode = phase_of(x, decode_s, t->running, t->running, cached);
@@ -424,8 +420,8 @@ bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where,
         (fsim_capacity){.asked = q, .option = s.option, .options = s.options, .steps = fsim_priced_steps_count(steps)};
     enum { MOST = 16 };
     out->front = fsim_new(a, fsim_front_point, s.options * MOST + 1);
-    for (int h = 0; h < q->hws; h++)
-        add_front(out, q->hw[h], a);
+    for (int h = 0; h < q->ons; h++)
+        add_front(out, q->on[h].hw, a);
     out->fewest = best_by(out, 0);
     out->cheapest = best_by(out, 1);
     out->coolest = best_by(out, 2);

@@ -5,6 +5,7 @@
 
 #include "serving/deployed.h"
 #include "serving/load.h"
+#include "serving/machine.h"
 
 /* What is asked. */
 typedef struct {
@@ -13,11 +14,10 @@ typedef struct {
     const fsim_load *load;
     const fsim_gate *goal;
     int goals;
-    fsim_hw *const *hw;
-    const double *price; /* USD an hour of each GPU; NaN: not known */
-    int hws;
-    const fsim_options *fused;                      /* also with the kernels of the best plans; NULL: not */
-    int64_t node, most_gpus;                        /* GPUs that may share a layer; in all */
+    const fsim_machine *on; /* GPUs to choose from; on one node layers may be shared */
+    int ons;
+    const fsim_options *fused; /* also with the kernels of the best plans; NULL: not */
+    int64_t most_gpus;
     bool weights[FSIM_STORED], caches[FSIM_STORED]; /* precisions that may be used */
 } fsim_capacity_asked;
 
@@ -32,6 +32,7 @@ typedef struct {
 /* A way to serve: copies (replicas) of the model, each on GPUs that share it. */
 typedef struct {
     fsim_deployed on;
+    const fsim_machine *machine;
     fsim_deployed_memory memory;
     int64_t places;     /* requests at once in a replica */
     const char *reason; /* why it can't serve the load within the goals; NULL: it can */

@@ -12,7 +12,7 @@ static int64_t gated_width(int64_t ffn)
     return (2 * ffn / 3 + TILE - 1) / TILE * TILE;
 }
 
-static int64_t width_of(const fsim_model *m)
+int64_t fsim_priced_width(const fsim_model *m)
 {
     return m->experts ? m->expert_ffn : m->gated ? m->ffn : gated_width(m->ffn);
 }
@@ -38,8 +38,9 @@ const char *fsim_unshared(const fsim_model *m, int64_t tp, int64_t ep, fsim_aren
     if (m->kv_heads % tp && tp % m->kv_heads)
         return fsim_printf(a, "%lld heads of keys can't be split over %lld GPUs", (long long)m->kv_heads,
                            (long long)tp);
-    if (width_of(m) % tp && ep == 1)
-        return fsim_printf(a, "a width of %lld can't be split over %lld GPUs", (long long)width_of(m), (long long)tp);
+    if (fsim_priced_width(m) % tp && ep == 1)
+        return fsim_printf(a, "a width of %lld can't be split over %lld GPUs", (long long)fsim_priced_width(m),
+                           (long long)tp);
     if (ep > 1 && (m->experts == 0 || m->experts % ep))
         return fsim_printf(a, "%lld experts can't be spread over %lld GPUs", (long long)m->experts, (long long)ep);
     return NULL;
@@ -65,7 +66,7 @@ static const char *widths(const fsim_deployed *s)
                            (long)m->heads, (long)m->nope_dim, (long)m->rope_dim, (long)m->kv_lora, (long)m->q_lora,
                            (long)m->expert_ffn, mixture);
     return fsim_printf(s->arena, "H=%ld;heads=%ld;kv_heads=%ld;D=%ld;F=%ld;tp=%ld%s", (long)m->hidden, (long)m->heads,
-                       (long)m->kv_heads, (long)m->head_dim, (long)width_of(m), (long)s->tp, mixture);
+                       (long)m->kv_heads, (long)m->head_dim, (long)fsim_priced_width(m), (long)s->tp, mixture);
 }
 
 /* Seconds of all layers of the family's workload ("decode", "prefill", "mixed") with these symbols for its tokens.

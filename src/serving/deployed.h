@@ -26,6 +26,8 @@ typedef struct {
 
 /* Why steps of the model can't be priced; NULL: they can. In a. */
 const char *fsim_unserved(const fsim_model *m, fsim_arena *a);
+/* The width of a gated block with as many weights as the model's, of an expert where it has experts. */
+int64_t fsim_priced_width(const fsim_model *m);
 /* How the GPUs may share it: why not; NULL: they may. In a. */
 const char *fsim_unshared(const fsim_model *m, int64_t tp, int64_t ep, fsim_arena *a);
 /* GPUs that it takes. */

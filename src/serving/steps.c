@@ -43,6 +43,11 @@ double fsim_step_s(fsim_priced_steps *s, const char *hw, const char *workload, c
     return ask(s, fsim_printf(s->arena, "%s,%s,%s,,serving,cold,graph,1", hw, workload, set));
 }
 
+double fsim_eager_step_s(fsim_priced_steps *s, const char *hw, const char *workload, const char *set)
+{
+    return ask(s, fsim_printf(s->arena, "%s,%s,%s,,eager+flash,unknown,stream,1", hw, workload, set));
+}
+
 double fsim_training_step_s(fsim_priced_steps *s, const char *hw, const char *workload, const char *set)
 {
     return ask(s, fsim_printf(s->arena, "%s,%s,%s,step,eager+flash,unknown,stream,1", hw, workload, set));

@@ -15,6 +15,8 @@ fsim_priced_steps *fsim_priced_steps_new(fsim_arena *a, const fsim_options *plan
 /* Seconds of the workload with `set` ("B=8;S=1024"), launched as a graph; NaN where
  * it can't be predicted. The texts must outlive s. */
 double fsim_step_s(fsim_priced_steps *s, const char *hw, const char *workload, const char *set);
+/* The same of PyTorch's kernels in a stream, attention by FlashAttention. */
+double fsim_eager_step_s(fsim_priced_steps *s, const char *hw, const char *workload, const char *set);
 /* The same of a whole training step, as rows of mode `step` are priced (evidence/step.h). */
 double fsim_training_step_s(fsim_priced_steps *s, const char *hw, const char *workload, const char *set);
 /* Prices what was asked for. False after errors in d. */

@@ -25,6 +25,7 @@ run moe.json gpt-oss-120b --hw h100-sxm5-80gb --load input=512,output=128,concur
 run latent.json deepseek-v3 --hw h200-sxm-141gb --load input=1024,output=128,rate=4
 "$FUSESIM" capacity llama-3.2-1b --hw l4 --load input=100,output=20,rate=4 --weights bf16 --node 1 --fused --search-steps 3000 --json fused.json >fused.out 2>err || complain "--fused: $(cat err)"
 grep -q '^With the best fusion: ' fused.out || complain "--fused: $(cat fused.out)"
+run system.json llama-3.1-8b --hw l40s --system aws-p5,dgx-h100 --load input=1000,output=200,rate=5 --weights f8 --cache f8
 printf 'time,input,output\n1.5,100,20\n0.5,200,10\n2,300,30\n' >trace.csv
 run trace.json llama-3.1-8b --hw l4 --load trace=trace.csv
 cat >rows.csv <<'END'
@@ -34,7 +35,7 @@ END
 "$FUSESIM" validate --systems rows.csv --json rows.json >/dev/null 2>err || complain "systems: $(cat err)"
 SCHEMA=$SOURCE_DIR/reports/schema/capacity.schema.json "$python" - <<'END' || complain 'answers'
 import json, math, os
-docs = {n: json.load(open(n + ".json")) for n in ("rate5", "rate40", "rate160", "f16", "moe", "latent", "trace", "fused")}
+docs = {n: json.load(open(n + ".json")) for n in ("rate5", "rate40", "rate160", "f16", "moe", "latent", "trace", "fused", "system")}
 try:
     import jsonschema
     check = jsonschema.Draft202012Validator(json.load(open(os.environ["SCHEMA"])))
@@ -84,6 +85,13 @@ assert not [x for x in l if x["ep"] < 8 and x["fits"]]
 f = docs["fused"]
 assert f["fused"]["gpus"] <= f["options"][f["fewest"]]["gpus"] and f["fused"]["tpot_s"]["mean"] < 1.2 * f["options"][f["fewest"]]["tpot_s"]["mean"], f["fused"]
 assert docs["rate5"]["fused"] is None
+s = docs["system"]
+assert [(m["name"], m["hardware"], m["usd_per_h"]["value"]) for m in s["machines"]] == [("l40s", "l40s", 1.5), ("aws-p5", "h100-sxm5-80gb", 6.88), ("dgx-h100", "h100-sxm5-80gb", 3.99)]
+assert all(m["usd_per_h"]["source"] for m in s["machines"]) and s["machines"][2]["node_watts"]["value"] == 10200 and s["machines"][0]["node_watts"]["value"] is None
+by = {name: [o for o in s["options"] if o["system"] == name and o["reason"] is None] for name in (None, "aws-p5", "dgx-h100")}
+for p, q in zip(by["aws-p5"], by["dgx-h100"]):   # the same GPUs at another price, and 10.2 kW around eight of them
+    assert (p["gpus"], p["ttft_s"]) == (q["gpus"], q["ttft_s"]) and math.isclose(p["usd_per_h"] / q["usd_per_h"], 6.88 / 3.99)
+    assert math.isclose(q["watts"] - p["watts"], q["gpus"] * (10200 / 8 - 700)), (p["watts"], q["watts"])
 t = docs["trace"]
 assert (t["load"]["input"], t["load"]["output"], t["load"]["trace_requests"]) == (200, 20, 3), t["load"]
 END
@@ -111,8 +119,9 @@ refused 2 'both say how many' gpt2 --hw l4 --load input=1,output=1,rate=2,concur
 refused 2 'input=0 is no whole number' gpt2 --hw l4 --load input=0,output=1
 refused 2 "unknown metric 'tftt'; did you mean 'ttft'" gpt2 --hw l4 --load input=1,output=1 --goal tftt=1s
 refused 2 "'l4' is no price" gpt2 --hw l4 --load input=1,output=1 --price l4
-refused 2 "no GPU of --hw is 'l5'" gpt2 --hw l4 --load input=1,output=1 --price l5=1
+refused 2 "no GPU of --hw or --system is 'l5'" gpt2 --hw l4 --load input=1,output=1 --price l5=1
 refused 2 "'f9' is not stored" gpt2 --hw l4 --load input=1,output=1 --weights f9
+refused 2 'are of --train' gpt2 --hw l4 --load input=1,output=1 --tokens 1e9
 refused 2 'is no decoder' bert-large-uncased --hw l4 --load input=1,output=1
 refused 66 'no such file' gpt9 --hw l4 --load input=1,output=1
 refused 66 'no such file' gpt2 --hw l4 --load trace=absent.csv

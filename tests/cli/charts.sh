@@ -63,6 +63,42 @@ for hw in t4 t4,a100-sxm4-40gb; do
     [ "$(dd if=layers.png bs=1 skip=16 count=8 2>/dev/null | od -An -tx1 | tr -d ' \n')" = 000004b0000003b6 ] || complain "layers.png is not 1200 x 950"
 done
 
+# Sweeps: lines with bands and rings where the plan changes, as many as points say; a map of two axes with their edges.
+sweep() { "$FUSESIM" sweep "$@" >out 2>err; }
+for kind in svg png pdf; do
+    sweep bert_layer --hw l4,t4 --over S=64:512:64 --over launch=graph,eager --chart lines.$kind --json lines.json || complain "a chart of a sweep: $(cat err)"
+    sweep bert_layer --hw l4 --over S=64:640:64 --over B=1:9 --chart map.$kind --json map.json || complain "a map of a sweep: $(cat err)"
+done
+for word in 'launch=graph, l4' 'launch=eager, t4' 'rings: another plan' 'time (.s)' S; do grep -q ">[^<]*$word" lines.svg || complain "lines.svg does not say $word"; done
+for word in 'where the best plan changes' B S 640 9; do grep -q ">[^<]*$word" map.svg || complain "map.svg does not say $word"; done
+printf '#!/bin/sh\ncat >script\nexec gnuplot <script\n' >keep
+chmod +x keep
+FUSESIM_GNUPLOT=./keep sweep bert_layer --hw l4,t4 --over S=64:512:64 --over launch=graph,eager --chart lines.svg && mv script lines.script
+FUSESIM_GNUPLOT=./keep sweep bert_layer --hw l4 --over S=64:640:64 --over B=1:9 --chart map.svg && mv script map.script
+"${PYTHON:-python3}" - <<'END' || complain 'the data of charts of sweeps'
+import json, re
+d = json.load(open("lines.json"))
+lines = re.findall(r"\$line\d+ << EOD\n(.*?)EOD", open("lines.script").read(), re.S)
+assert len(lines) == 4
+for n, line in enumerate(lines):
+    own = [p for i, p in enumerate(d["points"]) if i % 4 == n]
+    rows = [r.split() for r in line.splitlines()]
+    assert len(rows) == len(own) == 8
+    for i, (r, p) in enumerate(zip(rows, own)):
+        x, t, low, high = map(float, r[:4])
+        assert x == float(p["at"]["S"]) and abs(low / t - p["time_low_s"] / p["time_s"]) < 1e-6 and abs(high / t - p["time_high_s"] / p["time_s"]) < 1e-6
+        assert (r[4] != "NaN") == (i > 0 and p["plan"] != own[i - 1]["plan"]), (n, i)
+script = open("map.script").read()
+edges = {tuple(r.split()) for r in re.search(r"\$edges << EOD\n(.*?)EOD", script, re.S)[1].splitlines()} - {("-9", "-9", "0", "0")}
+plan = {(i // 9, i % 9): p["plan"] for i, p in enumerate(json.load(open("map.json"))["points"])}
+wanted = {(f"{i + .5}", f"{k - .5}", "0", "1") for (i, k), p in plan.items() if plan.get((i + 1, k), p) != p}
+wanted |= {(f"{i - .5}", f"{k + .5}", "1", "0") for (i, k), p in plan.items() if plan.get((i, k + 1), p) != p}
+assert edges == wanted and len(edges) > 3, (edges, wanted)
+END
+none() { sweep "$@" --chart none.svg; [ $? = 69 ] && [ ! -e none.svg ] || complain "sweep $*: a chart, or another status"; }
+none mlp --hw t4 --over launch=graph,eager && grep -q 'no axis of numbers' err || complain "no numbers: $(cat err)"
+none mlp --hw t4,l4 --over M=1:9 --over H=512:1024:64 && grep -q 'a map has two axes, and here vary 3' err || complain "three axes: $(cat err)"
+
 # Names that mean something to gnuplot or the shell are only names.
 cat >odd.yaml <<'EOF'
 name: "it's a `touch owned` @x {/Bold b}_c % \\ $HOME"

@@ -340,7 +340,7 @@ expect 2 "'sofmax' is no GPU, class, strategy, workload or folder of these rows;
 expect 2 "unknown key 'smss'; did you mean 'sms'" validate --measurements rows.csv --hw-set smss=3
 expect 2 '\.svg, \.png or \.pdf' validate --measurements rows.csv --chart x.gif
 expect 2 '--gate means nothing to' enumerate "$workload_yaml" --hw "$toy" --gate mape=3%
-expect 2 "chart does not show runs of kernels: it shows plans and errors of predictions" validate "$workload_yaml" --device cpu --no-measure --chart x.svg
+expect 2 "chart does not show runs of kernels: it shows plans, points of a sweep and errors of predictions" validate "$workload_yaml" --device cpu --no-measure --chart x.svg
 expect 2 "dot means nothing to 'ops': it shows plans" ops --dot x.dot
 expect 2 '--junit means nothing to' enumerate "$workload_yaml" --hw "$toy" --junit x.xml
 for option in --output=x --fail-on=3%; do

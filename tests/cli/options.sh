@@ -49,7 +49,7 @@ ok plan --hw "$toy" -- "$chain"
 cmp -s out wanted || complain '-- ends the options'
 ok --help
 has '^usage: fusesim'
-for command in plan enumerate explain regions sweep diff validate import calibrate codegen hw workloads ops; do "$FUSESIM" $command --help; done >helps || complain 'help of commands'
+for command in plan enumerate explain regions sweep merge diff validate import calibrate codegen hw workloads ops; do "$FUSESIM" $command --help; done >helps || complain 'help of commands'
 for option in hw set hw-set strategy plan objective memory-limit search-memory search-steps top compile-cost compile-jobs launch l2 numerics recompute time-limit limit scale-shapes measurements workload-root match by gate no-exclude target jobs dump json markdown trace \
     dot junit chart quiet verbose color help version; do
     grep -Eq "^  --$option " helps || complain "no --$option in the help of any command"

@@ -36,6 +36,10 @@ type_it() {
         ;;
     'cmake --install build/release') ;; # cli.library
     'cmake --preset package && '*' && cpack)') ;; # cli.packages
+    'SHARDS='*'examples/slurm/submit.sh '* | 'kubectl apply -f examples/kubernetes/'*) # cli.slurm, cli.shards
+        folder=${1##*examples/}
+        [ -e "$SOURCE_DIR/examples/${folder%% *}" ]
+        ;;
     *) return 2 ;;
     esac
 }

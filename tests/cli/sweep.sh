@@ -60,6 +60,32 @@ grep -Eq '^H=512 on t4: M=[0-9]+ is the last that meets the limits, 64 the first
 sweep mlp --hw t4 --over M=64:256:x2 --find M --under time=1ns >out && grep -q '^t4: no value of M meets the limits; at 64: ' out || complain 'limits that nothing meets'
 sweep mlp --hw t4 --over M=64:256:x2 --find M --under speedup=0.5 >out && grep -q '^t4: all values of M meet the limits$' out || complain 'limits that all meet'
 
+# Axes that vary together, values that follow from others, and strategies.
+sweep bert_layer --hw l4,t4 --over B=1:8:x2 --over strategy=eager,optimal --over S=1024,512,256,128 --over 'heads=max(B, 2)*4/2,16' --zip S,B --json zip.json -o zip.csv >zip.txt ||
+    complain 'axes that vary together'
+sweep bert_layer --hw l4,t4 --over B=1:8:x2 --over strategy=eager,optimal --over S=1024/B --over 'heads=max(B, 2)*4/2,16' -o computed.csv --quiet >out || complain 'computed values'
+cmp -s zip.csv computed.csv || complain 'S=1024/B is not S=1024,512,256,128 beside B=1,2,4,8'
+sweep mlp --hw t4 --over M=64:256:x2 --over strategy=eager,optimal -o points.jsonl >out || complain 'JSON lines'
+FUSESIM=$FUSESIM "$PYTHON" - <<'END' || complain 'zipped points are not those of plan'
+import csv, json, os, subprocess
+d = json.load(open("zip.json"))
+assert d["strategy"] is None and [a["along"] for a in d["axes"]] == [0, 1, 0, 2] and len(d["points"]) == 4 * 2 * 2 * 2
+assert [(p["at"]["B"], p["at"]["S"], p["at"]["strategy"], p["at"]["heads"]) for p in d["points"][:16:2]] == [
+    ("1", "1024", "eager", "4"), ("1", "1024", "eager", "16"), ("1", "1024", "optimal", "4"), ("1", "1024", "optimal", "16"),
+    ("2", "512", "eager", "4"), ("2", "512", "eager", "16"), ("2", "512", "optimal", "4"), ("2", "512", "optimal", "16")]
+for p in d["points"][::5]:
+    at = p["at"]
+    assert ("gap" in p) == (at["strategy"] == "optimal")
+    text = subprocess.run([os.environ["FUSESIM"], "bert_layer", "--hw", p["hardware"], "--strategy", at["strategy"], "--json", "-"] +
+                          [w for k in ("B", "S", "heads") for w in ("--set", f"{k}={at[k]}")], check=True, capture_output=True, text=True).stdout
+    plan = next(s for s in json.loads(text)["plans"][0]["strategies"] if s["name"] == at["strategy"])
+    assert (p["time_s"], p["kernels"]) == (plan["time_s"], plan["kernels"]), (p, plan)
+lines = [json.loads(line) for line in open("points.jsonl")]
+assert [(p["at"]["M"], p["at"]["strategy"]) for p in lines] == [(m, s) for m in ("64", "128", "256") for s in ("eager", "optimal")]
+END
+grep -q '^bert_layer: 32 points, ' zip.txt && ! grep -q 'the plan of' zip.txt || complain 'the head of strategies'
+sweep mlp --hw t4 --over H=512:4096:x2 --over M=64,128,256,512 --zip H,M --find M --under time=200us >out && grep -Eq '^t4: M=[0-9]+ is the last' out || complain '--find along zipped axes'
+
 # Killed and resumed: no point is lost or comes twice.
 many() { "$FUSESIM" sweep mlp --hw l4,t4 --over M=1:150 --quiet "$@" >out 2>err; }
 many -o whole.csv || complain 'a sweep with many points'
@@ -81,9 +107,9 @@ if [ -e killed.csv ]; then echo 'too fast to be killed'; else
     cmp -s killed.csv whole.csv || complain 'what was killed and resumed differs'
     many -o other.csv --resume --set H=512
     [ $? = 65 ] && grep -q '^other.csv.part:1:1: error: of another sweep' err && [ ! -e other.csv ] || complain 'resume with other inputs'
-    sed -i '3s/.*/7,,1/' other.csv.part
+    sed -i '12s/.*/7,,1/' other.csv.part
     many -o other.csv --resume
-    [ $? = 65 ] && grep -q '^other.csv.part:3:1: error: no point of this sweep' err || complain 'resume from a damaged file'
+    [ $? = 65 ] && grep -q '^other.csv.part:12:1: error: no point of this sweep' err || complain 'resume from a damaged file'
     many -o other.csv || complain 'anew'
     cmp -s other.csv whole.csv || complain 'what begins anew differs'
 fi
@@ -111,6 +137,16 @@ refuses 'more than 1000000 points' mlp --hw t4 --over M=1:5000 --over H=1:5000
 refuses '--over and --set both say M' mlp --hw t4 --set M=8 --over M=1,2
 refuses "'grap' is no way to launch.*did you mean 'graph'" mlp --hw t4 --over launch=grap
 refuses "dram_bandwith" mlp --hw t4 --over hw.dram_bandwith=1x
+refuses "no --over varies 'N'" mlp --hw t4 --over M=1,2 --over H=512,1024 --zip M,N
+refuses "'H' has 3 values, 'M' has 2" mlp --hw t4 --over M=1,2 --over H=512,1024,2048 --zip M,H
+refuses "'M' is zipped twice" mlp --hw t4 --over M=1,2 --over H=512,1024 --zip M,H --zip H,M
+refuses 'wanted two names' mlp --hw t4 --over M=1,2 --zip M
+refuses "expression '4/(M-1)': divides by zero" mlp --hw t4 --over M=1,2 --over 'H=4/(M-1)'
+refuses "unknown symbol 'H'" mlp --hw t4 --over M=H*2 --over H=512,1024
+refuses "'optimum' is no strategy.*did you mean 'optimal'" mlp --hw t4 --over strategy=optimum
+refuses "'3/3': wanted I/N" mlp --hw t4 --over M=1,2 --shard 3/3
+refuses "'a/3': wanted I/N" mlp --hw t4 --over M=1,2 --shard a/3
+refuses "say it to 'fusesim merge'" mlp --hw t4 --over M=1,2 --shard 0/2 --find M --under fits
 refuses_resume() { sweep mlp --hw t4 --over M=1,2 --resume >out; [ $? = 2 ] && grep -q -- '--resume belongs to -o' err || complain 'resume without -o'; }
 refuses_resume
 refuses "no --over varies 'N'" mlp --hw t4 --over M=1,2 --find N --under fits
