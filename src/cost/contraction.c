@@ -123,11 +123,23 @@ typedef struct {
     fsim_layout *l;
 } product;
 
+/* Does some operand of the tile come element by element? */
+static bool loads(const fsim_tile_plan *tile)
+{
+    bool all = true;
+    for (int i = 0; i <= tile->products; i++)
+        all = all && tile->l.copied[i];
+    return !all;
+}
+
 /* The rates of the layout that p->l has now. */
 static const fsim_gemm_device *device_of(const product *p)
 {
     const fsim_tile_plan *tile = &p->l->tiling->plan[0];
-    return &p->by[!tile->tensor ? FSIM_BY_THREADS : tile->l.grouped ? FSIM_BY_GROUPS : FSIM_BY_WARPS];
+    return &p->by[!tile->tensor     ? FSIM_BY_THREADS
+                  : tile->l.grouped ? FSIM_BY_GROUPS
+                  : loads(tile)     ? FSIM_BY_LOADING_WARPS
+                                    : FSIM_BY_WARPS];
 }
 
 /* The shape and tile of a generated kernel in this layout. Two products whose results meet count as one tile with the
@@ -233,6 +245,8 @@ fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a)
     fsim_schedule layout = fsim_blank_kernel(c, a).schedule;
     fsim_kernel best = {0};
     const fsim_gemm_device by[] = {[FSIM_BY_THREADS] = fsim_gemm_generated_of(c->hw, g.arithmetic, FSIM_BY_THREADS),
+                                   [FSIM_BY_LOADING_WARPS] =
+                                       fsim_gemm_generated_of(c->hw, g.arithmetic, FSIM_BY_LOADING_WARPS),
                                    [FSIM_BY_WARPS] = fsim_gemm_generated_of(c->hw, g.arithmetic, FSIM_BY_WARPS),
                                    [FSIM_BY_GROUPS] = fsim_gemm_generated_of(c->hw, g.arithmetic, FSIM_BY_GROUPS)};
     const product p = {&g, by, &l};

@@ -147,6 +147,8 @@ fsim_gemm_device fsim_gemm_generated_of(const fsim_hw *hw, fsim_dtype arithmetic
         d.efficiency = fmin(fmin(1, d.efficiency), fmin(warp_most, most));
         d.narrow = group_narrow;
         d.startup_bytes = fmax(d.startup_bytes, fsim_dtype_bytes(arithmetic) * warp_startup);
+        if (by == FSIM_BY_LOADING_WARPS)
+            d.step_s = warp_loading_cycles / fsim_hw_get(hw, FSIM_HW_SM_CLOCK) / (64 * 2);
     }
     return d;
 }

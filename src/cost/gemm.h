@@ -67,8 +67,9 @@ typedef struct {
 
 /* The rates of hw for products in this arithmetic: of tensor units where they have it, otherwise of vector units. */
 fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic);
-/* Who multiplies in a generated kernel: FP32 units; warps on tensor units (mma.sync); groups of four warps (wgmma). */
-typedef enum { FSIM_BY_THREADS, FSIM_BY_WARPS, FSIM_BY_GROUPS } fsim_multipliers;
+/* Who multiplies in a generated kernel: FP32 units; warps on tensor units (mma.sync), which copy their operands ahead
+ * or load and compute them step by step; groups of four warps (wgmma). */
+typedef enum { FSIM_BY_THREADS, FSIM_BY_LOADING_WARPS, FSIM_BY_WARPS, FSIM_BY_GROUPS } fsim_multipliers;
 /* The rates that generated kernels reach in this arithmetic. None is above the library's: fsim_gemm_tiled_least_s and
  * fsim_gemm_least_s of the library's rates are bounds for them too. Measured on an H100
  * (validate/measured/h100/products.csv). */
