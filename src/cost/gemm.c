@@ -127,29 +127,40 @@ static void group_scalars(const fsim_hw *hw, fsim_gemm_device *d)
     d->result_weight = group_result_weight;
 }
 
+/* What threads multiply in: doubles by their own units, all else in FP32. */
+static fsim_gemm_device thread_device(const fsim_hw *hw, fsim_dtype arithmetic)
+{
+    const double fp32 = fsim_hw_peak(hw, FSIM_HW_FP32_PEAK),
+                 peak = arithmetic == FSIM_F64 ? fsim_or_else(fsim_hw_peak(hw, FSIM_HW_FP64_PEAK), fp32 / 32) : fp32;
+    fsim_gemm_device d = fsim_gemm_device_of(hw, FSIM_F32);
+    d.rate = peak / d.sms;
+    vector_scalars(hw, peak, &d);
+    d.efficiency = fmin(d.efficiency, thread_flops * fsim_hw_get(hw, FSIM_HW_SM_CLOCK) / d.rate);
+    return d;
+}
+
+static void warp_scalars(const fsim_hw *hw, fsim_dtype arithmetic, bool loading, fsim_gemm_device *d)
+{
+    const double clock = fsim_hw_get(hw, FSIM_HW_SM_CLOCK), bytes = fsim_dtype_bytes(arithmetic),
+                 most = warp_flops * 2 / bytes * clock / d->rate;
+    d->efficiency = fmin(d->efficiency, fmin(warp_most, most));
+    d->narrow = group_narrow;
+    d->startup_bytes = fmax(d->startup_bytes, bytes * warp_startup);
+    d->step_s = loading ? warp_loading_cycles / clock / (64 * 2) : d->step_s;
+}
+
 fsim_gemm_device fsim_gemm_generated_of(const fsim_hw *hw, fsim_dtype arithmetic, fsim_multipliers by)
 {
-    fsim_gemm_device d = fsim_gemm_device_of(hw, by == FSIM_BY_THREADS ? FSIM_F32 : arithmetic);
-    const bool libraries = !hw->host && !hw->arch->plain; /* where none is known, both have the peaks */
-    if (by == FSIM_BY_THREADS && d.tensor) {              /* FP32 has no units of its own there */
-        d.tensor = false;
-        vector_scalars(hw, fsim_hw_get(hw, FSIM_HW_FP32_PEAK), &d);
-    }
-    if (!libraries)
+    fsim_gemm_device d = fsim_gemm_device_of(hw, arithmetic);
+    if (hw->host || hw->arch->plain) /* no library is known there, and both have the peaks */
         return d;
-    if (by == FSIM_BY_THREADS) {
-        d.efficiency = fmin(d.efficiency, thread_flops * fsim_hw_get(hw, FSIM_HW_SM_CLOCK) / d.rate);
-    } else if (by == FSIM_BY_GROUPS) {
-        d.efficiency = fmin(1, d.efficiency);
+    if (by == FSIM_BY_THREADS)
+        return thread_device(hw, arithmetic);
+    d.efficiency = fmin(1, d.efficiency);
+    if (by == FSIM_BY_GROUPS)
         group_scalars(hw, &d);
-    } else {
-        const double most = warp_flops * 2 / fsim_dtype_bytes(arithmetic) * fsim_hw_get(hw, FSIM_HW_SM_CLOCK) / d.rate;
-        d.efficiency = fmin(fmin(1, d.efficiency), fmin(warp_most, most));
-        d.narrow = group_narrow;
-        d.startup_bytes = fmax(d.startup_bytes, fsim_dtype_bytes(arithmetic) * warp_startup);
-        if (by == FSIM_BY_LOADING_WARPS)
-            d.step_s = warp_loading_cycles / fsim_hw_get(hw, FSIM_HW_SM_CLOCK) / (64 * 2);
-    }
+    else
+        warp_scalars(hw, arithmetic, by == FSIM_BY_LOADING_WARPS, &d);
     return d;
 }
 

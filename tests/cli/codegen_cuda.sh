@@ -27,7 +27,7 @@ links() {
 
 links eager sm_75 mlp --hw t4 --strategy eager --set dtype=f32
 links mlp sm_80 mlp --hw a100-sxm4-40gb
-links layer sm_90 bert_layer --hw h100-sxm5-80gb --scale-shapes 16
+links layer sm_90a bert_layer --hw h100-sxm5-80gb --scale-shapes 16
 cat >kinds.yaml <<'END'
 tensors:
   q: {shape: [1, 4, 256, 64], dtype: bf16, role: input}
