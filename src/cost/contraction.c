@@ -119,7 +119,7 @@ bool fsim_settle_product(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_
 /* A generated kernel's product: its sizes, the device's rates for it, and its tiles. */
 typedef struct {
     const fsim_gemm *g;
-    const fsim_gemm_device *by; /* for each of fsim_multipliers */
+    fsim_gemm_device *by; /* for each of fsim_multipliers; sms is 0 where nobody has asked */
     fsim_layout *l;
 } product;
 
@@ -132,14 +132,17 @@ static bool loads(const fsim_tile_plan *tile)
     return !all;
 }
 
-/* The rates of the layout that p->l has now. */
+/* The rates of the layout that p->l has now. Only those that are asked for read their keys of the hardware file. */
 static const fsim_gemm_device *device_of(const product *p)
 {
     const fsim_tile_plan *tile = &p->l->tiling->plan[0];
-    return &p->by[!tile->tensor     ? FSIM_BY_THREADS
-                  : tile->l.grouped ? FSIM_BY_GROUPS
-                  : loads(tile)     ? FSIM_BY_LOADING_WARPS
-                                    : FSIM_BY_WARPS];
+    const fsim_multipliers by = !tile->tensor     ? FSIM_BY_THREADS
+                                : tile->l.grouped ? FSIM_BY_GROUPS
+                                : loads(tile)     ? FSIM_BY_LOADING_WARPS
+                                                  : FSIM_BY_WARPS;
+    if (p->by[by].sms == 0)
+        p->by[by] = fsim_gemm_generated_of(p->l->hw, p->g->arithmetic, by);
+    return &p->by[by];
 }
 
 /* The shape and tile of a generated kernel in this layout. Two products whose results meet count as one tile with the
@@ -241,18 +244,16 @@ fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a)
     if (g.convolution)
         return fsim_convolution(c, FSIM_TILED_CONTRACTION, a);
     fsim_layout l = {.g = c->g, .hw = c->hw, .group = c->group, .tiling = fsim_tiling_of(c->g, c->hw, c->group, a)};
-    const fsim_gemm_device d = fsim_gemm_device_of(c->hw, g.arithmetic);
     fsim_schedule layout = fsim_blank_kernel(c, a).schedule;
     fsim_kernel best = {0};
-    const fsim_gemm_device by[] = {[FSIM_BY_THREADS] = fsim_gemm_generated_of(c->hw, g.arithmetic, FSIM_BY_THREADS),
-                                   [FSIM_BY_LOADING_WARPS] =
-                                       fsim_gemm_generated_of(c->hw, g.arithmetic, FSIM_BY_LOADING_WARPS),
-                                   [FSIM_BY_WARPS] = fsim_gemm_generated_of(c->hw, g.arithmetic, FSIM_BY_WARPS),
-                                   [FSIM_BY_GROUPS] = fsim_gemm_generated_of(c->hw, g.arithmetic, FSIM_BY_GROUPS)};
+    fsim_gemm_device by[FSIM_BY_GROUPS + 1] = {0};
     const product p = {&g, by, &l};
     for (int i = 0; l.tiling && fsim_next_tile(&l, &i, &layout); i++)
         try_splits(c, &p, layout, &best, a);
-    return best.time_s > 0 ? best : direct(c, &g, &d, a);
+    if (best.time_s > 0)
+        return best;
+    const fsim_gemm_device d = fsim_gemm_device_of(c->hw, g.arithmetic);
+    return direct(c, &g, &d, a);
 }
 
 /* A lower bound for this contraction in any template: at least gemm.h's time in tiles, and at least what the rate
