@@ -90,6 +90,23 @@ const fsim_graph *fsim_calls_graph(const fsim_graph *g, fsim_arena *a)
     return out;
 }
 
+int fsim_calls_priced(const fsim_problem *p, fsim_arena *a, fsim_call_price **out)
+{
+    const fsim_graph *g = p->graph;
+    const fsim_software software = {g, p->hw, p->regime, FSIM_BY_FUSESIM};
+    *out = fsim_new(a, fsim_call_price, g->servings + 1);
+    for (int c = 0; c < g->servings; c++) {
+        fsim_group *group = fsim_new(a, fsim_group, 1);
+        *group = fsim_group_of_call(g, &g->serving[c], a); /* what takes it does not depend on what it reads */
+        const fsim_residency l2 = {.hit = fsim_new(a, bool, group->reads + 1),
+                                   .absorbed = fsim_new(a, bool, group->writes + 1)};
+        (*out)[c] = (fsim_call_price){.nodes = g->serving[c].of.count,
+                                      .node = g->serving[c].of.node,
+                                      .least_s = fsim_framework_kernel(&software, group, &l2, NULL, a).time_s};
+    }
+    return g->servings;
+}
+
 static int by_number(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
 
 /* Call c with the permutes that its kernels read through, so that no primitive of the plan is lost. In w->a. */

@@ -13,4 +13,13 @@ const fsim_graph *fsim_calls_graph(const fsim_graph *g, fsim_arena *a);
  * also one that would take longer. The plan's sums are added up again. In a. True where it joined any. */
 bool fsim_calls_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_arena *a);
 
+/* A call that a graph knows: what is in it, and a lower bound of what it takes; 0 where none is known. */
+typedef struct {
+    int nodes;
+    int *node;
+    double least_s;
+} fsim_call_price;
+/* Those of a workload's `calls:`, in a. Returns their number. */
+int fsim_calls_priced(const fsim_problem *p, fsim_arena *a, fsim_call_price **out);
+
 #endif

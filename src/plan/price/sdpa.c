@@ -343,6 +343,46 @@ static void leave_slow_calls(joining *w, const int *calls, int count)
     }
 }
 
+/* A lower bound of what the call takes, whatever else the forward kernel has and finds in L2: as if it read nothing. */
+static double least_call_s(const joining *w, int of)
+{
+    const fsim_software software = {w->g, w->hw, w->p->regime, FSIM_BY_ATEN};
+    const int k = w->forward_of[of];
+    fsim_kernel own = w->plan->kernel[k], call = {0};
+    const fsim_group *group = own.group;
+    const fsim_residency l2 = {.hit = fsim_new(w->a, bool, group->reads + 1),
+                               .absorbed = fsim_new(w->a, bool, group->writes + 1)};
+    own.inputs = 0;
+    const fsim_kernel forward = fsim_framework_launch(&software, group, &l2, &own, w->a);
+    set_time(w, &forward, fsim_trained_flash(w->hw) * flash_backward_flops / flash_backward_share, &call);
+    return call.time_s * (1 - 1e-9);
+}
+
+int fsim_sdpa_priced(fsim_problem *p, const fsim_plan *plan, fsim_arena *a, fsim_call_price **out)
+{
+    const fsim_graph *g = p->graph;
+    fsim_plan copy = *plan;
+    joining w = {.p = p, .maker = FSIM_BY_FUSESIM, .g = g, .hw = p->hw, .plan = &copy, .a = a};
+    int count = 0;
+    *out = fsim_new(a, fsim_call_price, g->sources + 1);
+    if (!g->calls || !fsim_has_flash(p->hw, FSIM_BY_ATEN))
+        return 0;
+    w.call = fsim_new(a, int, plan->kernels + 1);
+    w.forward_of = fsim_new(a, int, g->sources + 1);
+    w.maker_of = fsim_new(a, int, g->tensors + 1);
+    find_calls(&w);
+    for (int s = 0; s < g->sources; s++) {
+        fsim_call_price *x = &(*out)[count];
+        *x = (fsim_call_price){.node = fsim_new(a, int, g->nodes + 1)};
+        for (int n = 0; n < g->nodes; n++)
+            if (g->node[n].call == s + 1)
+                x->node[x->nodes++] = n;
+        x->least_s = x->nodes > 0 && w.forward_of[s] >= 0 ? least_call_s(&w, s) : 0;
+        count += x->nodes > 0;
+    }
+    return count;
+}
+
 bool fsim_sdpa_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;

@@ -4,7 +4,7 @@
 #ifndef FUSESIM_PLAN_PRICE_SDPA_H
 #define FUSESIM_PLAN_PRICE_SDPA_H
 
-#include "plan/price/plan.h"
+#include "plan/price/calls.h"
 
 /* The graph whose backward pass computes the scores of such attentions again; g where it has none that `maker` has a
  * kernel for on this GPU. In a. */
@@ -18,6 +18,10 @@ void fsim_sdpa_mark(fsim_graph *g);
  * plan->apart is the partition as it was. Its sums are for the caller to add up again. In a. True where it joined any.
  */
 bool fsim_sdpa_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_arena *a);
+
+/* The backward passes of attentions that the graph marks, as calls; `plan` is one before they are joined, and tells
+ * what those of the attentions take of which it has the forward pass in one kernel. In a. Returns their number. */
+int fsim_sdpa_priced(fsim_problem *p, const fsim_plan *plan, fsim_arena *a, fsim_call_price **out);
 
 /* The same plan with its kernels as `maker` would launch them. In a. */
 fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a);

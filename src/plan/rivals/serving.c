@@ -5,8 +5,10 @@
 
 #include "plan/price/price.h"
 #include "plan/price/sdpa.h"
+#include "plan/search/around.h"
 #include "plan/search/lists.h"
 #include "plan/search/ways.h"
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct {
@@ -100,16 +102,30 @@ fsim_partition fsim_serving_partition(fsim_problem *p, fsim_arena *a, const char
     return out;
 }
 
-bool fsim_best_calling(fsim_problem *q, fsim_arena *a, fsim_plan *plan, fsim_proof *proof, double *saved_s)
+/* Two bounds of plans that may call, of which the greater holds: that of plans that do not, less what calls save in the
+ * best of these; and what is beside the calls and in them apart. apart_s: what that plan takes without its calls. */
+static double bound_calling(const fsim_problem *q, const fsim_call_price *call, int count, const fsim_proof *proof,
+                            double saved_s)
+{
+    bool all = true;
+    for (int c = 0; c < count; c++)
+        all = all && call[c].least_s > 0;
+    const double less = all ? fmax(0, proof->lower_bound - saved_s) : 0;
+    return q->objective == FSIM_MINIMISE_TIME ? fmax(less, fsim_bound_around(q, call, count)) : less;
+}
+
+bool fsim_best_calling(fsim_problem *q, fsim_arena *a, fsim_plan *plan, fsim_proof *proof, double *bound_s)
 {
     const bool serves = q->graph->servings > 0;
     fsim_plan stack;
+    fsim_call_price *call;
     if (serves)
         fsim_baseline(q, FSIM_STRATEGY_SERVING, a, &stack);
     fsim_best(q, serves ? &stack : NULL, serves, a, plan, proof);
     const double apart_s = plan->time_s;
+    const int priced = serves ? fsim_calls_priced(q, a, &call) : fsim_sdpa_priced(q, plan, a, &call);
     const bool calls = plan->kernels > 0 && fsim_plan_calling(q, plan, a);
-    *saved_s = apart_s - plan->time_s;
+    *bound_s = bound_calling(q, call, priced, proof, apart_s - plan->time_s);
     if (!serves || !fsim_plan_calling(q, &stack, a) || fsim_compare_plans(q, &stack, plan) >= 0)
         return calls;
     *plan = stack;

@@ -77,18 +77,36 @@ static bool may_have_read(const fsim_frontier *f, int node)
 {
     const int place = f->l.place[node];
     const bool later = f->side && !f->side->after && f->p->graph->node[node].side == FSIM_AFTER_BARRIER;
-    return place < 0 ? !later : fsim_is_free(f, place);
+    return place < 0 ? !later : fsim_may_be_free(f, place);
 }
 
-/* May something have read the tensor in each of its readers' places? Where primitives of either side are free, kernels
- * may run in another order here than in a plan, so that any reader may be the first one. */
+/* May something have read the tensor in each of its readers' places? Where some kernels are free, kernels may run in
+ * another order here than in a plan, so that any reader may be the first one. */
 static bool may_be_read_before(const fsim_frontier *f, int tensor)
 {
     const fsim_tensor *t = &f->p->graph->tensor[tensor];
-    bool before = f->side && f->side->free && t->readers > 1 && fsim_may_reside(f->p, tensor);
+    bool before = fsim_has_free(f) && t->readers > 1 && fsim_may_reside(f->p, tensor);
     for (int r = 0; r < t->readers && !before; r++)
         before = may_have_read(f, t->reader[r]);
     return before;
+}
+
+/* What a primitive that always has its own kernel costs at least: as if L2 had whatever it may have; 0 for others. */
+static fsim_sum least_alone(const fsim_frontier *f, int place)
+{
+    const int node = f->l.node[place];
+    if (!fsim_classes[fsim_ops[f->p->graph->node[node].op].class].boundary)
+        return 0;
+    fsim_candidate *c = fsim_candidate_of(f->p, &node, 1, &(bool){true});
+    if (!c->legal)
+        return 0;
+    bool *hit = fsim_new(f->a, bool, c->group.reads + 1), *absorbed = fsim_new(f->a, bool, c->group.writes + 1);
+    for (int i = 0; i < c->group.reads; i++)
+        hit[i] = fsim_may_reside(f->p, c->group.read[i].tensor);
+    for (int i = 0; i < c->group.writes; i++)
+        absorbed[i] = fsim_may_reside(f->p, c->group.write[i].tensor);
+    const fsim_kernel *k = fsim_kernel_for(f->p, c, hit, absorbed);
+    return k ? fsim_objective_of(f->p, k) : 0;
 }
 
 /* Computes the work that no plan can avoid: graph inputs read once and outputs written once at full bandwidth,
@@ -105,6 +123,7 @@ static void find_floor(fsim_frontier *f)
     f->units = own;
     f->input = input;
     f->floor_own = fsim_new(f->a, double, l->count + 1);
+    f->floor_alone = fsim_new(f->a, double, l->count + 1);
     f->floor_start = fsim_new(f->a, double, l->count + 1);
     f->floor_input = fsim_new(f->a, double, g->tensors + 1);
     f->read_outside = fsim_new(f->a, bool, g->tensors + 1);
@@ -115,6 +134,13 @@ static void find_floor(fsim_frontier *f)
     f->arithmetic = floor.arithmetic;
     for (int i = 0; i < l->count; i++) {
         const fsim_node *n = fsim_node_of(f, i);
+        if (fsim_may_be_free(f, i))
+            continue;
+        f->floor_alone[i] = (double)least_alone(f, i);
+        if (f->floor_alone[i] > 0) {
+            f->starts = true;
+            continue;
+        }
         if (f->whole[i])
             find_units(f, &floor, i, &own[i], input);
         if (f->whole[i] && n->gemm.k) {
@@ -123,7 +149,7 @@ static void find_floor(fsim_frontier *f)
             f->floor_start[i] = least.launches;
             f->starts = f->starts || least.launches > 0;
         }
-        if (g->tensor[n->result[0]].output && !fsim_is_free(f, i))
+        if (g->tensor[n->result[0]].output)
             fsim_floor_add(&own[i], fsim_floor_write(&floor, &g->tensor[n->result[0]]));
         fsim_floor_add(&all, own[i]);
     }
@@ -142,16 +168,21 @@ static void find_floor(fsim_frontier *f)
         for (int t = 0; t < g->tensors; t++)
             f->floor_input[t] += input[t].s[u] * weight;
     }
+    for (int i = 0; i < l->count; i++)
+        f->floor_own[i] += f->floor_alone[i] * (1 - 1e-9);
 }
 
 fsim_sum fsim_least_joined(const fsim_frontier *f, const fsim_own_set *part, int root)
 {
     const fsim_graph *g = f->p->graph;
     double least = 0;
-    bool aloof = !f->products;
+    bool aloof = !f->products, free = true; /* free: the rest may be a call that costs nothing */
     FSIM_EACH_BIT(i, part->own)
-    aloof = aloof || f->l.aloof[root - FSIM_BACK + i];
-    if (!aloof)
+    {
+        aloof = aloof || f->l.aloof[root - FSIM_BACK + i];
+        free = free && fsim_may_be_free(f, root - FSIM_BACK + i);
+    }
+    if (!aloof || free)
         return 0;
     FSIM_EACH_BIT(i, part->own)
     {
@@ -334,7 +365,8 @@ static void find_ways(fsim_frontier *f)
 static void find_layers(fsim_frontier *f)
 {
     fsim_run *run = fsim_new(f->a, fsim_run, 1);
-    f->run = !f->p->each_layer && !f->every_clone && fsim_find_run(&f->l, f->a, run) ? run : NULL;
+    const bool alike = !f->p->each_layer && !f->every_clone && !(f->side && f->side->calls);
+    f->run = alike && fsim_find_run(&f->l, f->a, run) ? run : NULL;
     for (int i = f->run ? run->first : f->l.count; i < f->l.count; i++)
         f->has_sources = f->has_sources || f->l.pred_first[i + 1] == f->l.pred_first[i];
 }

@@ -105,12 +105,20 @@ typedef struct {
                              there are any, and so are outputs */
 } fsim_set_limits;
 
-/* One side of the barrier, where kernels that own only primitives of either side cost nothing if these are free. */
+/* What a primitive is to a call of a library (plan/price/calls.h, sdpa.h). Kernels may read through permutes, whether
+ * these are in the call or not. */
+typedef enum { FSIM_NO_CALL, FSIM_CALL_VIEW, FSIM_CALL_OWN_VIEW, FSIM_IN_CALL } fsim_call_place;
+
+/* One side of the barrier, where kernels that own only primitives of either side cost nothing if these are free; or
+ * one side of calls, for a bound. */
 typedef struct {
-    bool after;         /* all before the barrier has run, and was stored */
-    bool free;          /* for a bound */
-    int clone_sets;     /* choices of clones for a kernel; 0: as usual */
-    const bool *wanted; /* as in fsim_set_limits */
+    bool after;               /* all before the barrier has run, and was stored */
+    bool free;                /* for a bound */
+    int clone_sets;           /* choices of clones for a kernel; 0: as usual */
+    const bool *wanted;       /* as in fsim_set_limits */
+    const signed char *calls; /* per primitive of the graph: fsim_call_place; NULL: there are none. Kernels of calls
+                                 cost nothing; */
+    bool within_call;         /* or the others do: kernels of nothing but views */
 } fsim_one_side;
 
 /* Prepares the list node[0, count) of p's graph, ascending, which stays referenced. Results live in a. */

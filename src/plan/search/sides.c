@@ -163,28 +163,51 @@ static void join(sides *s, fsim_frontier *after)
     s->out->part = part;
 }
 
-bool fsim_search_sides(fsim_problem *p, const fsim_budget *budget, fsim_arena *a, fsim_sides *out)
+static bool has_sides(const fsim_problem *p)
 {
-    const int nodes = p->graph->nodes;
-    sides s = {p, a, budget, out};
+    return p->graph->barrier && p->graph->fuses == 0 && p->objective == FSIM_MINIMISE_TIME &&
+           p->graph->nodes <= FSIM_BITS;
+}
+
+/* Sets the bound of both sides. Returns the side after the barrier; NULL where one is too wide. */
+static fsim_frontier *bound_both(sides *s, const signed char *calls)
+{
+    const int nodes = s->p->graph->nodes;
     int count;
-    *out = (fsim_sides){0};
-    if (!p->graph->barrier || p->graph->fuses > 0 || p->objective != FSIM_MINIMISE_TIME || nodes > FSIM_BITS)
-        return false;
-    const int *node = forward_list(&s, NULL, &count);
-    int *all = fsim_new(a, int, nodes + 1);
-    bool *outputs = fsim_new(a, bool, nodes + 1);
+    const int *node = forward_list(s, NULL, &count);
+    int *all = fsim_new(s->a, int, nodes + 1);
+    bool *outputs = fsim_new(s->a, bool, nodes + 1);
+    fsim_one_side *before = fsim_new(s->a, fsim_one_side, 1), *after = fsim_new(s->a, fsim_one_side, 1);
     for (int n = 0; n < nodes; n++) {
         all[n] = n;
-        outputs[n] = makes_output(p->graph, n);
+        outputs[n] = makes_output(s->p->graph, n);
     }
-    const fsim_one_side before = {.free = true, .wanted = outputs},
-                        after = {.after = true, .free = true, .clone_sets = FEW_CLONE_SETS};
-    fsim_frontier *x = searched(&s, node, count, &before, BEFORE_SHARES),
-                  *y = searched(&s, all, nodes, &after, AFTER_SHARES);
-    if (!x || !y)
+    *before = (fsim_one_side){.free = true, .wanted = outputs, .calls = calls};
+    *after = (fsim_one_side){.after = true, .free = true, .clone_sets = FEW_CLONE_SETS, .calls = calls};
+    fsim_frontier *x = searched(s, node, count, before, BEFORE_SHARES),
+                  *y = searched(s, all, nodes, after, AFTER_SHARES);
+    if (x && y)
+        s->out->bound = fsim_frontier_bound(x) + fsim_frontier_bound(y);
+    return x ? y : NULL;
+}
+
+bool fsim_search_sides(fsim_problem *p, const fsim_budget *budget, fsim_arena *a, fsim_sides *out)
+{
+    sides s = {p, a, budget, out};
+    *out = (fsim_sides){0};
+    fsim_frontier *after = has_sides(p) ? bound_both(&s, NULL) : NULL;
+    if (!after)
         return false;
-    out->bound = fsim_frontier_bound(x) + fsim_frontier_bound(y);
-    join(&s, y);
+    join(&s, after);
     return true;
+}
+
+bool fsim_bound_sides(fsim_problem *p, const signed char *calls, const fsim_budget *budget, fsim_arena *a,
+                      fsim_sum *bound)
+{
+    fsim_sides out = {0};
+    sides s = {p, a, budget, &out};
+    const bool found = has_sides(p) && bound_both(&s, calls);
+    *bound = out.bound;
+    return found;
 }

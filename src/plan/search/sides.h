@@ -13,5 +13,8 @@ typedef struct {
 
 /* For plans by their time. False where p's graph has no barrier, or very many primitives, or is too wide. In a. */
 bool fsim_search_sides(fsim_problem *p, const fsim_budget *budget, fsim_arena *a, fsim_sides *out);
+/* A lower bound of what kernels beside calls cost (calls: as in fsim_one_side). False as above. */
+bool fsim_bound_sides(fsim_problem *p, const signed char *calls, const fsim_budget *budget, fsim_arena *a,
+                      fsim_sum *bound);
 
 #endif

@@ -108,8 +108,9 @@ struct fsim_frontier {
     fsim_unit_seconds *units, *input; /* per place: what every plan takes of each unit for it; per tensor: for reading a
                                          graph input for the first time */
     double *floor_own;                /* per place: work that every plan has for it */
+    double *floor_alone;              /* per place: that of its kernel where it never shares one; 0 */
     double *floor_start;              /* per place: its contraction's share of a launch */
-    bool starts;                      /* some place has one */
+    bool starts;                      /* some place has one, or has all of its kernel's cost */
     bool *in_place; /* per place: it, and the producers that would be cloned for it, read every argument at their own
                        points */
     bool *stale;    /* per place: once its result is stored, L2 never holds what it was computed from longer */
@@ -128,10 +129,22 @@ static inline const fsim_node *fsim_node_of(const fsim_frontier *f, int place)
     return &f->p->graph->node[f->l.node[place]];
 }
 
-/* Does a kernel that owns only such places cost nothing? */
-static inline bool fsim_is_free(const fsim_frontier *f, int place)
+/* Do some kernels cost nothing? */
+static inline bool fsim_has_free(const fsim_frontier *f) { return f->side && (f->side->free || f->side->calls); }
+/* Is the place one of either side of the barrier, and free? */
+static inline bool fsim_is_lent(const fsim_frontier *f, int place)
 {
     return f->side && f->side->free && fsim_node_of(f, place)->side == FSIM_EITHER_SIDE;
+}
+static inline fsim_call_place fsim_call_place_of(const fsim_frontier *f, int place)
+{
+    return f->side && f->side->calls ? (fsim_call_place)f->side->calls[f->l.node[place]] : FSIM_NO_CALL;
+}
+/* May a kernel that costs nothing own the place? Its work is then in no bound. */
+static inline bool fsim_may_be_free(const fsim_frontier *f, int place)
+{
+    const fsim_call_place at = fsim_call_place_of(f, place);
+    return fsim_is_lent(f, place) || (at != FSIM_NO_CALL && !(f->side->within_call && at == FSIM_IN_CALL));
 }
 
 static inline bool fsim_has_run(const state *s, int place)
@@ -146,7 +159,7 @@ static inline bool fsim_is_dropped(const state *s, int place)
 /* A lower bound of what the rest of a plan costs: work, and launches: those of contractions, else one at least. */
 static inline fsim_sum fsim_unavoidable(const fsim_frontier *f, const state *s)
 {
-    const double launch = f->starts || (f->side && f->side->free) ? 0 : f->floor_launch;
+    const double launch = f->starts || fsim_has_free(f) ? 0 : f->floor_launch;
     return s->ran < f->l.count ? (fsim_sum)((s->left + launch) * (1 - 1e-9)) : 0;
 }
 
@@ -168,6 +181,13 @@ typedef struct {
 } expansion;
 
 static inline int fsim_bit_of(const expansion *x, int place) { return place - x->root + FSIM_BACK; }
+
+/* free.c */
+
+/* Does the set's kernel cost nothing? */
+bool fsim_is_free(const expansion *x);
+/* The kernel of such a set, which stores all that it owns; NULL where none is needed. */
+fsim_variant *fsim_free_kernel(expansion *x);
 
 /* whole.c */
 

@@ -183,15 +183,6 @@ static fsim_sum least_of_set(const expansion *x)
     return (fsim_sum)((f->floor_launch + fsim_floor_norm(&all) * unit) * (1 - 1e-9));
 }
 
-/* Does the set's kernel cost nothing? */
-static bool is_free(const expansion *x)
-{
-    bool all = x->f->side != NULL;
-    FSIM_EACH_BIT(i, x->set->own)
-    all = all && fsim_is_free(x->f, x->root - FSIM_BACK + i);
-    return all;
-}
-
 /* May the kernel be a part of a larger one? Where equal layers take their steps from each other, places that are alike
  * are not told apart. */
 static bool may_be_joined(const expansion *x)
@@ -219,8 +210,9 @@ static fsim_sum least_as_part(const expansion *x, fsim_variant *v, fsim_sum alon
 static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
 {
     fsim_frontier *f = x->f;
-    const fsim_sum alone = is_free(x) ? 0 : relaxed_cost(x, v), joined = least_as_part(x, v, alone),
-                   least = x->clipped ? least_of_set(x) : joined, cost = least < joined ? least : joined;
+    const bool free = fsim_is_free(x);
+    const fsim_sum alone = free ? 0 : relaxed_cost(x, v), joined = free ? 0 : least_as_part(x, v, alone),
+                   least = x->clipped && !free ? least_of_set(x) : joined, cost = least < joined ? least : joined;
     if (alone < 0)
         return;
     fsim_proceed(f, &f->budget, 4);
@@ -355,28 +347,19 @@ static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_b
     choose_stores(x, c, bit - 1, stored, dropped);
 }
 
-/* A kernel that costs nothing owns one place, and stores it: none of several does better. */
-static void launch_free(expansion *x)
-{
-    fsim_bits copies = {{0}}, none = {{0}};
-    if (fsim_bits_count(&x->set->own) > 1 || !fsim_add_needed(x, x->root, &copies))
-        return;
-    fsim_variant *v = fsim_variant_of(&x->f->l, x->family, x->set, &copies, &x->set->own);
-    if (v)
-        add_step(x, v, none);
-}
-
 static void launch(expansion *x)
 {
-    if (is_free(x)) {
-        launch_free(x);
-        return;
-    }
     fsim_frontier *f = x->f;
     fsim_bits copies = {{0}}, none = {{0}};
+    x->clipped = false;
+    if (fsim_is_free(x)) {
+        fsim_variant *free = fsim_free_kernel(x);
+        if (free)
+            add_step(x, free, none);
+        return;
+    }
     const int base = x->root - FSIM_BACK;
     x->choices = 0;
-    x->clipped = false;
     x->upstream = none;
     if (f->p->recompute)
         FSIM_EACH_BIT(i, x->set->own)

@@ -81,7 +81,7 @@ bool *fsim_computed_whole(const fsim_frontier *f)
     bool *whole = fsim_new(f->a, bool, f->l.count + 1);
     for (int i = f->l.count; i-- > 0;) {
         const fsim_node *n = fsim_node_of(f, i);
-        if (fsim_is_free(f, i))
+        if (fsim_is_lent(f, i) || (fsim_may_be_free(f, i) && f->side->within_call))
             continue;
         whole[i] = f->l.must[i] || fills_its_kernel(f, i);
         for (int r = 0; r < n->results && !whole[i]; r++)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* around.c: a lower bound for plans that may call libraries.
+ *
+ * What is beside the calls shares no kernel with what is in them, but for views, so a plan costs at least the sum of
+ * - what the kernels beside calls cost, where those of calls cost nothing, and
+ * - for each call, the lesser of its price and of what kernels of ours cost for what is in it, where views cost
+ * nothing. */
+#include "plan/search/around.h"
+
+#include "plan/price/price.h"
+#include "plan/search/frontier.h"
+#include "plan/search/sides.h"
+#include <string.h>
+
+enum {
+    BOUND_SHARES = 2, /* the bound may take this part of the steps of a search, */
+    WITHIN_SHARES = 8 /* and the kernels within a call this part of what is left of it */
+};
+
+typedef struct {
+    fsim_problem *p;
+    fsim_arena *a;
+    fsim_budget budget;
+} around;
+
+static bool is_view(const fsim_graph *g, int node) { return fsim_ops[g->node[node].op].class == FSIM_PERMUTE; }
+
+static fsim_sum bound_of(around *w, const int *node, int count, const fsim_one_side *side, int shares)
+{
+    fsim_spent spent;
+    const fsim_budget own = fsim_budget_share(&w->budget, w->p, shares, &spent);
+    fsim_frontier *f = fsim_frontier_of_side(w->p, node, count, (fsim_scope){FSIM_UNLESS_WIDE, side}, &own, w->a);
+    if (f && fsim_frontier_gave_up(f))
+        f = fsim_frontier_of_side(w->p, node, count, (fsim_scope){FSIM_PARTED, side}, &own, w->a);
+    return f ? fsim_frontier_bound(f) : 0;
+}
+
+/* Marks the views that a kernel with primitives of the call may read through: those that have a tensor in common with
+ * one of these, or with such a view. */
+static void mark_views(const fsim_graph *g, signed char *place)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (int t = 0; t < g->tensors; t++) {
+            const fsim_tensor *x = &g->tensor[t];
+            bool any = x->producer >= 0 && place[x->producer] != FSIM_NO_CALL;
+            for (int r = 0; r < x->readers && !any; r++)
+                any = place[x->reader[r]] != FSIM_NO_CALL;
+            for (int r = -1; r < x->readers && any; r++) {
+                const int n = r < 0 ? x->producer : x->reader[r];
+                if (n < 0 || place[n] != FSIM_NO_CALL || !is_view(g, n))
+                    continue;
+                place[n] = FSIM_CALL_VIEW;
+                more = true;
+            }
+        }
+    }
+}
+
+/* What each primitive is to these calls. */
+static signed char *places_of(const around *w, const fsim_call_price *call, int count)
+{
+    const fsim_graph *g = w->p->graph;
+    signed char *place = fsim_new(w->a, signed char, g->nodes + 1);
+    for (int c = 0; c < count; c++)
+        for (int i = 0; i < call[c].nodes; i++)
+            place[call[c].node[i]] = is_view(g, call[c].node[i]) ? FSIM_CALL_OWN_VIEW : FSIM_IN_CALL;
+    mark_views(g, place);
+    return place;
+}
+
+/* What kernels of ours cost for a call at least. */
+static fsim_sum least_within(around *w, const fsim_call_price *call)
+{
+    const int nodes = w->p->graph->nodes;
+    const signed char *place = places_of(w, call, 1);
+    const fsim_one_side side = {.calls = place, .within_call = true};
+    int *node = fsim_new(w->a, int, nodes + 1), count = 0;
+    for (int n = 0; n < nodes; n++)
+        if (place[n] != FSIM_NO_CALL)
+            node[count++] = n;
+    return count > 0 ? bound_of(w, node, count, &side, WITHIN_SHARES) : 0;
+}
+
+static fsim_sum least_beside(around *w, const fsim_call_price *call, int count)
+{
+    const int nodes = w->p->graph->nodes;
+    const fsim_one_side side = {.calls = places_of(w, call, count)};
+    int *node = fsim_new(w->a, int, nodes + 1);
+    fsim_sum bound;
+    for (int n = 0; n < nodes; n++)
+        node[n] = n;
+    if (fsim_bound_sides(w->p, side.calls, &w->budget, w->a, &bound))
+        return bound;
+    return bound_of(w, node, nodes, &side, 1);
+}
+
+double fsim_bound_around(const fsim_problem *q, const fsim_call_price *call, int count)
+{
+    fsim_problem own = *q;
+    fsim_spent spent;
+    around w = {.p = &own, .a = fsim_arena_new()};
+    own.progress = NULL;
+    own.search_steps /= BOUND_SHARES;
+    w.budget = fsim_budget_of(&own, &spent);
+    fsim_sum least = 0;
+    for (int c = 0; c < count; c++) {
+        const fsim_sum price = (fsim_sum)(call[c].least_s * (1 - 1e-9) / FSIM_TICK_S),
+                       within = price > 0 ? least_within(&w, &call[c]) : 0;
+        least += within < price ? within : price;
+    }
+    least += least_beside(&w, call, count);
+    fsim_arena_free(w.a);
+    return (double)least * FSIM_TICK_S;
+}
