@@ -243,7 +243,10 @@ bool fsim_rule_split(fsim_call *call)
         from[dim] = at;
         at += out.dim[dim];
         fsim_call one = *call;
-        one.op = FSIM_OP_SLICE;
+        one.op = FSIM_OP_SLICE; /* as a slice has it, by which it is run again */
+        one.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .count = 1, .at = {dim}};
+        one.list[FSIM_ATTR_START] = (fsim_list){.present = true, .count = 1, .at = {from[dim]}};
+        one.list[FSIM_ATTR_SIZE] = (fsim_list){.present = true, .count = 1, .at = {out.dim[dim]}};
         one.out = &call->out[i];
         one.outs = 1;
         one.result = &call->result[i];

@@ -136,12 +136,13 @@ static int place_of(const joining *w, int call)
     return place;
 }
 
+/* Does kernel k compute a value of the attention again? What only lays out its operands is no such value. */
 static bool is_again(const joining *w, int k)
 {
     const fsim_part *part = &w->plan->partition.part[k];
     bool again = false;
     for (int i = 0; i < part->count; i++)
-        again = again || w->g->node[part->node[i]].again;
+        again = again || (w->g->node[part->node[i]].again && w->g->node[part->node[i]].call != 0);
     return again;
 }
 

@@ -300,18 +300,37 @@ static void add_source(eager *e, const fsim_source *s)
     }
 }
 
+/* A view that is read from part[i] over again is copied; in its place a view of it that only this part's kernel reads
+ * through, which is no larger. */
+static void copy_view(eager *e, const fsim_part *part, int n)
+{
+    const fsim_graph *g = e->p->graph;
+    int copy = n;
+    for (int k = 0; k < part->count; k++)
+        for (int i = 0; i < g->node[part->node[k]].args && is_strided_view(g, part->node[k]); i++)
+            if (g->tensor[g->node[part->node[k]].arg[i].tensor].producer == copy)
+                copy = part->node[k];
+    e->copied[copy] = e->again = true;
+}
+
 /* Views that may not be recomputed, by option or because their readers are far away, are copied instead of read
  * through. */
 static void copy_far_views(eager *e)
 {
     bool *in_part = fsim_new(e->a, bool, e->p->graph->nodes + 1);
-    for (int i = 0; i < e->out.parts; i++)
-        for (int k = 0; k < e->out.part[i].count; k++) {
-            const int n = e->out.part[i].node[k];
-            if (in_part[n] && !(e->p->recompute && fsim_may_clone(e->p, n)))
-                e->copied[n] = e->again = true;
+    for (int i = 0; i < e->out.parts; i++) {
+        const fsim_part *part = &e->out.part[i];
+        int first = 0; /* of those that no kernel before has */
+        while (first + 1 < part->count && in_part[part->node[first]])
+            first++;
+        for (int k = 0; k < part->count; k++) {
+            const int n = part->node[k];
+            if (in_part[n] &&
+                (!(e->p->recompute && fsim_may_clone(e->p, n)) || part->node[first] - n > FSIM_CLONE_REACH))
+                copy_view(e, part, n);
             in_part[n] = true;
         }
+    }
 }
 
 static fsim_partition partition_of(fsim_problem *p, fsim_arena *a, bool composites)

@@ -181,11 +181,25 @@ typedef struct {
     double *time_s; /* per part, alone; 0 where it is no kernel */
 } priorities;
 
-/* May several parts each compute it? */
-static bool copies(const fsim_clusters *c, int x)
+/* The first primitive that is at home in part x. */
+static int first_home(const fsim_clusters *c, int x)
 {
-    for (int i = 0; i < c->part[x].count; i++)
-        if (!fsim_may_clone(c->p, c->part[x].node[i]))
+    const fsim_part *part = &c->part[x];
+    int i = 0;
+    while (i + 1 < part->count && fsim_home(c, part->node[i]) != x)
+        i++;
+    return part->node[i];
+}
+
+/* May several parts, its users, each compute it? */
+static bool copies(const fsim_clusters *c, int x, const int *user, int users)
+{
+    const fsim_part *part = &c->part[x];
+    int last = 0;
+    for (int u = 0; u < users; u++)
+        last = first_home(c, user[u]) > last ? first_home(c, user[u]) : last;
+    for (int i = 0; i < part->count; i++)
+        if (!fsim_may_clone(c->p, part->node[i]) || last - part->node[i] > FSIM_CLONE_REACH)
             return false;
     return c->p->recompute;
 }
@@ -205,7 +219,7 @@ static void prioritise(priorities *q, int x)
     if (size == 0 || fsim_must_store(c, x))
         return;
     const int users = fsim_users(c, x, &user);
-    if (users == 0 || users > FSIM_MOST_READERS || (users > 1 && !copies(c, x)))
+    if (users == 0 || users > FSIM_MOST_READERS || (users > 1 && !copies(c, x, user, users)))
         return;
     for (int u = 0; u < users; u++) {
         const int pair[2] = {user[u], x};
