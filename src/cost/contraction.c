@@ -280,7 +280,7 @@ static double direct_least_s(const fsim_hw *hw, const fsim_gemm_device *d, doubl
 /* The same as fsim_gemm_tiled_least_s in a kernel with other products, which is no library's. */
 static double generated_least_s(const fsim_hw *hw, fsim_dtype t, const fsim_gemm_shape *s, int company)
 {
-    const bool tensor = hw->arch->mma && (t == FSIM_F16 || t == FSIM_BF16 || t == FSIM_TF32);
+    const bool tensor = fsim_tensor_text(hw->arch, t);
     const bool possible[] = {[FSIM_BY_THREADS] = true,
                              [FSIM_BY_WARPS] = tensor,
                              [FSIM_BY_GROUPS] = tensor && hw->arch->wgmma && t != FSIM_TF32};

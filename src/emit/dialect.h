@@ -25,6 +25,10 @@
 #if defined(FS_CUDA) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
 #define FS_SM_80 1
 #endif
+/* mma of 8-bit floats. */
+#if defined(FS_CUDA) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 890)
+#define FS_SM_89 1
+#endif
 
 typedef long long fs_i64;
 typedef unsigned long long fs_u64;
@@ -115,8 +119,8 @@ FS_FN fs_u32 fs_bits(float f)
  *   fs_copy_async: copies 16 bytes from global to shared memory, both aligned; they are there after fs_copy_wait and
  *       a barrier
  *   fs_ldmatrix4: loads four 8 x 8 matrices of 16-bit elements; each lane passes the address of a row
- *   fs_mma_*: D += A B by a warp, with fragments as in the PTX ISA: m16n8k16 for f16 and bf16, m16n8k8 for tf32
- *       (operands are the bits of floats) */
+ *   fs_mma_*: D += A B by a warp, with fragments as in the PTX ISA: m16n8k32 for f8, m16n8k16 for f16 and bf16, m16n8k8
+ *       for tf32 (operands are the bits of floats) */
 #ifdef FS_SM_80
 FS_FN fs_u32 fs_shared_address(const void *p) { return (fs_u32)__cvta_generic_to_shared(p); }
 FS_FN void fs_copy_async(void *shared, const void *global)
@@ -164,5 +168,9 @@ FS_FN void fs_ldmatrix2_trans(fs_u32 r[2], const void *row)
 FS_MMA(f16, "m16n8k16", "f16")
 FS_MMA(bf16, "m16n8k16", "bf16")
 FS_MMA(tf32, "m16n8k8", "tf32")
+#ifdef FS_SM_89
+FS_MMA(f8e4m3, "m16n8k32", "e4m3")
+FS_MMA(f8e5m2, "m16n8k32", "e5m2")
+#endif
 #endif
 FS_FN float fs_exp2f(float x) { return exp2f(x); }

@@ -1,10 +1,10 @@
 
-/* Products by groups of four warps (Hopper's wgmma): kinds gf16 and gbf16. A group has 64 rows of the tile and all of
- * its columns; each of its warps has 16 of the rows, with sums as in fragments of mma. wgmma reads both operands from
- * shared memory, where they lie in lines of 128 bytes: 64 elements along k of one row, or 64 neighbouring rows at one
- * k. Eight lines are 1,024 bytes, and the 16-byte chunks of line i are exchanged: chunk c is at c ^ (i % 8), so that
- * neither copies nor products meet in a bank. The PTX ISA has the layout (128-byte swizzle, wgmma's matrix
- * descriptors).
+/* Products by groups of four warps (Hopper's wgmma): kinds gf16, gbf16, gf8e4m3 and gf8e5m2. A group has 64 rows of the
+ * tile and all of its columns; each of its warps has 16 of the rows, with sums as in fragments of mma. wgmma reads both
+ * operands from shared memory, where they lie in lines of 128 bytes: 64 elements (128 of 8 bits) along k of one row, or
+ * 64 neighbouring rows at one k, but not those of 8 bits. Eight lines are 1,024 bytes, and the 16-byte chunks of line i
+ * are exchanged: chunk c is at c ^ (i % 8), so that neither copies nor products meet in a bank. The PTX ISA has the
+ * layout (128-byte swizzle, wgmma's matrix descriptors).
  *
  * What is compiled for another architecture multiplies the same lines by mma. */
 #ifdef FS_GPU
@@ -18,9 +18,10 @@ FS_FN int fs_line_at(int line, int at, int lines)
 {
     return at / fs_line * lines * fs_line + line * fs_line + ((at % fs_line / 8 ^ line % 8) * 8) + at % 8;
 }
-FS_FN int fs_line_place(int in_k, int row, int k, int step)
+/* The place of an operand's element, of `bytes` bytes, in a step. 8-bit ones lie as pairs of 16 bits. */
+FS_FN int fs_line_place(int in_k, int row, int k, int step, int bytes)
 {
-    return in_k ? fs_line_at(row, k, 0) : fs_line_at(k, row, step);
+    return bytes == 1 ? fs_line_at(row, k / 2, 0) * 2 + k % 2 : in_k ? fs_line_at(row, k, 0) : fs_line_at(k, row, step);
 }
 
 #if defined(FS_CUDA) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -100,6 +101,45 @@ FS_FN fs_u64 fs_group_operand(const void *at, int along, int across)
     }
 FS_GROUP_TYPE(f16)
 FS_GROUP_TYPE(bf16)
+/* 8-bit floats. Tensor units keep about 14 bits of a sum of their products, so each step's sums begin at zero and are
+ * added up in f32, for which the group waits; meanwhile the other group of the block multiplies. */
+#define FS_GROUP_BYTES_FORM(type, columns, sums, left, right)                                                          \
+    FS_FN void fs_group_##type##_##columns(float *sum, fs_u64 x, fs_u64 y)                                             \
+    {                                                                                                                  \
+        asm volatile("wgmma.mma_async.sync.aligned.m64n" #columns "k32.f32." #type "." #type " {" FS_REGISTERS_##sums  \
+                     "}, %" #left ", %" #right ", 1, 1, 1;"                                                            \
+                     : FS_SUMS_##sums(0)                                                                               \
+                     : "l"(x), "l"(y));                                                                                \
+    }
+#define FS_GROUP_BYTES(type)                                                                                           \
+    FS_GROUP_BYTES_FORM(type, 64, 32, 32, 33)                                                                          \
+    FS_GROUP_BYTES_FORM(type, 128, 64, 64, 65)                                                                         \
+    FS_FN void fs_multiply_gf8##type(float *total, fs_tile_operand x, fs_tile_operand y, fs_tile_shape s)              \
+    {                                                                                                                  \
+        const fs_u8 *const left = (const fs_u8 *)x.at + fs_thread() / 128 * 64 * 128, *const right =                   \
+                                                                                          (const fs_u8 *)y.at;         \
+        float sum[64];                                                                                                 \
+        FS_UNROLL for (int i = 0; i < s.tn / 2; i++) sum[i] = 0;                                                       \
+        fs_groups_begin();                                                                                             \
+        FS_UNROLL for (int k = 0; k < s.step; k += 32)                                                                 \
+        {                                                                                                              \
+            const fs_u64 a = fs_group_operand(left + k, 0, fs_lines_bytes),                                            \
+                         b = fs_group_operand(right + k, 0, fs_lines_bytes);                                           \
+            if (s.tn == 64)                                                                                            \
+                fs_group_##type##_64(sum, a, b);                                                                       \
+            else                                                                                                       \
+                fs_group_##type##_128(sum, a, b);                                                                      \
+        }                                                                                                              \
+        fs_groups_commit();                                                                                            \
+        fs_groups_wait(0);                                                                                             \
+        FS_UNROLL for (int i = 0; i < s.tn / 2; i++)                                                                   \
+        {                                                                                                              \
+            fs_groups_settle(&sum[i]);                                                                                 \
+            total[i] += sum[i];                                                                                        \
+        }                                                                                                              \
+    }
+FS_GROUP_BYTES(e4m3)
+FS_GROUP_BYTES(e5m2)
 #else
 #define fs_groups_wait(pending)
 FS_FN void fs_groups_see(void) {}
@@ -113,18 +153,18 @@ FS_FN void fs_group_rows(fs_u32 r[4], fs_tile_operand x, int row, int k, int ste
     const fs_u16 *const at = (const fs_u16 *)x.at;
     const int lane = fs_thread() % 32;
     if (x.in_k)
-        fs_ldmatrix4(r, &at[fs_line_place(1, row + lane % 16, k + lane / 16 * 8, step)]);
+        fs_ldmatrix4(r, &at[fs_line_at(row + lane % 16, k + lane / 16 * 8, 0)]);
     else
-        fs_ldmatrix4_trans(r, &at[fs_line_place(0, row + lane / 8 % 2 * 8, k + lane / 16 * 8 + lane % 8, step)]);
+        fs_ldmatrix4_trans(r, &at[fs_line_at(k + lane / 16 * 8 + lane % 8, row + lane / 8 % 2 * 8, step)]);
 }
 FS_FN void fs_group_columns(fs_u32 r[4], fs_tile_operand y, int column, int k, int step)
 {
     const fs_u16 *const at = (const fs_u16 *)y.at;
     const int lane = fs_thread() % 32;
     if (y.in_k)
-        fs_ldmatrix4(r, &at[fs_line_place(1, column + lane / 16 * 8 + lane % 8, k + lane / 8 % 2 * 8, step)]);
+        fs_ldmatrix4(r, &at[fs_line_at(column + lane / 16 * 8 + lane % 8, k + lane / 8 % 2 * 8, 0)]);
     else
-        fs_ldmatrix4_trans(r, &at[fs_line_place(0, column + lane / 16 * 8, k + lane % 16, step)]);
+        fs_ldmatrix4_trans(r, &at[fs_line_at(k + lane % 16, column + lane / 16 * 8, step)]);
 }
 #define FS_GROUP_TYPE(type)                                                                                            \
     FS_FN void fs_multiply_g##type(float *sum, fs_tile_operand x, fs_tile_operand y, fs_tile_shape s)                  \
@@ -143,6 +183,27 @@ FS_FN void fs_group_columns(fs_u32 r[4], fs_tile_operand y, int column, int k, i
     }
 FS_GROUP_TYPE(f16)
 FS_GROUP_TYPE(bf16)
+#endif
+#if !defined(FS_CUDA) || defined(FS_SM_89)
+#define FS_GROUP_BYTES(type)                                                                                           \
+    FS_FN void fs_multiply_g##type(float *sum, fs_tile_operand x, fs_tile_operand y, fs_tile_shape s)                  \
+    {                                                                                                                  \
+        const fs_tile_operand left_pairs = {x.at, 1, 0}, right_pairs = {y.at, 1, 0};                                   \
+        FS_UNROLL for (int j = 0; j < s.tn; j += 16) FS_UNROLL for (int half = 0; half < 2; half++)                    \
+        {                                                                                                              \
+            float part[4] = {0, 0, 0, 0}, *const to = &sum[j / 2 + half * 4];                                          \
+            FS_UNROLL for (int k = 0; k < s.step / 2; k += 16)                                                         \
+            {                                                                                                          \
+                fs_u32 left[4], right[4];                                                                              \
+                fs_group_rows(left, left_pairs, fs_thread() / 32 * 16, k, 0);                                          \
+                fs_group_columns(right, right_pairs, j, k, 0);                                                         \
+                fs_mma_##type(part, left, right[half * 2], right[half * 2 + 1]);                                       \
+            }                                                                                                          \
+            FS_UNROLL for (int q = 0; q < 4; q++) to[q] += part[q];                                                    \
+        }                                                                                                              \
+    }
+FS_GROUP_BYTES(f8e4m3)
+FS_GROUP_BYTES(f8e5m2)
 #endif
 #endif
 

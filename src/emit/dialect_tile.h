@@ -15,8 +15,8 @@
  *
  * On a GPU the operands of one step are loaded while those of an earlier step are multiplied. Shared memory holds
  * fs_stages steps; each step has one barrier. On the host a block is a loop nest over its tile. kind: f d i l: each
- * thread has rows and columns in groups of four; f16 bf16 tf32: warps use tensor units, with f32 sums; gf16 gbf16: the
- * same in groups of four warps (dialect_groups.h). */
+ * thread has rows and columns in groups of four; f16 bf16 tf32 f8e4m3 f8e5m2: warps use tensor units, with f32 sums;
+ * gf16 gbf16 gf8e4m3 gf8e5m2: the same in groups of four warps (dialect_groups.h). */
 
 /* The tile of block fs_b, where blocks from `first` on have tiles. Consecutive blocks go down m within bands of
  * `band` tiles, then along n, so that blocks that run at the same time share operands in L2. */
@@ -51,21 +51,28 @@ typedef double fs_tile_d;
 typedef int fs_tile_i;
 typedef fs_i64 fs_tile_l;
 typedef fs_u16 fs_tile_f16, fs_tile_bf16, fs_tile_gf16, fs_tile_gbf16;
-typedef float fs_sum_f, fs_sum_f16, fs_sum_bf16, fs_sum_gf16, fs_sum_gbf16, fs_sum_tf32;
+typedef fs_u8 fs_tile_f8e4m3, fs_tile_f8e5m2, fs_tile_gf8e4m3, fs_tile_gf8e5m2;
+typedef float fs_sum_f, fs_sum_f16, fs_sum_bf16, fs_sum_gf16, fs_sum_gbf16, fs_sum_tf32, fs_sum_f8e4m3, fs_sum_f8e5m2,
+    fs_sum_gf8e4m3, fs_sum_gf8e5m2;
 typedef double fs_sum_d;
 typedef int fs_sum_i;
 typedef fs_i64 fs_sum_l;
-#define FS_TILE_TO_f(x)    x
-#define FS_TILE_TO_d(x)    x
-#define FS_TILE_TO_i(x)    x
-#define FS_TILE_TO_l(x)    x
-#define FS_TILE_TO_f16(x)  fs_to_f16(x)
-#define FS_TILE_TO_bf16(x) fs_to_bf16(x)
-#define FS_TILE_TO_tf32(x) x
-#define FS_TILE_TO_gf16    FS_TILE_TO_f16
-#define FS_TILE_TO_gbf16   FS_TILE_TO_bf16
-/* Layout in shared memory: elements beside each other follow k (tensor units: only where they do so in memory),
- * otherwise they follow rows or columns. Lines are padded so that the threads of a warp access different banks. */
+#define FS_TILE_TO_f(x)      x
+#define FS_TILE_TO_d(x)      x
+#define FS_TILE_TO_i(x)      x
+#define FS_TILE_TO_l(x)      x
+#define FS_TILE_TO_f16(x)    fs_to_f16(x)
+#define FS_TILE_TO_bf16(x)   fs_to_bf16(x)
+#define FS_TILE_TO_tf32(x)   x
+#define FS_TILE_TO_gf16      FS_TILE_TO_f16
+#define FS_TILE_TO_gbf16     FS_TILE_TO_bf16
+#define FS_TILE_TO_f8e4m3(x) fs_to_f8e4m3(x)
+#define FS_TILE_TO_f8e5m2(x) fs_to_f8e5m2(x)
+#define FS_TILE_TO_gf8e4m3   FS_TILE_TO_f8e4m3
+#define FS_TILE_TO_gf8e5m2   FS_TILE_TO_f8e5m2
+/* Layout in shared memory: elements beside each other follow k (1: only where they do so in memory; 2: always, for
+ * units that take bytes in no other order), otherwise they follow rows or columns. Lines are padded so that the threads
+ * of a warp access different banks. */
 enum {
     fs_in_k_f = 0,
     fs_in_k_d = 0,
@@ -75,7 +82,11 @@ enum {
     fs_in_k_bf16 = 1,
     fs_in_k_tf32 = 1,
     fs_in_k_gf16 = 1,
-    fs_in_k_gbf16 = 1
+    fs_in_k_gbf16 = 1,
+    fs_in_k_f8e4m3 = 2,
+    fs_in_k_f8e5m2 = 2,
+    fs_in_k_gf8e4m3 = 2,
+    fs_in_k_gf8e5m2 = 2
 };
 enum {
     fs_pad_f = 4,
@@ -86,7 +97,11 @@ enum {
     fs_pad_bf16 = 8,
     fs_pad_tf32 = 8,
     fs_pad_gf16 = 0,
-    fs_pad_gbf16 = 0
+    fs_pad_gbf16 = 0,
+    fs_pad_f8e4m3 = 0,
+    fs_pad_f8e5m2 = 0,
+    fs_pad_gf8e4m3 = 0,
+    fs_pad_gf8e5m2 = 0
 };
 enum {
     fs_k_pad_f16 = 8,
@@ -97,7 +112,11 @@ enum {
     fs_k_pad_i = 0,
     fs_k_pad_l = 0,
     fs_k_pad_gf16 = 0,
-    fs_k_pad_gbf16 = 0
+    fs_k_pad_gbf16 = 0,
+    fs_k_pad_f8e4m3 = 16,
+    fs_k_pad_f8e5m2 = 16,
+    fs_k_pad_gf8e4m3 = 0,
+    fs_k_pad_gf8e5m2 = 0
 };
 enum {
     fs_grouped_f = 0,
@@ -108,7 +127,11 @@ enum {
     fs_grouped_bf16 = 0,
     fs_grouped_tf32 = 0,
     fs_grouped_gf16 = 1,
-    fs_grouped_gbf16 = 1
+    fs_grouped_gbf16 = 1,
+    fs_grouped_f8e4m3 = 0,
+    fs_grouped_f8e5m2 = 0,
+    fs_grouped_gf8e4m3 = 1,
+    fs_grouped_gf8e5m2 = 1
 };
 
 /* tile_m x tile_n results, in steps of `step` along k, by across_m x across_n threads (or warps) side by side. */
@@ -136,7 +159,7 @@ enum {
         fs_##x##_along = along_k,                                                                                      \
         fs_##x##_vector = vector,                                                                                      \
         fs_##x##_each = (count)*fs_step / fs_threads,                                                                  \
-        fs_##x##_in_k = (along_k) && fs_in_k_##kind,                                                                   \
+        fs_##x##_in_k = fs_in_k_##kind == 2 || ((along_k) && fs_in_k_##kind),                                          \
         fs_##x##_pitch = fs_##x##_in_k ? fs_step + fs_k_pad_##kind : (count) + fs_pad_##kind,                          \
         fs_##x##_size = fs_grouped ? (count)*fs_step : (fs_##x##_in_k ? (count) : fs_step) * fs_##x##_pitch            \
     };                                                                                                                 \
@@ -188,7 +211,7 @@ enum {
 #define FS_TILE_INSIDE(x, row, k)                                                                                      \
     ((fs_##x##_all % fs_##x##_count == 0 || (row) < fs_##x##_all) && (fs_exact || (k) < fs_depth))
 #define FS_TILE_INDEX(x, row, k)                                                                                       \
-    (fs_grouped      ? fs_line_place(fs_##x##_in_k, row, k, fs_step)                                                   \
+    (fs_grouped      ? fs_line_place(fs_##x##_in_k, row, k, fs_step, (int)sizeof(fs_element))                          \
      : fs_##x##_in_k ? (row)*fs_##x##_pitch + (k)                                                                      \
                      : (k)*fs_##x##_pitch + (row))
 /* A thread loads `vector` neighbouring elements at a time; elements outside of the operand are 0. */
@@ -249,8 +272,9 @@ FS_FN void fs_zero16(void *to)
         fs_copy_group(&fs_to[FS_TILE_INDEX(x, fs_row, fs_k)], &fs_##x##_stage[fs_e * fs_vector],                       \
                       (int)(fs_vector * sizeof(fs_element)));                                                          \
     else                                                                                                               \
-        FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++) fs_to[FS_TILE_INDEX(x, fs_row, fs_k + fs_j)] =          \
-            fs_##x##_stage[fs_e * fs_vector + fs_j];                                                                   \
+        FS_UNROLL for (int fs_j = 0; fs_j < fs_vector; fs_j++)                                                         \
+            fs_to[FS_TILE_INDEX(x, fs_row + (fs_##x##_along ? 0 : fs_j), fs_k + (fs_##x##_along ? fs_j : 0))] =        \
+                fs_##x##_stage[fs_e * fs_vector + fs_j];                                                               \
     }                                                                                                                  \
     }
 
@@ -331,27 +355,36 @@ FS_FN int fs_column_mma(int at, int tm, int tn, int across_m, int across_n)
     (void)across_m;
     return fs_thread() / 32 % across_n * (tn / across_n) + fragment * 8 + fs_thread() % 4 * 2 + at % 2;
 }
-#define fs_row_f        fs_row_simt
-#define fs_row_d        fs_row_simt
-#define fs_row_i        fs_row_simt
-#define fs_row_l        fs_row_simt
-#define fs_row_f16      fs_row_mma
-#define fs_row_bf16     fs_row_mma
-#define fs_row_tf32     fs_row_mma
-#define fs_row_gf16     fs_row_mma
-#define fs_row_gbf16    fs_row_mma
-#define fs_column_f     fs_column_simt
-#define fs_column_d     fs_column_simt
-#define fs_column_i     fs_column_simt
-#define fs_column_l     fs_column_simt
-#define fs_column_f16   fs_column_mma
-#define fs_column_bf16  fs_column_mma
-#define fs_column_tf32  fs_column_mma
-#define fs_column_gf16  fs_column_mma
-#define fs_column_gbf16 fs_column_mma
+#define fs_row_f          fs_row_simt
+#define fs_row_d          fs_row_simt
+#define fs_row_i          fs_row_simt
+#define fs_row_l          fs_row_simt
+#define fs_row_f16        fs_row_mma
+#define fs_row_bf16       fs_row_mma
+#define fs_row_tf32       fs_row_mma
+#define fs_row_gf16       fs_row_mma
+#define fs_row_gbf16      fs_row_mma
+#define fs_row_f8e4m3     fs_row_mma
+#define fs_row_f8e5m2     fs_row_mma
+#define fs_row_gf8e4m3    fs_row_mma
+#define fs_row_gf8e5m2    fs_row_mma
+#define fs_column_f       fs_column_simt
+#define fs_column_d       fs_column_simt
+#define fs_column_i       fs_column_simt
+#define fs_column_l       fs_column_simt
+#define fs_column_f16     fs_column_mma
+#define fs_column_bf16    fs_column_mma
+#define fs_column_tf32    fs_column_mma
+#define fs_column_gf16    fs_column_mma
+#define fs_column_gbf16   fs_column_mma
+#define fs_column_f8e4m3  fs_column_mma
+#define fs_column_f8e5m2  fs_column_mma
+#define fs_column_gf8e4m3 fs_column_mma
+#define fs_column_gf8e5m2 fs_column_mma
 
 #if !defined(FS_CUDA) || defined(FS_SM_80)
 enum { fs_most_rows = 4, fs_most_columns = 8 }; /* fragments that a warp has at most */
+enum { fs_byte_steps = 2 };                     /* pieces of 32 bytes in a step */
 /* 16 rows x 16 elements of k: the four matrices of an A fragment. 16 columns x 16 elements of k: two B fragments. */
 FS_FN void fs_left_16(fs_u32 r[4], fs_tile_operand left, int row, int k)
 {
@@ -387,6 +420,36 @@ FS_FN void fs_right_16(fs_u32 r[4], fs_tile_operand right, int column, int k)
     }
 FS_TILE_WARPS(f16)
 FS_TILE_WARPS(bf16)
+
+/* 8-bit floats, neighbours along k, lie as pairs of 16 bits do. Tensor units keep about 14 bits of a sum of their
+ * products, so each step's sums begin at zero and are added up in f32. */
+#if !defined(FS_CUDA) || defined(FS_SM_89)
+#define FS_TILE_BYTES(kind)                                                                                            \
+    FS_FN void fs_multiply_##kind(float *sum, fs_tile_operand x, fs_tile_operand y, fs_tile_shape s)                   \
+    {                                                                                                                  \
+        const fs_tile_operand left_pairs = {x.at, 1, x.pitch / 2}, right_pairs = {y.at, 1, y.pitch / 2};               \
+        const int warp = fs_thread() / 32, rows = s.tm / s.across_m / 16, columns = s.tn / s.across_n / 8,             \
+                  row0 = warp / s.across_n * (s.tm / s.across_m), column0 = warp % s.across_n * (s.tn / s.across_n);   \
+        fs_u32 left[fs_byte_steps][fs_most_rows][4];                                                                   \
+        FS_UNROLL for (int k = 0; k < s.step / 32; k++) FS_UNROLL for (int i = 0; i < rows; i++)                       \
+            fs_left_16(left[k][i], left_pairs, row0 + i * 16, k * 16);                                                 \
+        FS_UNROLL for (int j = 0; j < columns / 2; j++)                                                                \
+        {                                                                                                              \
+            fs_u32 right[fs_byte_steps][4];                                                                            \
+            FS_UNROLL for (int k = 0; k < s.step / 32; k++)                                                            \
+                fs_right_16(right[k], right_pairs, column0 + j * 16, k * 16);                                          \
+            FS_UNROLL for (int i = 0; i < rows; i++) FS_UNROLL for (int half = 0; half < 2; half++)                    \
+            {                                                                                                          \
+                float part[4] = {0, 0, 0, 0}, *const to = &sum[(i * columns + 2 * j + half) * 4];                      \
+                FS_UNROLL for (int k = 0; k < s.step / 32; k++)                                                        \
+                    fs_mma_##kind(part, left[k][i], right[k][half * 2], right[k][half * 2 + 1]);                       \
+                FS_UNROLL for (int q = 0; q < 4; q++) to[q] += part[q];                                                \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+FS_TILE_BYTES(f8e4m3)
+FS_TILE_BYTES(f8e5m2)
+#endif
 
 #ifdef FS_CUDA
 FS_FN fs_u32 fs_to_tf32(float x)
@@ -438,15 +501,20 @@ FS_FN void fs_multiply_tf32(float *sum, fs_tile_operand left_operand, fs_tile_op
 
 #else
 
-typedef float fs_tile_f, fs_tile_tf32, fs_tile_f16, fs_tile_bf16, fs_tile_gf16, fs_tile_gbf16;
+typedef float fs_tile_f, fs_tile_tf32, fs_tile_f16, fs_tile_bf16, fs_tile_gf16, fs_tile_gbf16, fs_tile_f8e4m3,
+    fs_tile_f8e5m2, fs_tile_gf8e4m3, fs_tile_gf8e5m2;
 typedef double fs_tile_d;
 typedef int fs_tile_i;
 typedef fs_i64 fs_tile_l;
-#define FS_TILE_FROM_f16(x)  fs_from_f16(x)
-#define FS_TILE_FROM_bf16(x) fs_from_bf16(x)
-#define FS_TILE_FROM_tf32(x) x
-#define FS_TILE_FROM_gf16    FS_TILE_FROM_f16
-#define FS_TILE_FROM_gbf16   FS_TILE_FROM_bf16
+#define FS_TILE_FROM_f16(x)    fs_from_f16(x)
+#define FS_TILE_FROM_bf16(x)   fs_from_bf16(x)
+#define FS_TILE_FROM_tf32(x)   x
+#define FS_TILE_FROM_gf16      FS_TILE_FROM_f16
+#define FS_TILE_FROM_gbf16     FS_TILE_FROM_bf16
+#define FS_TILE_FROM_f8e4m3(x) fs_from_f8e4m3(x)
+#define FS_TILE_FROM_f8e5m2(x) fs_from_f8e5m2(x)
+#define FS_TILE_FROM_gf8e4m3   FS_TILE_FROM_f8e4m3
+#define FS_TILE_FROM_gf8e5m2   FS_TILE_FROM_f8e5m2
 enum { fs_step = 64, fs_strip = 4 }; /* step along k; rows that are summed at once */
 #define FS_TILE(kind, tile_m, tile_n, step, stages, across_m, across_n)                                                \
     {                                                                                                                  \
@@ -469,15 +537,26 @@ enum { fs_step = 64, fs_strip = 4 }; /* step along k; rows that are summed at on
 #define FS_TILE_SUM(kind, sum)                                                                                         \
     FS_ALIGNED(64) fs_element sum[fs_tm * fs_tn];                                                                      \
     memset(sum, 0, sizeof sum);
+/* fs_k0, fs_kn: where the elements of k begin that a step loads, and how many; fs_loaded: how many it multiplies. */
 #define FS_TILE_STEPS(depth) FS_TILE_STEPS_OF(0, depth, depth)
 #define FS_TILE_STEPS_OF(part, span, depth)                                                                            \
-    const fs_int fs_k_end = ((part) + 1) * (fs_int)(span) < (depth) ? ((part) + 1) * (fs_int)(span) : (depth);         \
+    const fs_int fs_k_end = FS_TILE_END_OF(part, span, depth);                                                         \
     for (fs_int fs_k0 = (part) * (fs_int)(span); fs_k0 < fs_k_end; fs_k0 += fs_step) {                                 \
-        const fs_int fs_kn = fs_k_end - fs_k0 < fs_step ? fs_k_end - fs_k0 : fs_step;
-#define FS_TILE_FIRST_STEPS(depth)                for (fs_int fs_k0 = 0, fs_kn = 0; fs_k0 < fs_kn;) {
-#define FS_TILE_FIRST_STEPS_OF(part, span, depth) FS_TILE_FIRST_STEPS(depth)
-#define FS_TILE_NEXT_STEPS                        FS_TILE_STEPS
-#define FS_TILE_NEXT_STEPS_OF                     FS_TILE_STEPS_OF
+        const fs_int fs_kn = fs_k_end - fs_k0 < fs_step ? fs_k_end - fs_k0 : fs_step, fs_loaded = fs_kn;
+#define FS_TILE_END_OF(part, span, depth)                                                                              \
+    (((part) + 1) * (fs_int)(span) < (depth) ? ((part) + 1) * (fs_int)(span) : (depth))
+/* The first step is loaded before; each step loads the next, if there is one, after it has multiplied. */
+#define FS_TILE_FIRST_STEPS(depth) FS_TILE_FIRST_STEPS_OF(0, depth, depth)
+#define FS_TILE_FIRST_STEPS_OF(part, span, depth)                                                                      \
+    {                                                                                                                  \
+        const fs_int fs_k0 = (part) * (fs_int)(span), fs_k_end = FS_TILE_END_OF(part, span, depth),                    \
+                     fs_kn = fs_k_end - fs_k0 < fs_step ? fs_k_end - fs_k0 : fs_step;
+#define FS_TILE_NEXT_STEPS(depth) FS_TILE_NEXT_STEPS_OF(0, depth, depth)
+#define FS_TILE_NEXT_STEPS_OF(part, span, depth)                                                                       \
+    const fs_int fs_k_end = FS_TILE_END_OF(part, span, depth);                                                         \
+    for (fs_int fs_k1 = (part) * (fs_int)(span); fs_k1 < fs_k_end; fs_k1 += fs_step) {                                 \
+        const fs_int fs_loaded = fs_k_end - fs_k1 < fs_step ? fs_k_end - fs_k1 : fs_step, fs_k0 = fs_k1 + fs_loaded,   \
+                     fs_kn = fs_k_end - fs_k0 < fs_step ? fs_k_end - fs_k0 : fs_step;
 #define FS_TILE_READY
 #define FS_TILE_READY_ASYNC
 #define FS_TILE_STEPS_END }
@@ -508,7 +587,7 @@ enum { fs_step = 64, fs_strip = 4 }; /* step along k; rows that are summed at on
 #define FS_TILE_STORE(x)
 #define FS_TILE_MULTIPLY(kind, sum, x, y)                                                                              \
     fs_multiply_##kind(sum, fs_tn, fs_##x, fs_step, fs_##y, fs_tn, fs_##x##_end - fs_##x##_first,                      \
-                       fs_##y##_end - fs_##y##_first, fs_kn);
+                       fs_##y##_end - fs_##y##_first, fs_loaded);
 /* The sums of four rows and two vectors of columns stay in registers along k. */
 #define FS_TILE_STRIPS(kind, type)                                                                                     \
     typedef type fs_vector_##kind __attribute__((vector_size(64), aligned(64), may_alias));                            \
@@ -539,10 +618,14 @@ FS_TILE_STRIPS(f, float)
 FS_TILE_STRIPS(d, double)
 FS_TILE_STRIPS(i, int)
 FS_TILE_STRIPS(l, fs_i64)
-#define fs_multiply_f16   fs_multiply_f
-#define fs_multiply_bf16  fs_multiply_f
-#define fs_multiply_gf16  fs_multiply_f
-#define fs_multiply_gbf16 fs_multiply_f
+#define fs_multiply_f16     fs_multiply_f
+#define fs_multiply_bf16    fs_multiply_f
+#define fs_multiply_gf16    fs_multiply_f
+#define fs_multiply_gbf16   fs_multiply_f
+#define fs_multiply_f8e4m3  fs_multiply_f
+#define fs_multiply_f8e5m2  fs_multiply_f
+#define fs_multiply_gf8e4m3 fs_multiply_f
+#define fs_multiply_gf8e5m2 fs_multiply_f
 #define FS_TILE_MULTIPLIED
 #define FS_TILE_SETTLE(sum)
 #define fs_multiply_tf32 fs_multiply_f

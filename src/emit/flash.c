@@ -59,7 +59,7 @@ bool fsim_emit_flash(fsim_emitter *e)
     fsim_add_base(e, (fsim_base){.outer = "p", .inner_extent = 1, .reduced = "c", .reduced_depth = 1});
     place_operands(&f);
     f.dtype = f.c->tensor ? fsim_dtype_names[f.c->first->gemm.arithmetic] : f.c->type == FSIM_C_DOUBLE ? "f64" : "f32";
-    e->program->sm = f.c->tensor ? fsim_least_mma_sm() : 0;
+    e->program->sm = f.c->tensor ? fsim_least_mma_sm(FSIM_MATRIX_F16) : 0;
     fsim_flash_emit_kernel(&f);
     return true;
 }

@@ -12,15 +12,13 @@ enum {
       and ROOMY registers: up to FEW the compiler stays below 128 by itself, and above ROOMY it may spill, depending on
       the order of loads */
 
-static const char *kind_of(const fsim_emitter *e, const fsim_tile_plan *p)
+static const char *kind_of(fsim_emitter *e, const fsim_tile_plan *p)
 {
     static const char *const simple[FSIM_C_COUNT] = {"f", "d", "i", "l"};
     const fsim_node *n = p->product[0].node;
     if (!p->tensor)
         return simple[fsim_ctype_of(e->g->tensor[n->result[0]].dtype)];
-    if (p->l.grouped)
-        return n->gemm.arithmetic == FSIM_F16 ? "gf16" : "gbf16";
-    return n->gemm.arithmetic == FSIM_F16 ? "f16" : n->gemm.arithmetic == FSIM_BF16 ? "bf16" : "tf32";
+    return fsim_printf(e->a, "%s%s", p->l.grouped ? "g" : "", fsim_dtype_names[n->gemm.arithmetic]);
 }
 
 /* The scratch memory for the partial sums of split k; NULL where k is not split. */
@@ -52,7 +50,8 @@ bool fsim_emit_tile(fsim_emitter *e)
     fsim_tile_writing w = {.of = t, .partial = partial_of(e, t), .threads = s->block};
     fsim_begin_held_entry(e, s->grid, s->block, s->shared_bytes, s->registers,
                           s->registers > FEW && (tensor || s->registers <= ROOMY));
-    e->program->sm = tensor ? fsim_least_mma_sm() : 0;
+    const bool bytes = fsim_dtype_bytes(t->plan[0].product[0].node->gemm.arithmetic) == 1;
+    e->program->sm = tensor ? fsim_least_mma_sm(bytes ? FSIM_MATRIX_F8 : FSIM_MATRIX_F16) : 0;
     int64_t first = 0;
     for (int i = 0; i < t->plans; i++) {
         for (int k = 0; k < o->writes; k++)

@@ -31,10 +31,10 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 const fsim_architecture *fsim_architecture_at(int i) { return i >= 0 && i < ROWS ? &rows[i] : NULL; }
 
-int fsim_least_mma_sm(void)
+int fsim_least_mma_sm(fsim_matrix_type of)
 {
     int i = 0;
-    while (!rows[i].mma)
+    while (!rows[i].mma || !(rows[i].tensor_rate[of] > 0))
         i++;
     return rows[i].sm;
 }

@@ -79,8 +79,8 @@ const fsim_architecture *fsim_architecture_of_sm(int sm);
 /* Row i in the order of the table. NULL beyond the last. */
 const fsim_architecture *fsim_architecture_at(int i);
 
-/* The compute capability from which on architectures have mma (80). */
-int fsim_least_mma_sm(void);
+/* The compute capability from which on architectures have mma (80); of: whose units also have this type (F8: 89). */
+int fsim_least_mma_sm(fsim_matrix_type of);
 
 /* The number in sm_NN (a letter may follow); 0 for any other text. */
 int fsim_sm_of_name(const char *name);

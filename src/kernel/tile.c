@@ -18,16 +18,18 @@ enum {
     MMA = 16,         /* rows and columns of a warp are multiples of this */
     ASYNC_STAGES = 3, /* one step being multiplied, one complete, one being loaded */
     STAGES = 2,
-    ASYNC_BYTES = 16, /* bytes of one asynchronous copy */
+    BYTE_FRAGMENTS = 24, /* words of 16 columns of a step, the sums of one fragment, and their addresses */
+    ASYNC_BYTES = 16,    /* bytes of one asynchronous copy */
     MOST_SHARED = 96 << 10
 };
 /* Groups of four warps. */
 enum {
     GROUP_ROWS = 64,
-    GROUP_STEP = 64, /* elements of k in a step: a line of 128 bytes */
-    GROUP_STEP_BYTES = 2 * GROUP_STEP,
+    GROUP_STEP_BYTES = 128, /* of k in a step: a line */
     GROUP_STAGES = 4, /* a step being multiplied, one whose products may still run, one complete, one being loaded */
-    GROUP_PAIRED_STAGES = 3,  /* where two blocks share an SM, one waits for its products while the other's run */
+    GROUP_PAIRED_STAGES = 3, /* where two blocks share an SM, or a group waits for the sums of each step (8-bit floats),
+                                others' products run meanwhile */
+    GROUP_BYTE_COLUMNS = 128, /* most columns of 8-bit floats: a step's sums and the total are both in registers */
     GROUP_PAIRED = 32 << 10,  /* bytes of a step of tiles of 128 x 128, of which two blocks fit on an SM */
     GROUP_ALIGNMENT = 1 << 10 /* bytes of eight lines, to which the first is aligned */
 };
@@ -66,9 +68,18 @@ static bool spread(const fsim_tile_shape *s, fsim_tile_layout *l)
 /* Bytes of an operand in one stage, with rows padded so that threads access different banks. */
 static int staged_bytes(const fsim_tile_shape *s, const fsim_tile_layout *l, const fsim_tile_operand *x, int count)
 {
-    const bool by_k = s->tensor && x->along_k;
-    const int elem = s->elem_bytes, pad = !s->tensor ? (elem == 8 ? 2 : 4) : by_k && elem == 4 ? 4 : 8;
+    const bool by_k = s->tensor && (x->along_k || s->elem_bytes == 1);
+    const int elem = s->elem_bytes, pad = !s->tensor          ? (elem == 8 ? 2 : 4)
+                                          : elem == 1         ? ASYNC_BYTES
+                                          : by_k && elem == 4 ? 4
+                                                              : 8;
     return (by_k ? count * (l->step + pad) : l->step * (count + pad)) * elem;
+}
+
+/* Does memory hold the operand as shared memory does? 8-bit floats follow k there. */
+static bool is_copied(const fsim_tile_shape *s, const fsim_tile_operand *x)
+{
+    return x->verbatim && x->vector * s->elem_bytes == ASYNC_BYTES && (x->along_k || s->elem_bytes > 1);
 }
 
 static int count_of(const fsim_tile_layout *l, int operand) { return operand ? l->n : l->m; }
@@ -79,7 +90,7 @@ static void settle_operand(const fsim_tile_shape *s, fsim_tile_layout *l, int i)
     const fsim_tile_operand *x = &s->operand[i];
     const int each = count_of(l, i) * l->step / l->threads;
     l->vector[i] = x->vector;
-    l->copied[i] = s->tensor && x->verbatim && x->vector * s->elem_bytes == ASYNC_BYTES && each % x->vector == 0;
+    l->copied[i] = s->tensor && is_copied(s, x) && each % x->vector == 0;
     while (l->vector[i] > each)
         l->vector[i] /= 2;
     l->async = l->async || l->copied[i];
@@ -95,8 +106,9 @@ static int registers_of(const fsim_tile_shape *s, const fsim_tile_layout *l)
     for (int i = 0; i <= s->products; i++) {
         const double lines = (double)count_of(l, i) / (i ? l->across_n : l->across_m),
                      each = (double)count_of(l, i) * l->step / l->threads;
-        w.fragments += s->tensor ? lines / 4 : lines * word; /* each lane has four words of 16 rows, two of 8 columns */
-        w.staged += l->copied[i] ? 0 : each * s->elem_bytes / 4;
+        /* Each lane has four words of 16 rows, two of 8 columns; of 8-bit floats all of a step's rows. */
+        w.fragments += !s->tensor ? lines * word : s->elem_bytes > 1 ? lines / 4 : i ? BYTE_FRAGMENTS : lines / 2;
+        w.staged += l->copied[i] ? 0 : s->elem_bytes == 1 ? each : each * s->elem_bytes / 4; /* bytes: not packed yet */
         w.gathered += l->vector[i] > 1 ? 0 : each;
     }
     return fsim_tile_registers(&w);
@@ -126,11 +138,12 @@ static void choose_sides(const fsim_tile_shape *s, int threads, fsim_tile_layout
 /* Do groups of warps multiply this tile? Both operands are copied, and it has 64 rows and columns at least. */
 static bool fits_groups(const fsim_tile_shape *s, int threads)
 {
-    bool fits = s->groups && s->tensor && s->elem_bytes == 2 && s->depth >= GROUP_STEP && s->m >= GROUP_ROWS &&
-                s->n >= GROUP_ROWS && (threads == 0 || threads == 2 * GROUP_ROWS || threads == 4 * GROUP_ROWS);
+    bool fits = s->groups && s->tensor && s->elem_bytes <= 2 && s->depth * s->elem_bytes >= GROUP_STEP_BYTES &&
+                s->m >= GROUP_ROWS && s->n >= GROUP_ROWS &&
+                (threads == 0 || threads == 2 * GROUP_ROWS || threads == 4 * GROUP_ROWS);
     for (int i = 0; i <= s->products; i++) {
         const fsim_tile_operand *x = &s->operand[i];
-        fits = fits && x->verbatim && x->vector * s->elem_bytes == ASYNC_BYTES && 2 * x->extent > GROUP_ROWS;
+        fits = fits && is_copied(s, x) && 2 * x->extent > GROUP_ROWS;
     }
     return fits;
 }
@@ -138,9 +151,11 @@ static bool fits_groups(const fsim_tile_shape *s, int threads)
 static void lay_out_groups(const fsim_tile_shape *s, int threads, fsim_tile_layout *l)
 {
     l->grouped = l->async = true;
-    l->step = GROUP_STEP;
+    l->step = GROUP_STEP_BYTES / s->elem_bytes;
     l->m = threads ? threads / 2 : snap(FSIM_TILE_SIDE, s->m, s->operand[0].extent, GROUP_ROWS);
-    l->n = snap(FSIM_GROUP_COLUMNS / s->products, s->n, s->operand[1].extent, GROUP_ROWS);
+    const bool bytes_wide = s->elem_bytes == 1;
+    l->n = snap((bytes_wide ? GROUP_BYTE_COLUMNS : FSIM_GROUP_COLUMNS) / s->products, s->n, s->operand[1].extent,
+                GROUP_ROWS);
     l->threads = 2 * l->m;
     l->across_m = l->threads / WARP;
     l->across_n = 1;
@@ -149,9 +164,10 @@ static void lay_out_groups(const fsim_tile_shape *s, int threads, fsim_tile_layo
         l->copied[i] = true;
     }
     const int bytes = (l->m + s->products * l->n) * GROUP_STEP_BYTES;
-    l->stages = bytes == GROUP_PAIRED ? GROUP_PAIRED_STAGES : GROUP_STAGES;
+    l->stages = bytes == GROUP_PAIRED || bytes_wide ? GROUP_PAIRED_STAGES : GROUP_STAGES;
     l->shared_bytes = bytes * l->stages + GROUP_ALIGNMENT;
-    l->registers = fsim_group_registers(s->products * l->n / 2, s->live);
+    const int sums = s->products * l->n / 2; /* 8-bit floats: and those of a step */
+    l->registers = fsim_group_registers(sums, s->live) + (bytes_wide ? l->n / 2 : 0);
 }
 
 bool fsim_tile_layout_of(const fsim_tile_shape *s, int threads, fsim_tile_layout *out)

@@ -177,12 +177,18 @@ static bool assign(fsim_tiling *t)
     return t->plans > 0;
 }
 
+bool fsim_tensor_text(const fsim_architecture *arch, fsim_dtype arithmetic)
+{
+    const bool wide = arithmetic == FSIM_F16 || arithmetic == FSIM_BF16 || arithmetic == FSIM_TF32,
+               bytes = arithmetic == FSIM_F8E4M3 || arithmetic == FSIM_F8E5M2;
+    return arch->mma && (wide || (bytes && arch->tensor_rate[FSIM_MATRIX_F8] > 0));
+}
+
 /* Can the generator write these products for tensor cores? */
 static bool on_tensor_cores(const fsim_tiling *t, const fsim_node *n)
 {
     const fsim_dtype a = n->gemm.arithmetic, result = t->g->tensor[n->result[0]].dtype;
-    return t->hw->arch->mma && fsim_dtype_floating(result) && result != FSIM_F64 &&
-           (a == FSIM_F16 || a == FSIM_BF16 || a == FSIM_TF32);
+    return fsim_tensor_text(t->hw->arch, a) && fsim_dtype_floating(result) && result != FSIM_F64;
 }
 
 fsim_tiling *fsim_tiling_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *group, fsim_arena *a)

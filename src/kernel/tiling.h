@@ -37,6 +37,9 @@ typedef struct {
     fsim_arena *a;
 } fsim_tiling;
 
+/* Does the generator write products in this arithmetic for the architecture's tensor cores? */
+bool fsim_tensor_text(const fsim_architecture *arch, fsim_dtype arithmetic);
+
 /* How the group's contractions share tiles; NULL where they fit none. In a. */
 fsim_tiling *fsim_tiling_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *group, fsim_arena *a);
 

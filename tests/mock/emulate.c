@@ -219,11 +219,12 @@ __attribute__((format(printf, 3, 4), noreturn)) static void fault(worker *w, moc
 }
 
 static const char *const collective_names[] = {
-    [FS_SHUFFLE] = "fs_shfl",        [FS_WARP_BARRIER] = "fs_warp_barrier",
-    [FS_LDMATRIX2] = "fs_ldmatrix2", [FS_LDMATRIX2_TRANS] = "fs_ldmatrix2_trans",
-    [FS_LDMATRIX4] = "fs_ldmatrix4", [FS_LDMATRIX4_TRANS] = "fs_ldmatrix4_trans",
-    [FS_MMA_F16] = "fs_mma_f16",     [FS_MMA_BF16] = "fs_mma_bf16",
-    [FS_MMA_TF32] = "fs_mma_tf32",
+    [FS_SHUFFLE] = "fs_shfl",          [FS_WARP_BARRIER] = "fs_warp_barrier",
+    [FS_LDMATRIX2] = "fs_ldmatrix2",   [FS_LDMATRIX2_TRANS] = "fs_ldmatrix2_trans",
+    [FS_LDMATRIX4] = "fs_ldmatrix4",   [FS_LDMATRIX4_TRANS] = "fs_ldmatrix4_trans",
+    [FS_MMA_F16] = "fs_mma_f16",       [FS_MMA_BF16] = "fs_mma_bf16",
+    [FS_MMA_TF32] = "fs_mma_tf32",     [FS_MMA_F8E4M3] = "fs_mma_f8e4m3",
+    [FS_MMA_F8E5M2] = "fs_mma_f8e5m2",
 };
 
 /* What a thread is doing, for messages. */
@@ -406,28 +407,41 @@ float mock_of_f16(unsigned bits)
     return bits & 0x8000 ? -value : value;
 }
 
-/* Element `half` of two of 16 bits. */
-static float of_pair(fs_collective what, unsigned pair, int half)
+static float of_e4m3(unsigned bits)
 {
-    const unsigned bits = pair >> 16 * half & 0xffff;
-    return what == FS_MMA_F16 ? mock_of_f16(bits) : fs_float(bits << 16);
+    const int exponent = (int)(bits & 0x7f) >> 3, fraction = (int)bits & 7;
+    const float size = exponent == 0 ? (float)fraction * 0x1p-9f
+                                     : fs_float((unsigned)(exponent + 120) << 23 | (unsigned)fraction << 20);
+    return bits & 0x80 ? -size : size;
 }
 
-/* PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" and "... m16n8k8": g = lane / 4, t = lane % 4.
- */
+/* Element i of those in 32 bits. */
+static float part_of(fs_collective what, unsigned word, int i)
+{
+    const unsigned pair = word >> 16 * i & 0xffff, byte = word >> 8 * i & 0xff;
+    return what == FS_MMA_TF32     ? fs_float(word & 0xffffe000u)
+           : what == FS_MMA_F16    ? mock_of_f16(pair)
+           : what == FS_MMA_BF16   ? fs_float(pair << 16)
+           : what == FS_MMA_F8E5M2 ? mock_of_f16(byte << 8)
+           : (byte & 0x7f) == 0x7f ? fs_float(0x7fc00000)
+                                   : of_e4m3(byte);
+}
+
+/* PTX ISA, "Matrix Fragments for mma.m16n8k32", "... m16n8k16 with floating point type" and "... m16n8k8": g = lane /
+ * 4, t = lane % 4. */
 static void multiply(fs_collective what, fiber *lanes)
 {
-    const int k = what == FS_MMA_TF32 ? 8 : 16;
-    float a[16][16], b[16][8];
+    const int each = what == FS_MMA_TF32 ? 1 : what == FS_MMA_F16 || what == FS_MMA_BF16 ? 2 : 4, k = 8 * each;
+    float a[16][32], b[32][8];
     for (int lane = 0; lane < LANES; lane++) {
         unsigned in[6];
         memcpy(in, lanes[lane].in, sizeof in);
         const int g = lane / 4, t = lane % 4;
         for (int r = 0; r < 6; r++) {
             const int row = g + r % 2 * 8, far = r < 4 ? r / 2 : r - 4; /* far: the second half of k */
-            for (int half = 0; half < (what == FS_MMA_TF32 ? 1 : 2); half++) {
-                const float value = what == FS_MMA_TF32 ? fs_float(in[r] & 0xffffe000u) : of_pair(what, in[r], half);
-                const int at = what == FS_MMA_TF32 ? t + 4 * far : 2 * t + half + 8 * far;
+            for (int i = 0; i < each; i++) {
+                const float value = part_of(what, in[r], i);
+                const int at = each * (t + 4 * far) + i;
                 if (r < 4)
                     a[row][at] = value;
                 else

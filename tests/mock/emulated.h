@@ -22,6 +22,8 @@ typedef enum {
     FS_MMA_F16, /* in: unsigned[6], four of A and two of B, out: float[4], also the summand */
     FS_MMA_BF16,
     FS_MMA_TF32,
+    FS_MMA_F8E4M3,
+    FS_MMA_F8E5M2,
 } fs_collective;
 
 /* What emulate.c does for a thread; whoever loads the kernel sets fs_emulator. */
@@ -170,6 +172,18 @@ static inline void fs_mma_bf16(float c[4], const unsigned a[4], unsigned b0, uns
 static inline void fs_mma_tf32(float c[4], const unsigned a[4], unsigned b0, unsigned b1)
 {
     fs_mma(FS_MMA_TF32, c, a, b0, b1);
+}
+
+/* mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32, c += a b */
+static inline void fs_mma_f8e4m3(float c[4], const unsigned a[4], unsigned b0, unsigned b1)
+{
+    fs_mma(FS_MMA_F8E4M3, c, a, b0, b1);
+}
+
+/* mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32, c += a b */
+static inline void fs_mma_f8e5m2(float c[4], const unsigned a[4], unsigned b0, unsigned b1)
+{
+    fs_mma(FS_MMA_F8E5M2, c, a, b0, b1);
 }
 
 /* *p += v, at once for all threads of the grid. */

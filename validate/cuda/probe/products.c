@@ -56,7 +56,7 @@ bool fsim_probe_products(fsim_probe_bench *b)
         else if ((products[i].tf32 || products[i].type == FSIM_BF16) &&
                  !fsim_architecture_of_sm(b->out->facts->sm)->mma)
             fsim_probe_leave_out(b, products[i].probe,
-                                 fsim_printf(b->a, "sm_%d and newer have it", fsim_least_mma_sm()));
+                                 fsim_printf(b->a, "sm_%d and newer have it", fsim_least_mma_sm(FSIM_MATRIX_F16)));
         else
             measure_product(b, i);
     return b->fault.status == 0;

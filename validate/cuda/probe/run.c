@@ -15,7 +15,7 @@ static bool open_bench(fsim_probe_bench *b)
     const fsim_program program[FSIM_PROBE_TEXTS] = {
         {.name = "probe_memory", .source = fsim_probe_memory_text},
         {.name = "probe_rates", .source = fsim_probe_rates_text},
-        {.name = "probe_tensor", .source = fsim_probe_tensor_text, .sm = fsim_least_mma_sm()}};
+        {.name = "probe_tensor", .source = fsim_probe_tensor_text, .sm = fsim_least_mma_sm(FSIM_MATRIX_F16)}};
     fsim_gpu *g = b->g;
     const int64_t eighth = b->out->facts->free_bytes / 8, limit = eighth < usual_most_bytes ? eighth : usual_most_bytes;
     if (b->option.most_bytes == 0)
