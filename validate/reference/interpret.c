@@ -29,6 +29,15 @@ void *fsim_memory(int64_t count, size_t size)
 double fsim_unit(fsim_dtype t) { return t == FSIM_TF32 ? 0x1p-11 : fsim_dtype_floating(t) ? floats[t].unit : 0; }
 double fsim_arithmetic_unit(fsim_dtype t) { return t == FSIM_F64 ? 0x1p-53 : 0x1p-24; }
 
+double fsim_sum_error(fsim_dtype arithmetic, double unit, int64_t terms)
+{
+    enum { BYTE_TERMS = 128 };
+    const double steps = sqrt((double)(terms > 1 ? terms : 1));
+    return steps * unit + (arithmetic == FSIM_F8E4M3 || arithmetic == FSIM_F8E5M2
+                               ? fmin(steps, sqrt((double)BYTE_TERMS)) * 0x1p-13
+                               : 0);
+}
+
 double fsim_stored(fsim_dtype t, double v)
 {
     uint64_t bits;

@@ -56,6 +56,10 @@ static inline void fsim_step(fsim_cursor *c)
 double fsim_unit(fsim_dtype t); /* relative rounding error of a stored float; 0 for integers */
 double
 fsim_arithmetic_unit(fsim_dtype t); /* relative error of arithmetic on t: f64 computes in f64, all others in f32 */
+/* The error of a sum of `terms` products, relative to the largest sum on the way, by additions with an error of `unit`.
+ * Tensor units keep about 14 bits of a sum of 8-bit floats' products (DeepSeek-V3 technical report, 3.3.2); kernels add
+ * up such sums of at most 128 products in f32. */
+double fsim_sum_error(fsim_dtype arithmetic, double unit, int64_t terms);
 double fsim_rounding(fsim_dtype t, double v); /* the most by which storing v as t changes it; 0 where t has the value */
 double fsim_stored(fsim_dtype t, double v);   /* v rounded to t */
 double fsim_difference(double a, double b);   /* |a - b|: 0 for equal infinities and two NaNs, infinite for one */

@@ -474,30 +474,23 @@ static inline void multiply(dot *d, const factor *a, int64_t i, const factor *b,
     }
 }
 
-/* Tensor units keep about 14 bits of a sum of 8-bit floats' products (DeepSeek-V3 technical report, 3.3.2); kernels
- * add up sums of at most 128 in f32. */
-enum { BYTE_TERMS = 128 };
-
 static void put_dot(const fsim_interpreter *in, const fsim_node *n, const dot *d, int64_t terms, int64_t p)
 {
     const fsim_dtype arithmetic = n->gemm.arithmetic;
     const bool integer = !fsim_dtype_floating(in->g->tensor[n->result[0]].dtype);
-    const bool bytes = arithmetic == FSIM_F8E4M3 || arithmetic == FSIM_F8E5M2;
     const double unit = integer                  ? 0
                         : arithmetic == FSIM_F64 ? 0x1p-53
                         : arithmetic == FSIM_F32 ? 0x1p-24
                                                  : 0x1p-23; /* tensor units truncate when they add */
-    const double summed = bytes ? 0x1p-13 * sqrt((double)(terms < BYTE_TERMS ? terms : BYTE_TERMS)) : 0;
     const double partial = fmax(fabs(d->value), 4 * sqrt(d->squares));
     const double bias = integer || arithmetic == FSIM_F64 || arithmetic == FSIM_F32
                             ? 0
                             : 4 * fmax(0, fsim_unit(arithmetic) - fsim_unit(in->g->tensor[n->result[0]].dtype));
     const double shared = fmax(fabs(d->added[0]), fabs(d->scaled[0])) + fmax(fabs(d->added[1]), fabs(d->scaled[1]));
-    const double own =
-        sqrt(d->quadratic) + shared +
-        (d->value != 0 || d->squares != 0
-             ? 4 * (sqrt((double)(terms > 1 ? terms : 1)) * unit + summed) * partial + bias * fabs(d->value)
-             : 0);
+    const double own = sqrt(d->quadratic) + shared +
+                       (d->value != 0 || d->squares != 0
+                            ? 4 * fsim_sum_error(arithmetic, unit, terms) * partial + bias * fabs(d->value)
+                            : 0);
     fsim_set_result(in, n->result[0], p, d->value, (fsim_doubt){own, 0, unit});
 }
 
