@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "validate/reference/interpret.h"
 #include "validate/reference/reference.h"
 #include <dirent.h>
 #include <math.h>
@@ -944,6 +945,32 @@ static void bounds_start_anew_at_kernels(void **state)
     fsim_arena_free(a);
 }
 
+/* A result that an argument's rounding moves past a power of two is rounded to the wider spacing there. */
+static void bounds_hold_past_powers_of_two(void **state)
+{
+    (void)state;
+    static const char text[] = "name: t\n"
+                               "tensors:\n"
+                               "  x: {shape: [512, 512], dtype: f32, role: input}\n"
+                               "  w: {shape: [512], dtype: f32, role: weight}\n"
+                               "operators:\n"
+                               "  - {op: cast, in: x, out: narrow, dtype: bf16}\n"
+                               "  - {op: mul, in: [w, narrow], out: y}\n"
+                               "outputs: [y]\n";
+    subject s = interpret_with("t.yaml", text, sizeof text - 1, NULL, 0, 1);
+    fsim_reference *r = fsim_reference_within(s.g, 1, from_memory, s.g);
+    const fsim_expected *x = &r->of[0], *w = &r->of[1], *y = &r->of[s.g->node[1].result[0]];
+    int past = 0;
+    for (int64_t i = 0; i < 512 * 512; i++) {
+        const double kernel = (float)(w->value[i % 512] * fsim_stored(FSIM_BF16, x->value[i]));
+        assert_true(fabs(kernel - y->value[i]) <= y->bound[i]);
+        past += ilogb(kernel) != ilogb(y->value[i]);
+    }
+    assert_true(past > 100);
+    fsim_reference_free(r);
+    end(&s);
+}
+
 /* Real graphs, those that are small enough as they are. */
 static void real_graphs_are_finite(void **state)
 {
@@ -1109,6 +1136,7 @@ int main(void)
         cmocka_unit_test(made_up_is_said),
         cmocka_unit_test(views_keep_their_place),
         cmocka_unit_test(bounds_start_anew_at_kernels),
+        cmocka_unit_test(bounds_hold_past_powers_of_two),
         cmocka_unit_test(workloads_are_finite),
         cmocka_unit_test(real_graphs_are_finite),
     };

@@ -9,6 +9,7 @@
 
 enum { MOST_ARGS = 3 };
 
+/* v: the largest size that the result can have before it is rounded. */
 static double rounding_of(const fsim_node *n, const fsim_error_units *e, double unit, const double *x, double v)
 {
     if (e->ulps == 0 || !isfinite(v))
@@ -194,7 +195,7 @@ void fsim_interpret_points(const fsim_interpreter *in, const fsim_node *n)
             else if (jumps(n, x, b))
                 off.own = INFINITY;
             if (!integer && !(exact_once && !moved && fsim_rounding(unit > 0x1p-30 ? FSIM_F32 : FSIM_F64, v) == 0))
-                rounding = rounding_of(n, &e, unit, x, v);
+                rounding = rounding_of(n, &e, unit, x, fabs(v) + off.own + off.shared);
         }
         fsim_set_result(in, n->result[0], p, v, (fsim_doubt){off.own + rounding, off.shared, stored});
     }
