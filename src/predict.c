@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORTEST_S 0.1    /* that a search in addition may take */
-enum { MOST_AGAIN = 64 }; /* plans that compute values again, of one graph and of all */
+#define SHORTEST_STEPS (FSIM_USUAL_STEPS / 10) /* that a search in addition may take */
+enum { MOST_AGAIN = 64 };                      /* plans that compute values again, of one graph and of all */
 
 const char *const fsim_l2_words[2] = {"cold", "warm"};
 const char *const fsim_numerics_words[2] = {"fast", "strict"};
@@ -210,7 +210,6 @@ typedef struct {
     fsim_ways ways;
     fsim_plan best; /* the fastest, whatever memory it needs, and what is proven of it */
     fsim_proof proof;
-    double took_s;
 } fsim_traded;
 
 /* Is less memory wanted than the fastest plan may need, in a step of training, whose backward pass can compute values
@@ -226,7 +225,6 @@ static bool may_trade(const fsim_problem *p, const fsim_prediction *x)
 static void trade_time(const fsim_problem *p, const fsim_plan *known, int knowns, fsim_traded *x, fsim_arena *a)
 {
     static const double searched = 0.5; /* share of the time for the fastest plans */
-    const double begun_s = fsim_clock_s();
     fsim_problem fastest = *p, part;
     fastest.objective = FSIM_MINIMISE_TIME;
     fastest.memory_limit = 0;
@@ -241,7 +239,14 @@ static void trade_time(const fsim_problem *p, const fsim_plan *known, int knowns
         x->count = fsim_front_of(x->list, fsim_add_plans(x->list, x->count, more, found));
         x->count = x->count < MOST_AGAIN ? x->count : MOST_AGAIN;
     }
-    x->took_s = fsim_clock_s() - begun_s;
+}
+
+/* A search in addition takes as many steps again as the fastest plan's did: by the clock, its end would depend on what
+ * else the machine does. */
+static void limit_addition(const fsim_traded *x, fsim_problem *p)
+{
+    const int64_t most = x->proof.steps > SHORTEST_STEPS ? x->proof.steps : SHORTEST_STEPS;
+    p->search_steps = p->search_steps < most ? p->search_steps : most;
 }
 
 /* A bound of the memory of every plan, values that are computed again or not: what is in memory at its end. */
@@ -274,7 +279,7 @@ static void choose_traded(const fsim_problem *p, const fsim_traded *x, fsim_plan
 }
 
 /* The best plan where memory may be short: the fastest where that fits; else the best of those that give values up and
- * of those that the search with memory in its states finds in as much time again. */
+ * of those that the search with memory in its states finds in as many steps again. */
 static void best_traded(fsim_problem *p, const fsim_plan *known, int count, fsim_traded *x, fsim_prediction *out,
                         fsim_arena *a)
 {
@@ -287,7 +292,7 @@ static void best_traded(fsim_problem *p, const fsim_plan *known, int count, fsim
     if (p->objective == FSIM_MINIMISE_TIME && (p->memory_limit == 0 || best->peak_memory_bytes <= p->memory_limit))
         return;
     part = *p;
-    part.until_s = fmin(p->until_s, fsim_clock_s() + fmax(x->took_s, SHORTEST_S));
+    limit_addition(x, &part);
     out->ways = fsim_best_ways(&part, known, count, a, best, &out->proof);
     choose_traded(p, x, best, &out->proof);
 }
@@ -446,7 +451,8 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     }
     if (options->pareto) {
         part = next_search(&p, &searches);
-        part.until_s = traded ? fmin(part.until_s, fsim_clock_s() + fmax(traded->took_s, SHORTEST_S)) : part.until_s;
+        if (traded)
+            limit_addition(traded, &part);
         out.front = fsim_new(a, fsim_plan, MOST_OF_FRONT + count + 1);
         out.fronts = fsim_front_of(
             out.front, fsim_add_plans(out.front, fsim_pareto(&part, MOST_OF_FRONT, a, out.front), known, count));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inject.c: a library to preload. It fails the INJECT_AT-th call of kind INJECT_KIND (one of the rows below), counted
- * from 1 over all threads, once; where INJECT_AT is 0 it only counts. Where INJECT_COUNT names a file, the number of
- * calls is written into it at the end. Programs that the program starts are left alone: the library takes itself out
- * of the environment. */
+ * from 1 over all threads, once; of the kind clock, the clock is a day later from that call on; where INJECT_AT is 0 it
+ * only counts. Where INJECT_COUNT names a file, the number of calls is written into it at the end. Programs that the
+ * program starts are left alone: the library takes itself out of the environment. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,15 +17,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 
-enum { NONE, ALLOC, OPEN, READ, WRITE, SYNC, RENAME, MAP, START, LOAD, THREAD, MEMSTREAM, KINDS };
-static const char *const kind_name[KINDS] = {"none",   "alloc", "open",  "read", "write",  "sync",
-                                             "rename", "map",   "start", "load", "thread", "memstream"};
+enum { NONE, ALLOC, OPEN, READ, WRITE, SYNC, RENAME, MAP, START, LOAD, THREAD, MEMSTREAM, CLOCK, KINDS };
+static const char *const kind_name[KINDS] = {"none", "alloc", "open", "read",   "write",     "sync", "rename",
+                                             "map",  "start", "load", "thread", "memstream", "clock"};
 
 static int kind;
 static long at;
@@ -169,4 +170,12 @@ void *dlopen(const char *path, int flags) { INJECTED(LOAD, ENOENT, NULL, dlopen,
 int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*work)(void *), void *what)
 {
     INJECTED(THREAD, EAGAIN, EAGAIN, pthread_create, thread, how, work, what);
+}
+
+int clock_gettime(clockid_t of, struct timespec *t)
+{
+    const bool late = kind == CLOCK && atomic_fetch_add(&calls, 1) + 1 >= at && at > 0;
+    const int rc = ((__typeof__(&clock_gettime))dlsym(RTLD_NEXT, "clock_gettime"))(of, t);
+    t->tv_sec += late ? 86400 : 0;
+    return rc;
 }

@@ -31,6 +31,7 @@ typedef struct {
     int room;
     int left; /* searches that are still to come at most: all together take as much as the first may */
     double bound;
+    bool by_clock; /* has the clock ended one of the searches? */
     int shares;
     fsim_problem chosen;
     fsim_plan *best;
@@ -80,6 +81,7 @@ static bool try(chooser *c, const signed char *form)
         return false;
     fsim_problem q = problem_of(c, g);
     fsim_best(&q, NULL, 0, c->a, &plan, &proof);
+    c->by_clock = c->by_clock || proof.end == FSIM_SEARCH_STOPPED_BY_CLOCK;
     note(c, g, form, &plan);
     c->bound = c->p->objective == FSIM_MINIMISE_MEMORY ? 0 : fmin(c->bound, proof.lower_bound);
     if (plan.kernels == 0 || fsim_compare_plans(c->p, &plan, c->best) >= 0)
@@ -121,8 +123,13 @@ static bool advance(const chooser *c, signed char *form)
 static void try_all(chooser *c, signed char *form)
 {
     c->left = c->shares = (int)c->out.ways - 1;
-    while (advance(c, form) && fsim_clock_s() < c->p->until_s)
+    while (advance(c, form)) {
+        if (fsim_clock_s() > c->p->until_s) {
+            c->by_clock = true;
+            return;
+        }
         try(c, form);
+    }
 }
 
 static bool are_alike(const fsim_graph *g, const fsim_choice *x, const fsim_choice *y)
@@ -183,6 +190,7 @@ static double free_bound(chooser *c)
         return 0;
     fsim_problem q = problem_of(c, g);
     fsim_best(&q, NULL, 0, c->a, &plan, &proof);
+    c->by_clock = c->by_clock || proof.end == FSIM_SEARCH_STOPPED_BY_CLOCK;
     return fmax(0, proof.lower_bound - shared_reads(c));
 }
 
@@ -194,6 +202,8 @@ static void conclude(chooser *c, double bound)
                                                                    : (double)c->best->objective;
     c->proof->lower_bound = fmin(bound, found);
     c->proof->proven = bound >= found * (1 - 1e-12) && (c->p->memory_limit == 0 || c->proof->proven);
+    if (!c->proof->proven && c->by_clock) /* another run may find a better plan or bound */
+        c->proof->end = FSIM_SEARCH_STOPPED_BY_CLOCK;
 }
 
 fsim_ways fsim_best_ways(fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *best,
@@ -207,6 +217,7 @@ fsim_ways fsim_best_ways(fsim_problem *p, const fsim_plan *known, int count, fsi
     fsim_best(&first, known, count, a, best, proof);
     note(&c, p->graph, form, best);
     c.bound = proof->lower_bound;
+    c.by_clock = proof->end == FSIM_SEARCH_STOPPED_BY_CLOCK;
     if (c.out.ways > 1 && all)
         try_all(&c, form);
     else if (c.out.ways > 1)
