@@ -242,11 +242,11 @@ static void trade_time(const fsim_problem *p, const fsim_plan *known, int knowns
 }
 
 /* A search in addition takes as many steps again as the fastest plan's did: by the clock, its end would depend on what
- * else the machine does. */
+ * else the machine does. x NULL: nothing is limited. */
 static void limit_addition(const fsim_traded *x, fsim_problem *p)
 {
-    const int64_t most = x->proof.steps > SHORTEST_STEPS ? x->proof.steps : SHORTEST_STEPS;
-    p->search_steps = p->search_steps < most ? p->search_steps : most;
+    const int64_t most = x && x->proof.steps > SHORTEST_STEPS ? x->proof.steps : SHORTEST_STEPS;
+    p->search_steps = !x || p->search_steps < most ? p->search_steps : most;
 }
 
 /* A bound of the memory of every plan, values that are computed again or not: what is in memory at its end. */
@@ -451,8 +451,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     }
     if (options->pareto) {
         part = next_search(&p, &searches);
-        if (traded)
-            limit_addition(traded, &part);
+        limit_addition(traded, &part);
         out.front = fsim_new(a, fsim_plan, MOST_OF_FRONT + count + 1);
         out.fronts = fsim_front_of(
             out.front, fsim_add_plans(out.front, fsim_pareto(&part, MOST_OF_FRONT, a, out.front), known, count));

@@ -25,7 +25,7 @@ char *fsim_memory_end(fsim_memory *m, fsim_arena *a, size_t *bytes)
     const bool whole = !ferror(m->stream); /* what did not fit once is missing, whatever came after it */
     const bool closed = fclose(m->stream) == 0;
     m->stream = NULL;
-    if (!whole || !closed)
+    if (!whole || !closed || !m->text) /* glibc's fclose reports no error where it has no memory for the end */
         fsim_out_of_memory();
     char *kept = fsim_strndup(a, m->text, m->bytes);
     if (bytes)

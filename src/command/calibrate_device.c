@@ -107,7 +107,8 @@ int fsim_run_calibrate_device(fsim_context *c)
         check(c, b);
     if (fsim_errors(c->diag))
         return fsim_usage_status(c);
-    if ((status = read_given(c, b->calibrator, &hw)) || (status = fsim_open_outputs_and(c, "-o", c->set.output)))
+    if (!fsim_goes_on(c, b, &status) || (status = read_given(c, b->calibrator, &hw)) ||
+        (status = fsim_open_outputs_and(c, "-o", c->set.output)))
         return status;
     const fsim_device_options options = {.threads = (int)c->set.threads, .for_probes = true};
     fsim_device *d = fsim_backend_open(b, &options, c->arena, &fault);

@@ -15,10 +15,16 @@
 
 /* The folder. */
 
+/* Where a file is written, and where it is moved to. */
+typedef struct {
+    const char *aside, *last;
+} paths;
+
 typedef struct {
     fsim_context *c;
     const fsim_project *p;
     const char *folder, *aside; /* files are written to `aside`, and moved when all are complete */
+    paths *file;
     fsim_words stale;
 } writer;
 
@@ -187,20 +193,29 @@ static void find_stale(writer *w)
     }
 }
 
+/* Sets the paths of all files, so that no memory is asked for while the folder aside exists. */
+static void name_files(writer *w)
+{
+    w->aside = in_folder(w, w->folder, fsim_printf(w->c->arena, ".codegen.%ld.tmp", (long)getpid()));
+    w->file = fsim_new(w->c->arena, paths, w->p->files);
+    for (int i = 0; i < w->p->files; i++)
+        w->file[i] = (paths){in_folder(w, w->aside, w->p->file[i].name), in_folder(w, w->folder, w->p->file[i].name)};
+}
+
 static bool write_aside(const writer *w)
 {
     for (int i = 0; i < w->p->files; i++) {
         const fsim_project_file *f = &w->p->file[i];
         struct stat st;
         errno = 0;
-        FILE *out = fopen(in_folder(w, w->aside, f->name), "wb");
+        FILE *out = fopen(w->file[i].aside, "wb");
         bool good = out && fputs(f->text, out) >= 0;
         int error = errno;
         if (out && fclose(out) != 0 && good) {
             good = false;
             error = errno;
         }
-        if (good && stat(in_folder(w, w->folder, f->name), &st) == 0 && S_ISDIR(st.st_mode)) {
+        if (good && stat(w->file[i].last, &st) == 0 && S_ISDIR(st.st_mode)) {
             good = false;
             error = EISDIR;
         }
@@ -219,7 +234,7 @@ static bool move_all(writer *w)
         for (int k = 0; k < w->stale.count && i + 1 == w->p->files; k++)
             if (unlink(in_folder(w, w->folder, w->stale.at[k])) == 0)
                 w->stale.at[removed++] = w->stale.at[k];
-        if (rename(in_folder(w, w->aside, name), in_folder(w, w->folder, name)) != 0)
+        if (rename(w->file[i].aside, w->file[i].last) != 0)
             return fail(w, name, errno);
     }
     w->stale.count = removed;
@@ -268,15 +283,15 @@ static bool write_folder(writer *w)
     const int lock = locked(w);
     if (lock < 0)
         return false;
-    w->aside = in_folder(w, w->folder, fsim_printf(w->c->arena, ".codegen.%ld.tmp", (long)getpid()));
+    name_files(w);
+    find_stale(w);
     bool good = mkdir(w->aside, 0777) == 0;
     if (!good)
         fsim_failure(w->c->diag, FSIM_FAILED, fsim_command_line, "-o: cannot write into '%s': %s", w->folder,
                      fsim_reason(errno));
-    find_stale(w);
     good = good && write_aside(w) && move_all(w);
     for (int i = 0; i < w->p->files && !good; i++)
-        unlink(in_folder(w, w->aside, w->p->file[i].name));
+        unlink(w->file[i].aside);
     rmdir(w->aside);
     close(lock);
     if (created && !good)

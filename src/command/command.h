@@ -190,6 +190,9 @@ int fsim_read_measurements(fsim_context *c, const fsim_gpus *only, fsim_measurem
 /* Loads the workloads and GPUs of the rows, then opens the outputs. */
 int fsim_read_bench(fsim_context *c, const fsim_gpus *only, const fsim_measurements *rows, fsim_bench **bench);
 
+/* validate_device.c: goes on in a child process where the device wants one. False with *status set: this is the parent,
+ * and the child has ended. */
+bool fsim_goes_on(fsim_context *c, const fsim_backend *b, int *status);
 /* validate_device.c: closes the device of a command and returns status. A lost one is left alone: the driver's clean-up
  * at the program's end would wait for what hangs, so the program ends here. d may be NULL. */
 int fsim_finish_device(fsim_context *c, fsim_device *d, int status);

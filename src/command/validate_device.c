@@ -357,6 +357,19 @@ static int verdict(fsim_context *c, const fsim_trials *x, int gates, const fsim_
     return fsim_conclude(c, gates ? gates : fsim_exit_status(noise->status));
 }
 
+bool fsim_goes_on(fsim_context *c, const fsim_backend *b, int *status)
+{
+    fsim_guarded child;
+    if (!b->guard || b->guard(c->arena, &child))
+        return true;
+    *status = child.status;
+    if (child.fault.status) {
+        fsim_error(c->diag, fsim_command_line, "%s", child.fault.message);
+        *status = fsim_conclude(c, fsim_exit_status(child.fault.status));
+    }
+    return false;
+}
+
 int fsim_finish_device(fsim_context *c, fsim_device *d, int status)
 {
     const bool lost = d && d->backend->lost(d);
@@ -438,8 +451,9 @@ int fsim_run_trials(fsim_context *c)
         c->set.hw.at = fsim_new(c->arena, const char *, 1);
         c->set.hw.at[c->set.hw.count++] = device->own_hw;
     }
-    int status = read_all_inputs(c, &s);
-    if (status || (status = fsim_open_outputs_and(c, "--measured", c->set.measured)))
+    int status;
+    if (!fsim_goes_on(c, device, &status) || (status = read_all_inputs(c, &s)) ||
+        (status = fsim_open_outputs_and(c, "--measured", c->set.measured)))
         return status;
     s.trial = fsim_new(c->arena, fsim_trial, s.all.count);
     s.x = (fsim_trials){.at = s.trial,

@@ -64,7 +64,8 @@ void fsim_put_text(fsim_writer *w, cJSON *object, const char *key, const char *t
     FILE *out = text ? open_memstream(&quoted, &bytes) : NULL;
     if (out) {
         fsim_json_string(out, text);
-        fclose(out);
+        const bool whole = !ferror(out);
+        w->failed = fclose(out) != 0 || !whole || !quoted || w->failed;
     } else if (text) {
         w->failed = true;
     }

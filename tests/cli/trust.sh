@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # depends: once
-# cost: 4
+# cost: 9
 # What others' files may make the program do: rows of measurements open no file outside the folders that were named, and names carry no
 # terminal escapes; what a full disk, a broken compiler, a signal or a second run beside it leave behind.
 set -u
@@ -115,5 +115,38 @@ if command -v gcc >/dev/null; then
     CC=$PWD/broken-cc compiles 'a compiler that is killed'
     printf '#!/bin/sh\ncase "$*" in *-shared*text_* | *-shared*k0*) for a; do case $last in -o) echo none >"$a";; esac; last=$a; done; exit 0;; esac\nexec gcc "$@"\n' >broken-cc
     CC=$PWD/broken-cc compiles 'a library that is none'
+
+    # Kernels and compilers run beside the program: one that crashes or does not end is named, and nothing stays behind.
+    rm -rf temporary && mkdir temporary
+    export TMPDIR=$PWD/temporary
+    # runs STATUS WORDS SECONDS: validate with broken-cc ends so, and says it.
+    runs() {
+        rm -f t.json
+        CC=$PWD/broken-cc FUSESIM_CPU_LIMIT=$3 timeout 60 "$FUSESIM" validate seeds/tanh_axpb --set M=64 --device cpu --hw t4 --no-measure --strategies optimal --json t.json >out 2>err
+        [ $? = "$1" ] && grep -Eq "^fusesim: error: $2" err || complain "$2"
+        [ -z "$(ls temporary)" ] && [ -z "$(ls t.json* 2>/dev/null)" ] || complain "left behind: $2: $(ls temporary t.json*)"
+    }
+    printf '#!/bin/sh\nfor a; do case $a in *.c) sed -i "s/FS_BLOCKS(/%s FS_BLOCKS(/" "$a";; esac; done\nexec gcc "$@"\n' '__builtin_trap();' >broken-cc
+    runs 70 'kernel k0_y crashed: Illegal instruction' 60
+    sed -i 's/__builtin_trap();/for (volatile int i = 0; ; i = 1);/' broken-cc
+    runs 70 'kernel k0_y does not end in 4 s' 4
+    printf '#!/bin/sh\ncase "$*" in *-shared*text_* | *-shared*k0*) sleep 50 & wait;; esac\nexec gcc "$@"\n' >broken-cc
+    runs 69 'a compiler does not end in 2 s' 2
+    for signal in TERM HUP; do
+        CC=$PWD/broken-cc "$FUSESIM" validate seeds/tanh_axpb --set M=64 --device cpu --hw t4 --no-measure --json t.json >out 2>err &
+        pid=$!
+        for i in $(seq 500); do ls temporary/*/text_0.log >/dev/null 2>&1 && break; sleep 0.02; done
+        kill -$signal $pid
+        wait $pid 2>/dev/null
+        ended=$?
+        [ $ended = $((128 + $(kill -l $signal))) ] && [ -z "$(ls temporary)" ] && [ -z "$(ls t.json* 2>/dev/null)" ] || complain "$signal while a kernel is compiled: $ended, $(ls temporary)"
+    done
+    mkdir -p temporary/fusesim-999999999-abcdef temporary/fusesim-999999998-abcdef temporary/fusesim-mine
+    touch -d '2 hours ago' temporary/fusesim-999999999-abcdef temporary/fusesim-mine
+    "$FUSESIM" validate seeds/tanh_axpb --set M=64 --device cpu --hw t4 --no-measure >out 2>err || complain 'validate beside what others left'
+    [ "$(ls temporary)" = "$(printf 'fusesim-999999998-abcdef\nfusesim-mine')" ] || complain "temporary folders: $(ls temporary)"
+    TMPDIR=$PWD/none "$FUSESIM" validate seeds/tanh_axpb --set M=64 --device cpu --hw t4 --no-measure >out 2>err
+    [ $? = 69 ] && grep -q "no temporary folder in '.*none': No such file" err || complain 'TMPDIR is not there'
+    unset TMPDIR
 fi
 exit $fail

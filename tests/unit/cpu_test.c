@@ -500,9 +500,9 @@ int main(void)
     };
     fsim_arena *a = fsim_arena_new();
     const fsim_cpu_compiler how = {0};
-    const char *tried = "";
-    if (!fsim_cpu_has_compiler(&how, a, &tried)) {
-        printf("skipped: no C compiler '%s'\n", tried);
+    const char *why = "";
+    if (!fsim_cpu_has_compiler(&how, a, &why)) {
+        printf("skipped: %s\n", why);
         return 77;
     }
     if (!mkdtemp(scratch))

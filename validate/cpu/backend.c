@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* backend.c: the back end for this machine's CPU: programs as C, run by threads. */
 #include "validate/cpu/calibration.h"
+#include "validate/cpu/guard.h"
 #include "validate/device/backends.h"
 
 #include <string.h>
@@ -169,10 +170,10 @@ static fsim_device *open_device(const fsim_device_options *o, fsim_arena *a, fsi
 {
     fsim_device *d = fsim_new(a, fsim_device, 1);
     host *h = fsim_new(a, host, 1);
-    const char *tried = "";
+    const char *why = "";
     *h = (host){.compiler = {.header = fsim_dialect_text, .jobs = o->jobs}};
-    if (!fsim_cpu_has_compiler(&h->compiler, a, &tried)) {
-        fsim_fail(fault, a, FSIM_UNAVAILABLE, "no C compiler: tried '%s'; set CC, or install gcc", tried);
+    if (!fsim_cpu_has_compiler(&h->compiler, a, &why)) {
+        fsim_fail(fault, a, FSIM_UNAVAILABLE, "%s", why);
         return NULL;
     }
     h->pool = fsim_cpu_pool_new(o->threads);
@@ -200,6 +201,7 @@ const fsim_backend fsim_cpu_backend = {.name = "cpu",
                                        .own_hw = "host",
                                        .no_library = "there is no such library on a CPU",
                                        .calibrator = &calibrator,
+                                       .guard = fsim_guard_begin,
                                        .open = open_device,
                                        .close = close_device,
                                        .lost = lost,

@@ -2,6 +2,7 @@
 /* compile.c: compiles programs to libraries with the host's compiler, several processes at once, in a temporary
  * folder. Results are cached by a hash of everything that they depend on. */
 #include "base/file.h"
+#include "validate/cpu/guard.h"
 #include "validate/cpu/toolchain.h"
 #include "validate/device/texts.h"
 
@@ -409,7 +410,7 @@ static void compile_kernels(const builder *b, fsim_cpu_module *m)
 static const char *temporary_folder(fsim_arena *a)
 {
     const char *parent = getenv("TMPDIR");
-    char *path = fsim_printf(a, "%s/fusesim-XXXXXX", parent && *parent ? parent : "/tmp");
+    char *path = fsim_printf(a, "%s/%sXXXXXX", parent && *parent ? parent : "/tmp", fsim_guard_prefix(a));
     return mkdtemp(path);
 }
 
@@ -422,14 +423,25 @@ static void remove_folder(const builder *b)
     rmdir(b->folder);
 }
 
-bool fsim_cpu_has_compiler(const fsim_cpu_compiler *how, fsim_arena *a, const char **tried)
+/* Why there is no temporary folder. In a. */
+static const char *no_folder(fsim_arena *a)
+{
+    const char *parent = getenv("TMPDIR"), *reason = strerror(errno);
+    return fsim_printf(a, "no temporary folder in '%s': %s; TMPDIR names another place",
+                       parent && *parent ? parent : "/tmp", reason);
+}
+
+bool fsim_cpu_has_compiler(const fsim_cpu_compiler *how, fsim_arena *a, const char **why)
 {
     builder b = {.arena = a, .how = how, .folder = temporary_folder(a)};
-    const bool found = b.folder && fsim_toolchain_find(how, b.folder, a, &b.tools);
-    *tried = b.tools.words ? b.tools.word[0] : "cc";
-    if (b.folder)
-        remove_folder(&b);
-    return found;
+    *why = b.folder ? NULL : no_folder(a);
+    if (!b.folder)
+        return false;
+    if (!fsim_toolchain_find(how, b.folder, a, &b.tools))
+        *why =
+            fsim_printf(a, "no C compiler: tried '%s'; set CC, or install gcc", b.tools.words ? b.tools.word[0] : "cc");
+    remove_folder(&b);
+    return !*why;
 }
 
 fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const fsim_cpu_compiler *how, fsim_arena *a,
@@ -440,7 +452,7 @@ fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const 
     fsim_cpu_module *m = fsim_new(a, fsim_cpu_module, 1);
     *why = NULL;
     if (!b.folder) {
-        *why = fsim_printf(a, "no temporary folder: %s", strerror(errno));
+        *why = no_folder(a);
         return NULL;
     }
     if (!fsim_toolchain_find(how, b.folder, a, &b.tools)) {

@@ -40,8 +40,8 @@ typedef struct {
     int libraries;
 } fsim_cpu_module;
 
-/* Is there a compiler? *tried: the command that was tried, in a. */
-bool fsim_cpu_has_compiler(const fsim_cpu_compiler *how, fsim_arena *a, const char **tried);
+/* Can this machine compile? Else *why says what is missing, in a. */
+bool fsim_cpu_has_compiler(const fsim_cpu_compiler *how, fsim_arena *a, const char **why);
 /* Compiles every program that is not skipped; programs that differ only in names are compiled once. Results in a;
  * libraries stay loaded until fsim_cpu_unload. NULL with *why set where the machine cannot compile: no compiler or one
  * that is killed, no temporary folder, no room, a linker that fails, a library that may not be loaded. */

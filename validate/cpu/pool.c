@@ -4,6 +4,7 @@
  * there is only the barrier, and going to sleep takes longer than most kernels. */
 #include "base/file.h"
 #include "validate/cpu/cpu.h"
+#include "validate/cpu/guard.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -162,8 +163,10 @@ void fsim_cpu_launch(fsim_cpu_pool *p, fsim_cpu_entry *entry, int64_t grid, void
 
 void fsim_cpu_run(fsim_cpu_pool *p, const fsim_cpu_kernel *k, void *const *args)
 {
+    fsim_guard_kernel(k->program->name);
     for (int i = 0; i < k->program->launches; i++)
         fsim_cpu_launch(p, k->entry[i], k->program->launch[i].grid, args);
+    fsim_guard_kernel(NULL);
 }
 
 int fsim_cpu_count(void)

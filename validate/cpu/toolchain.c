@@ -2,6 +2,7 @@
 #include "validate/cpu/toolchain.h"
 
 #include "base/file.h"
+#include "validate/cpu/guard.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -45,12 +46,14 @@ pid_t fsim_toolchain_start(const fsim_toolchain *t, const char *const *argv, con
     posix_spawnattr_init(&attributes);
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&files, 1, 2);
     if (posix_spawnp(&pid, argv[0], &files, &attributes, (char *const *)(const void *)argv, t->environment) != 0)
         pid = 0;
+    if (pid > 0)
+        fsim_guard_compiler(pid);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     return pid;
@@ -62,6 +65,7 @@ bool fsim_toolchain_finish(pid_t pid)
     while (pid > 0 && waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return false;
+    fsim_guard_compiled(pid);
     return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 

@@ -97,6 +97,12 @@ typedef struct {
                   fsim_fault *fault);
 } fsim_calibrator;
 
+/* How a child process ended: with `status`, or without one (-1) by a fault. */
+typedef struct {
+    int status;
+    fsim_fault fault;
+} fsim_guarded;
+
 struct fsim_backend {
     const char *name;                  /* name for --device and in reports */
     int version;                       /* FSIM_BACKEND_VERSION */
@@ -106,6 +112,10 @@ struct fsim_backend {
     const char *no_library;            /* why no vendor's library can run; NULL where `library` is set */
     const fsim_calibrator *calibrator; /* NULL: no hardware file can be made of the device */
 
+    /* Goes on in a child process, where it returns true; false in the parent, when the child has ended, or could not be
+     * started. A signal that ended both ends the parent here. NULL: this process may open the device itself. Text in
+     * a. */
+    bool (*guard)(fsim_arena *a, fsim_guarded *out);
     /* NULL with *fault set: no device, driver or compiler. In a. */
     fsim_device *(*open)(const fsim_device_options *options, fsim_arena *a, fsim_fault *fault);
     void (*close)(fsim_device *d);
