@@ -33,6 +33,7 @@ enum {
     MERGE = 131072,
     PLANS = PLAN | ENUMERATE | EXPLAIN | REGIONS | SWEEP | CODEGEN | VALIDATE, /* those that plan a workload */
     MODEL = PLANS | IMPORT,                                                    /* those that read one */
+    CHARTED = PLAN | SWEEP | MERGE | VALIDATE,                                 /* those that draw charts */
     ANY = 262143
 };
 
@@ -62,6 +63,7 @@ static const fsim_choices recomputation = {fsim_recompute_words, FSIM_COUNT_OF(f
 static const fsim_choices targets = {fsim_target_words, FSIM_COUNT_OF(fsim_target_words), NULL};
 static const fsim_choices engines = {fsim_engine_words, FSIM_COUNT_OF(fsim_engine_words), NULL};
 static const fsim_choices devices = {fsim_device_names, FSIM_DEVICE_COUNT, NULL};
+static const fsim_choices themes = {fsim_theme_names, FSIM_THEMES, NULL};
 static const fsim_choices annotations = {annotate_words, FSIM_COUNT_OF(annotate_words), NULL};
 static const fsim_choices colors = {color_names, FSIM_COUNT_OF(color_names), NULL};
 
@@ -173,9 +175,13 @@ static const fsim_arg options[] = {
     {"--jobs", "N", FSIM_ARG_COUNT, AT(jobs), NULL, MODEL | CALIBRATE | CAPACITY,
      "threads (one a CPU); the same results"},
     {"--dump", "STAGE[,...]", FSIM_ARG_ITEMS, AT(dump), NULL, PLAN, "graph, legal, parts, kernels, traffic, time"},
-#define FSIM_FORMAT(id, name, help) {"--" #name, "FILE", FSIM_ARG_TEXT, AT(format[FSIM_AS_##id]), NULL, ANY, help},
+#define FSIM_FORMAT(id, name, option, help) {option, "FILE", FSIM_ARG_TEXT, AT(format[FSIM_AS_##id]), NULL, ANY, help},
 #include "command/formats.def"
 #undef FSIM_FORMAT
+    {"--chart-kind", "NAME[,...]", FSIM_ARG_ITEMS, AT(chart_kinds), NULL, PLAN,
+     "speedup, roofline, kernels, layers, ..."},
+    {"--chart-size", "WxH", FSIM_ARG_TEXT, AT(chart_size), NULL, CHARTED, "pixels: 1200x800, or the width alone"},
+    {"--theme", NULL, FSIM_ARG_CHOICE, AT(theme), &themes, CHARTED, "of charts (light)"},
     {"--quiet", "", FSIM_ARG_FLAG, AT(quiet), NULL, ANY, "one line, and no warnings"},
     {"--verbose", "", FSIM_ARG_FLAG, AT(verbose), NULL, ANY, "everything that is known"},
     {"--annotate", NULL, FSIM_ARG_CHOICE, AT(annotate), &annotations, ANY, "errors, gates, results as its commands"},
@@ -281,7 +287,6 @@ static void check_overwriting(fsim_context *c, const char *option, const char *p
 
 static void check_outputs(fsim_context *c)
 {
-    static const char *const stems[] = {".svg", ".png", ".pdf"};
     const fsim_settings *s = &c->set;
     for (fsim_format f = 0; f < FSIM_FILE_FORMATS; f++)
         for (fsim_format g = f + 1; g < FSIM_FILE_FORMATS; g++) {
@@ -304,9 +309,9 @@ static void check_outputs(fsim_context *c)
     const char *chart = fsim_file_asked(s, FSIM_AS_CHART);
     if (fsim_file_asked(s, FSIM_AS_DOT) && s->hw.count > 1)
         fsim_error(c->diag, fsim_command_line, "--dot draws the plan of one GPU, --hw names %d", s->hw.count);
-    const char *dot = chart ? strrchr(chart, '.') : NULL;
-    if (chart && !(dot && fsim_among(dot, stems, FSIM_COUNT_OF(stems))))
+    if (chart && fsim_chart_ending(chart) < 0)
         fsim_error(c->diag, fsim_command_line, "--chart: '%s' wants a name that ends in .svg, .png or .pdf", chart);
+    fsim_read_chart_style(c);
     check_dump(c);
 }
 

@@ -35,6 +35,9 @@ typedef struct {
     fsim_words set;                                                 /* --set, then --dim, which means the same */
     fsim_words dim;                                                 /* of these, as typed */
     const char *format[FSIM_FILE_FORMATS];                          /* --json FILE and so on; NULL: not used */
+    fsim_words chart_kinds;
+    const char *chart_size; /* "1200x800" */
+    int theme;
     const char *plan, *output, *like, *above, *measured, *systems, *find, *shard;
     int strategy, objective, launch, l2, numerics, recompute, target, color, precision, annotate,
         device; /* index into the option's choices; precision: -1 for none; device: an fsim_device_kind */
@@ -88,6 +91,7 @@ typedef struct fsim_context {
     const char *workload_folder;          /* shipped workloads */
     const char *system_folder;            /* shipped systems */
     fsim_output *file[FSIM_FILE_FORMATS]; /* open files; NULL: format not requested, or on stdout */
+    fsim_chart_style chart;               /* of --chart and --chart-data */
     fsim_output *own;                     /* an open file that only this command writes: -o, --measured; or NULL */
     fsim_environment environment;
     double began_s;   /* when the program began, by fsim_clock_s */
@@ -119,6 +123,9 @@ int fsim_run_capacity(fsim_context *c);   /* GPUs that serve a load */
 int fsim_run_models(fsim_context *c);     /* transformers by name or config.json */
 int fsim_run_ops(fsim_context *c);        /* the operators that workloads may have */
 int fsim_run_workloads(fsim_context *c);  /* the shipped workloads */
+
+/* format_chart.c: reads --chart-kind, --chart-size and --theme into c->chart; errors are in c->diag. */
+void fsim_read_chart_style(fsim_context *c);
 
 /* inputs.c: reads what the command line names. */
 

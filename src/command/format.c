@@ -11,7 +11,7 @@ static const struct {
     const char *option;
     const fsim_renderer *of; /* by kind */
 } formats[FSIM_FORMATS] = {
-#define FSIM_FORMAT(id, name, help) [FSIM_AS_##id] = {"--" #name, fsim_as_##name},
+#define FSIM_FORMAT(id, name, option, help) [FSIM_AS_##id] = {option, fsim_as_##name},
 #include "command/formats.def"
 #undef FSIM_FORMAT
     [FSIM_AS_TEXT] = {NULL, fsim_as_text}};

@@ -9,7 +9,7 @@
 struct fsim_context;
 
 typedef enum {
-#define FSIM_FORMAT(id, name, help) FSIM_AS_##id,
+#define FSIM_FORMAT(id, name, option, help) FSIM_AS_##id,
 #include "command/formats.def"
 #undef FSIM_FORMAT
     FSIM_FILE_FORMATS,
@@ -53,7 +53,7 @@ typedef struct {
     bool (*draw)(const struct fsim_context *c, const char *path, const void *what, fsim_fault *fault);
 } fsim_renderer;
 
-#define FSIM_FORMAT(id, name, help) extern const fsim_renderer fsim_as_##name[FSIM_RESULT_KINDS];
+#define FSIM_FORMAT(id, name, option, help) extern const fsim_renderer fsim_as_##name[FSIM_RESULT_KINDS];
 #include "command/formats.def"
 #undef FSIM_FORMAT
 extern const fsim_renderer fsim_as_text[FSIM_RESULT_KINDS];

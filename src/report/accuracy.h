@@ -5,8 +5,8 @@
 
 #include "evidence/folds.h"
 #include "evidence/gates.h"
+#include "report/canvas.h"
 #include "report/gate.h"
-#include "report/gnuplot.h"
 #include "report/table.h"
 
 typedef struct {
@@ -33,8 +33,10 @@ void fsim_markdown_accuracy(FILE *out, const fsim_accuracy *x);
 void fsim_json_accuracy(FILE *out, const fsim_accuracy *x);
 /* accuracy_junit.c: a test case for each gate, and one for each group of the first table with its figures. */
 void fsim_junit_accuracy(FILE *out, const fsim_accuracy *x);
-/* accuracy_chart.c: predicted against measured times with a band of 10 %, and errors against sizes, drawn by gnuplot
- * like fsim_report_chart. */
+/* accuracy_chart.c: predicted against measured times with a band of 10 %, and their ratios against sizes, drawn by
+ * gnuplot like fsim_report_chart. */
 bool fsim_chart_accuracy(fsim_arena *a, const fsim_accuracy *x, const fsim_chart_file *to, fsim_fault *fault);
+/* The figures behind it as CSV. */
+void fsim_chart_data_accuracy(FILE *out, fsim_arena *a, const fsim_accuracy *x, const fsim_chart_style *style);
 
 #endif

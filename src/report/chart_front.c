@@ -1,57 +1,156 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/chart_front.h"
+/* Time against peak memory: the front of --objective pareto, and the strategies by name. */
+#include "report/chart.h"
 
-#include "report/chart_axis.h"
+#include "report/describe.h"
+#include "report/place.h"
 #include "report/versus.h"
 #include <math.h>
 
-/* The interval of the time of a plan on p's front, or of a strategy's. */
-static fsim_interval likely_time(const fsim_prediction *p, const fsim_plan *plan, bool strategy, fsim_arena *a)
+double fsim_height_of_pareto(const fsim_charted *s, double width)
 {
-    const fsim_strategy s = strategy ? (fsim_strategy)(plan - p->plan) : FSIM_STRATEGY_OPTIMAL;
-    return fsim_likely_time(p, (fsim_plan_by){plan, fsim_plan_of(p, s).maker}, a);
+    return s->count > 1 ? 380 + 19 * ceil(s->count * 170 / width) : 420;
 }
 
-void fsim_chart_front(FILE *out, const fsim_front *c, fsim_arena *a)
+typedef struct {
+    const fsim_prediction *p;
+    const fsim_plan *plan;
+    const char *name; /* "front 2", "eager" */
+    bool front;
+    fsim_strategy strategy;
+} spot;
+
+/* The plans on p's front, then those of the strategies. Returns how many. */
+static int spots_of(const fsim_charted *s, const fsim_prediction *p, spot **out)
 {
-    fsim_chart_axis time = {.name = "time", .low = INFINITY}, memory = {.name = "peak memory", .low = INFINITY};
-    for (int g = 0; g < c->count; g++)
-        for (int i = 0; i < c->p[g].fronts + FSIM_PLAN_COUNT; i++) {
-            const fsim_plan *plan = i < c->p[g].fronts ? &c->p[g].front[i] : &c->p[g].plan[i - c->p[g].fronts];
-            if (plan->kernels == 0)
-                continue;
-            const fsim_interval likely = likely_time(&c->p[g], plan, i >= c->p[g].fronts, a);
-            fsim_include_on(&time, i < c->p[g].fronts ? likely.low : plan->time_s);
-            fsim_include_on(&time, i < c->p[g].fronts ? likely.high : plan->time_s);
-            fsim_include_on(&memory, (double)plan->peak_memory_bytes);
+    int count = 0;
+    *out = fsim_new(s->c->a, spot, p->fronts + FSIM_PLAN_COUNT + 1);
+    for (int i = 0; i < p->fronts; i++)
+        (*out)[count++] = (spot){p, &p->front[i], fsim_printf(s->c->a, "plan %d", i + 1), true, FSIM_STRATEGY_OPTIMAL};
+    for (int k = 0; k < FSIM_PLAN_COUNT; k++)
+        if (fsim_planned(p, k))
+            (*out)[count++] = (spot){p, &p->plan[k], fsim_strategy_names[k], false, (fsim_strategy)k};
+    return count;
+}
+
+static fsim_interval likely_of(const fsim_charted *s, const spot *x)
+{
+    return fsim_likely_time(x->p, (fsim_plan_by){x->plan, fsim_plan_of(x->p, x->strategy).maker}, s->c->a);
+}
+
+static void put_spot(const fsim_charted *s, const spot *x, const fsim_scale scale[2], fsim_look look)
+{
+    const double at = fsim_scale_px(&scale[0], x->plan->time_s),
+                 y = fsim_scale_px(&scale[1], (double)x->plan->peak_memory_bytes);
+    const fsim_interval likely = likely_of(s, x);
+    const double low = fmax(fsim_scale_px(&scale[0], likely.low), scale[0].from),
+                 high = fmin(fsim_scale_px(&scale[0], likely.high), scale[0].to);
+    if (x->front && high > low)
+        fsim_put_line(s->c, (fsim_area){low, y, high, y}, (fsim_pen){1.2, 1, {look.ink, 0.45}});
+    fsim_put_mark(s->c, at, y, x->front ? 6 : 5, x->front ? look.symbol : 6,
+                  FSIM_PAINT(x->front || s->count > 1 ? look.ink : fsim_strategy_ink(x->strategy)));
+    fsim_put_tip(s->c, (fsim_area){at - 7, y - 7, at + 7, y + 7},
+                 fsim_printf(s->c->a, "%s on %s: %s (%s to %s), peak memory %s, %d kernels", x->name, x->p->hw->name,
+                             fsim_seconds_text(s->c->a, x->plan->time_s), fsim_seconds_text(s->c->a, likely.low),
+                             fsim_seconds_text(s->c->a, likely.high),
+                             fsim_bytes_text(s->c->a, (double)x->plan->peak_memory_bytes), x->plan->kernels));
+    fsim_put_figure(s->c,
+                    &(fsim_chart_figure){"pareto", x->p->hw->name, x->front ? "optimal" : x->name,
+                                         x->front ? x->name : NULL, x->front ? "front" : "strategy", 0, x->plan->time_s,
+                                         "s", (double)x->plan->peak_memory_bytes, "B", likely.low, likely.high});
+}
+
+/* The front as steps: with so much memory, no plan is faster. */
+static void put_steps(const fsim_charted *s, const fsim_prediction *p, const fsim_scale scale[2], fsim_ink ink)
+{
+    double *xy = fsim_new(s->c->a, double, 4 * p->fronts + 4);
+    int n = 0;
+    for (int i = 0; i < p->fronts; i++) {
+        const double x = fsim_scale_px(&scale[0], p->front[i].time_s),
+                     y = fsim_scale_px(&scale[1], (double)p->front[i].peak_memory_bytes);
+        if (i > 0) {
+            xy[2 * n] = x;
+            xy[2 * n + 1] = xy[2 * n - 1];
+            n++;
         }
-    fputs("set title 'Time against memory, lines: eight of ten (hollow: strategies)'\nset grid xtics ytics lt 1 lw 0.7 "
-          "lc rgb '#e4e4e4'\n",
-          out);
-    fsim_put_axis(out, &time, 'x', FSIM_IN_SECONDS);
-    fsim_put_axis(out, &memory, 'y', FSIM_IN_BYTES);
-    for (int g = 0; g < c->count; g++)
-        for (int list = 0; list < 2; list++) {
-            fprintf(out, "$%s%d << EOD\n", list ? "plans" : "front", g);
-            for (int i = 0; i < (list ? FSIM_PLAN_COUNT : c->p[g].fronts); i++) {
-                const fsim_plan *plan = list ? &c->p[g].plan[i] : &c->p[g].front[i];
-                if (plan->kernels == 0)
-                    continue;
-                const fsim_interval likely = likely_time(&c->p[g], plan, list, a);
-                fprintf(out, "%.9g %.9g %d %.9g %.9g\n", plan->time_s / time.scale,
-                        (double)plan->peak_memory_bytes / memory.scale, i + 1, likely.low / time.scale,
-                        likely.high / time.scale);
+        xy[2 * n] = x;
+        xy[2 * n++ + 1] = y;
+    }
+    if (n > 1)
+        fsim_put_path(s->c, xy, n, (fsim_pen){1.6, 1, FSIM_PAINT(ink)});
+}
+
+static fsim_labelled mark_of(const spot *x, const fsim_scale scale[2])
+{
+    return (fsim_labelled){fsim_scale_px(&scale[0], x->plan->time_s),
+                           fsim_scale_px(&scale[1], (double)x->plan->peak_memory_bytes), 5,
+                           x->front ? FSIM_INK_TEXT : FSIM_INK_MUTED, FSIM_SMALL + 1};
+}
+
+/* Draws the plans of a GPU, and notes the places of their marks. */
+static void put_gpu(const fsim_charted *s, int gpu, const fsim_scale scale[2], fsim_places *places)
+{
+    spot *all;
+    const int count = spots_of(s, &s->p[gpu], &all);
+    const fsim_look look = s->count > 1 ? fsim_look_of_gpu(s->p[gpu].hw->name) : (fsim_look){FSIM_INK_BLUE, 7};
+    put_steps(s, &s->p[gpu], scale, look.ink);
+    for (int i = 0; i < count; i++) {
+        const fsim_labelled m = mark_of(&all[i], scale);
+        put_spot(s, &all[i], scale, look);
+        fsim_place_take(places, (fsim_area){m.x - 5, m.y - 5, m.x + 5, m.y + 5});
+    }
+}
+
+static void name_gpu(const fsim_charted *s, int gpu, const fsim_scale scale[2], fsim_places *places)
+{
+    spot *all;
+    const int count = spots_of(s, &s->p[gpu], &all);
+    for (int i = 0; i < count; i++) {
+        const fsim_labelled m = mark_of(&all[i], scale);
+        (void)fsim_place_label(places, &m, all[i].name, 8);
+    }
+}
+
+void fsim_draw_pareto(const fsim_charted *s, fsim_area b)
+{
+    fsim_scale scale[2] = {{"time", FSIM_SCALE_SECONDS, false, INFINITY, 0, 0, 0},
+                           {"peak memory", FSIM_SCALE_BYTES, false, INFINITY, 0, 0, 0}};
+    fsim_key *key = fsim_new(s->c->a, fsim_key, s->count + 1);
+    enum { FEW = 3 /* GPUs whose plans are named */ };
+    const double many = 6;
+    for (int g = 0; g < s->count; g++) {
+        spot *all;
+        const int count = spots_of(s, &s->p[g], &all);
+        key[g] = (fsim_key){s->p[g].hw->name, fsim_look_of_gpu(s->p[g].hw->name)};
+        for (int i = 0; i < count; i++) {
+            fsim_scale_reach(&scale[0], all[i].plan->time_s);
+            if (all[i].front) {
+                fsim_scale_reach(&scale[0], likely_of(s, &all[i]).low);
+                fsim_scale_reach(&scale[0], likely_of(s, &all[i]).high);
             }
-            fputs("EOD\n", out);
+            fsim_scale_reach(&scale[1], (double)all[i].plan->peak_memory_bytes);
         }
-    fputs("plot ", out);
-    for (int g = 0; g < c->count; g++)
-        fprintf(out,
-                "%s$plans%d using 1:2 with points pt 6 ps %.3g lc rgb '#888888', $front%d using 1:2 with steps lw 1.5 "
-                "lc rgb '%s', $front%d using 4:2:($5-$4):(0) with vectors nohead lw 1.2 lc rgb '#333333', $front%d "
-                "using 1:2 with points pt 7 ps %.3g lc rgb '%s', $front%d using 1:2:3 with labels offset 0.9,0.7 tc "
-                "rgb '%s'",
-                g ? ", " : "", g, 1.6 * c->points, g, c->color_of(g), g, g, 1.3 * c->points, c->color_of(g), g,
-                c->count > 1 ? c->color_of(g) : "#000000");
-    fputc('\n', out);
+    }
+    for (int i = 0; i < 2; i++) {
+        scale[i].log = scale[i].high > many * scale[i].low && scale[i].low > 0;
+        fsim_scale_widen(&scale[i], scale[i].log ? 0.06 : 0.12);
+    }
+    b = fsim_panel_head(s->c, b, "Time against memory",
+                        s->p->fronts > 0
+                            ? "filled: plans that no other beats in both, lines: eight of ten; hollow: strategies"
+                            : "strategies; --objective pareto adds the plans that no other beats in both");
+    if (s->count > 1)
+        b.top += fsim_put_keys(s->c, b, key, s->count) + 4;
+    const fsim_area plot = {b.left + 85, b.top + 6, b.right - 14, b.bottom - 44};
+    scale[0].from = plot.left;
+    scale[0].to = plot.right;
+    scale[1].from = plot.bottom;
+    scale[1].to = plot.top;
+    fsim_axis_left(s->c, plot, &scale[1]);
+    fsim_axis_below(s->c, plot, &scale[0]);
+    fsim_places places = {.c = s->c, .in = plot};
+    for (int g = 0; g < s->count; g++)
+        put_gpu(s, g, scale, &places);
+    for (int g = 0; g < s->count && s->count <= FEW; g++)
+        name_gpu(s, g, scale, &places);
 }

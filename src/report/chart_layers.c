@@ -1,16 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/chart_layers.h"
+/* The time that each layer of a model takes: bars of the plan shown and of eager; of several GPUs marks. */
+#include "report/chart.h"
 
 #include "base/names.h"
-#include "report/chart_axis.h"
-#include "report/gnuplot.h"
+#include "report/describe.h"
 #include "report/layer.h"
 #include "report/summary.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LAYERS = 14, LONGEST_NAME = 40 /* that the panel has room for */ };
+enum { MOST_LAYERS = 14, ROW = 26, AXIS = 44, ROOM = 90 };
+
+/* A layer, or several equal ones that follow each other, with the times of eager and of the plan shown on each GPU. */
+typedef struct {
+    const char *name; /* "encoder.layer.0 x 12" */
+    double eager_s;   /* on the first GPU */
+    double *shown_s;  /* on each */
+} layer;
+
+typedef struct {
+    const fsim_prediction *p;
+    int count; /* GPUs */
+    layer *layer;
+    int layers; /* 0: the workload says no layers, or one alone */
+} layers_chart;
 
 /* The row of each operator of the workload: that of its layer in the summary. */
 static int *rows_of(const fsim_graph *g, const fsim_summary *s, fsim_arena *a)
@@ -18,7 +32,7 @@ static int *rows_of(const fsim_graph *g, const fsim_summary *s, fsim_arena *a)
     fsim_names seen = {0};
     int *row = fsim_new(a, int, g->sources + 1), at = 0, left = s->layers > 0 ? s->layer[0].times : 0;
     for (int i = 0; i < g->sources; i++) {
-        const char *layer = g->source[i].layer ? g->source[i].layer : "", *name = fsim_layer_head(a, layer, s->levels);
+        const char *path = g->source[i].layer ? g->source[i].layer : "", *name = fsim_layer_head(a, path, s->levels);
         const int known = fsim_names_get(&seen, name);
         if (known < 0 && left == 0 && at + 1 < s->layers)
             left = s->layer[++at].times;
@@ -61,10 +75,10 @@ static int by_time(const void *x, const void *y)
 }
 
 /* Layers that the panel has no room for, those that take least, become one. */
-static void leave_out(fsim_layers_chart *c, fsim_arena *a)
+static void leave_out(layers_chart *c, fsim_arena *a)
 {
     double *time = fsim_new(a, double, c->layers + 1);
-    fsim_chart_layer rest = {.shown_s = fsim_new(a, double, c->count + 1)};
+    layer rest = {.shown_s = fsim_new(a, double, c->count + 1)};
     int kept = 0, left = 0;
     if (c->layers <= MOST_LAYERS)
         return;
@@ -86,11 +100,11 @@ static void leave_out(fsim_layers_chart *c, fsim_arena *a)
     c->layers = kept;
 }
 
-fsim_layers_chart fsim_layers_chart_of(const fsim_prediction *p, int count, const char *(*color_of)(int gpu),
-                                       fsim_arena *a)
+/* Sums the kernels' times by layer: a kernel counts for the layer in which it does most arithmetic. */
+static layers_chart layers_of(const fsim_prediction *p, int count, fsim_arena *a)
 {
     const fsim_summary s = fsim_summary_of(p->graph, 0, a);
-    fsim_layers_chart c = {p, count, color_of, fsim_new(a, fsim_chart_layer, s.layers + 1), 0};
+    layers_chart c = {p, count, fsim_new(a, layer, s.layers + 1), 0};
     if (s.layers < 2)
         return c;
     const int *row = rows_of(p->graph, &s, a);
@@ -99,15 +113,8 @@ fsim_layers_chart fsim_layers_chart_of(const fsim_prediction *p, int count, cons
     for (int i = 0; i < s.layers; i++) {
         const fsim_layer_sum *x = &s.layer[i];
         const char *name = *x->name ? x->name : "no layer";
-        const size_t bytes = strlen(name);
-        if (bytes > LONGEST_NAME) { /* its end tells it apart */
-            name += bytes - LONGEST_NAME + 3;
-            while ((*name & 0xc0) == 0x80) /* not within a letter */
-                name++;
-            name = fsim_printf(a, "...%s", name);
-        }
-        c.layer[i] = (fsim_chart_layer){x->times > 1 ? fsim_printf(a, "%s x %d", name, x->times) : name, sum[i],
-                                        fsim_new(a, double, count + 1)};
+        c.layer[i] = (layer){x->times > 1 ? fsim_printf(a, "%s x %d", name, x->times) : name, sum[i],
+                             fsim_new(a, double, count + 1)};
     }
     for (int g = 0; g < count; g++) {
         double *shown = fsim_new(a, double, s.layers + 1);
@@ -120,45 +127,104 @@ fsim_layers_chart fsim_layers_chart_of(const fsim_prediction *p, int count, cons
     return c;
 }
 
-/* Bars of one plan: their middles, lengths, and half their height. */
-static void put_rows(FILE *out, const fsim_layers_chart *c, int series, int all, double scale)
+bool fsim_has_layers(const fsim_charted *s) { return fsim_summary_of(s->p->graph, 0, s->c->a).layers >= 2; }
+
+double fsim_height_of_layers(const fsim_charted *s, double width)
 {
-    const double high = 0.8 / all;
-    fprintf(out, "$layers%d << EOD\n", series);
-    for (int i = 0; i < c->layers; i++) {
-        const double time = series == c->count ? c->layer[i].eager_s : c->layer[i].shown_s[series];
-        fprintf(out, "%.9g %.6g %.6g\n", time / scale / 2, i - 0.4 + high * (series + 0.5), high * 0.46);
-    }
-    fputs("EOD\n", out);
+    (void)width;
+    const int layers = layers_of(s->p, s->count, s->c->a).layers;
+    return layers > 0 ? 48 + 24 + layers * ROW + AXIS : 48;
 }
 
-void fsim_chart_layers(FILE *out, const fsim_layers_chart *c)
+static void put_figure(const fsim_charted *s, const char *gpu, const char *strategy, const char *name, double time_s)
 {
-    const char *shown = fsim_strategy_names[c->p->chosen];
-    const bool eager = c->count == 1 && c->p->chosen != FSIM_STRATEGY_EAGER;
-    const int all = c->count + eager;
-    fsim_chart_axis time = {.name = "time"};
+    fsim_put_figure(s->c,
+                    &(fsim_chart_figure){"layers", gpu, strategy, name, NULL, 0, NAN, NULL, time_s, "s", NAN, NAN});
+}
+
+/* The bars of the plan shown and of eager, one above the other. */
+static void put_bars(const fsim_charted *s, const fsim_rows *r, const fsim_scale *x, const layer *l, int row)
+{
+    const double y = fsim_row_y(r, row), half = fmin(11, r->row_px * 0.36), shown = fsim_scale_px(x, l->shown_s[0]),
+                 eager = fsim_scale_px(x, l->eager_s);
+    const bool both = s->p->chosen != FSIM_STRATEGY_EAGER;
+    const char *words = fsim_seconds_text(s->c->a, l->shown_s[0]);
+    fsim_put_bar(s->c, (fsim_area){r->plot.left, y - half, shown, both ? y : y + half},
+                 FSIM_PAINT(fsim_strategy_ink(s->p->chosen)));
+    if (both)
+        fsim_put_bar(s->c, (fsim_area){r->plot.left, y, eager, y + half},
+                     FSIM_PAINT(fsim_strategy_ink(FSIM_STRATEGY_EAGER)));
+    fsim_put_words(s->c,
+                   &(fsim_words_at){fmax(shown, both ? eager : 0) + 6, y, FSIM_WORDS_LEFT,
+                                    fmin(FSIM_SMALL + 1, r->letters), FSIM_INK_TEXT, 0},
+                   words);
+    fsim_put_tip(s->c, (fsim_area){r->plot.left, y - r->row_px / 2, r->plot.right, y + r->row_px / 2},
+                 fsim_printf(s->c->a, "%s: %s with %s, %s with eager", l->name, words,
+                             fsim_strategy_names[s->p->chosen], fsim_seconds_text(s->c->a, l->eager_s)));
+    if (both)
+        put_figure(s, s->p->hw->name, fsim_strategy_names[FSIM_STRATEGY_EAGER], l->name, l->eager_s);
+}
+
+static void put_marks(const fsim_charted *s, const fsim_rows *r, const fsim_scale *x, const layer *l, int row)
+{
+    const double y = fsim_row_y(r, row), radius = fmin(5, r->row_px * 0.32);
+    fsim_put_line(s->c, (fsim_area){r->plot.left, y, r->plot.right, y}, (fsim_pen){1, 1, FSIM_PAINT(FSIM_INK_GRID)});
+    for (int g = 0; g < s->count; g++) {
+        const fsim_look look = fsim_look_of_gpu(s->p[g].hw->name);
+        const double at = fsim_scale_px(x, l->shown_s[g]);
+        fsim_put_mark(s->c, at, y, radius, look.symbol, FSIM_PAINT(look.ink));
+        fsim_put_tip(
+            s->c, (fsim_area){at - radius, y - radius, at + radius, y + radius},
+            fsim_printf(s->c->a, "%s on %s: %s", l->name, s->p[g].hw->name, fsim_seconds_text(s->c->a, l->shown_s[g])));
+    }
+}
+
+static fsim_scale scale_of(const layers_chart *c, const fsim_rows *r)
+{
+    const double many = 50;
+    fsim_scale x = {"time", FSIM_SCALE_SECONDS, c->count > 1, c->count > 1 ? INFINITY : 0,
+                    0,      r->plot.left,       r->plot.right};
     for (int i = 0; i < c->layers; i++) {
-        if (eager)
-            fsim_include_on(&time, c->layer[i].eager_s);
+        if (c->count == 1)
+            fsim_scale_reach(&x, c->layer[i].eager_s);
         for (int g = 0; g < c->count; g++)
-            fsim_include_on(&time, c->layer[i].shown_s[g]);
+            fsim_scale_reach(&x, c->layer[i].shown_s[g]);
     }
-    fprintf(out, "set title 'Time by layer: %s%s'\n", shown, eager ? " (grey: eager)" : "");
-    fsim_put_axis(out, &time, 'x', FSIM_IN_SECONDS);
-    fprintf(out, "set ylabel ''\nset yrange [%.2f:-0.6]\nset style fill solid 1 noborder\nset ytics nomirror (",
-            c->layers - 0.4);
-    for (int i = 0; i < c->layers; i++) {
-        fputs(i ? ", " : "", out);
-        fsim_gnuplot_text(out, c->layer[i].name);
-        fprintf(out, " %d", i);
+    if (x.log && x.high < many * x.low) {
+        x.log = false;
+        x.low = 0;
     }
-    fputs(")\nset grid noytics xtics lt 1 lw 0.7 lc rgb '#e4e4e4'\n", out);
-    for (int s = 0; s < all; s++)
-        put_rows(out, c, s, all, time.scale);
-    fputs("plot ", out);
-    for (int s = 0; s < all; s++)
-        fprintf(out, "%s$layers%d using 1:2:1:3 with boxxyerror lc rgb '%s'", s ? ", " : "", s,
-                s == c->count ? "#9a9a9a" : c->color_of(s));
-    fputc('\n', out);
+    fsim_scale_widen(&x, 0.02);
+    return x;
+}
+
+void fsim_draw_layers(const fsim_charted *s, fsim_area b)
+{
+    const layers_chart c = layers_of(s->p, s->count, s->c->a);
+    const char *shown = fsim_strategy_names[s->p->chosen], **name = fsim_new(s->c->a, const char *, c.layers + 1);
+    fsim_key *key = fsim_new(s->c->a, fsim_key, s->count + 2);
+    int keys = 0;
+    for (int g = 0; g < s->count && s->count > 1; g++)
+        key[keys++] = (fsim_key){s->p[g].hw->name, fsim_look_of_gpu(s->p[g].hw->name)};
+    if (s->count == 1) {
+        key[keys++] = (fsim_key){shown, {fsim_strategy_ink(s->p->chosen), 0}};
+        if (s->p->chosen != FSIM_STRATEGY_EAGER)
+            key[keys++] = (fsim_key){"eager", {fsim_strategy_ink(FSIM_STRATEGY_EAGER), 0}};
+    }
+    b = fsim_panel_head(s->c, b, fsim_printf(s->c->a, "Time by layer: %s", shown),
+                        c.layers == 0 ? "the workload says no layers" : "");
+    if (c.layers == 0)
+        return;
+    b.top += fsim_put_keys(s->c, b, key, keys) + 4;
+    for (int i = 0; i < c.layers; i++)
+        name[i] = c.layer[i].name;
+    const fsim_rows r = fsim_rows_begin(b, name, c.layers, (fsim_area){0, 0, ROOM, AXIS});
+    const fsim_scale x = scale_of(&c, &r);
+    fsim_axis_below(s->c, r.plot, &x);
+    fsim_rows_names(s->c, &r, name, NULL);
+    for (int i = 0; i < c.layers; i++) {
+        s->count == 1 ? put_bars(s, &r, &x, &c.layer[i], i) : put_marks(s, &r, &x, &c.layer[i], i);
+        for (int g = 0; g < s->count; g++)
+            put_figure(s, s->p[g].hw->name, shown, c.layer[i].name, c.layer[i].shown_s[g]);
+    }
 }

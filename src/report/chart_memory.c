@@ -1,37 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/chart_memory.h"
+/* Memory in use while a plan runs, with the phases of a step of training. */
+#include "report/chart.h"
 
 #include "plan/price/memory.h"
 #include "plan/price/phases.h"
 #include "plan/price/timeline.h"
-#include "report/chart_axis.h"
 #include "report/describe.h"
-#include "report/gnuplot.h"
 #include <math.h>
 
 /* A plan's kernels in time, and the memory in use while each runs. */
 typedef struct {
     const fsim_prediction *p;
+    fsim_strategy strategy;
     const fsim_plan *plan;
     fsim_timeline when;
     const fsim_memory_step *at;
+    double unit_s; /* of the time scale: 1, or a hundredth of its time where plans differ much */
 } course;
 
 static course course_of(const fsim_prediction *p, fsim_strategy s, fsim_arena *a)
 {
     const fsim_plan *plan = &p->plan[s];
-    return (course){p, plan, fsim_timeline_of(p->graph, plan, a), fsim_memory_steps(p->graph, plan, a)};
+    return (course){p, s, plan, fsim_timeline_of(p->graph, plan, a), fsim_memory_steps(p->graph, plan, a), 1};
 }
 
-/* Values as steps: each kernel's from its start to its end. */
-static void put_steps(FILE *out, const char *name, int gpu, const course *x, const fsim_chart_axis axis[2])
+double fsim_height_of_memory(const fsim_charted *s, double width)
 {
-    fprintf(out, "$%s%d << EOD\n", name, gpu);
-    for (int k = 0; k < x->plan->kernels; k++)
-        fprintf(out, "%.9g %.9g\n%.9g %.9g\n", x->when.span[k].start_s / axis[0].scale,
-                (double)x->at[k].live_bytes / axis[1].scale, x->when.span[k].end_s / axis[0].scale,
-                (double)x->at[k].live_bytes / axis[1].scale);
-    fputs(x->plan->kernels > 0 ? "EOD\n" : "NaN NaN\nEOD\n", out);
+    return s->count > 1 ? 340 + 19 * ceil(s->count * 290 / width) : 400;
 }
 
 static int peak_of(const course *x)
@@ -43,10 +38,9 @@ static int peak_of(const course *x)
 }
 
 /* Shades the time from the first kernel of each phase to the last, and names it where it is wide enough. */
-static void put_phases(FILE *out, const course *x, const fsim_chart_axis axis[2])
+static void put_phases(fsim_canvas *c, fsim_area plot, const course *x, const fsim_scale *time)
 {
-    static const char *const fill[FSIM_PHASES] = {"#eef5fa", "#fbf3ea", "#f0f7ee"};
-    enum { LEAST_WIDE = 7 }; /* the axis is so many times as wide as the narrowest phase that is named */
+    static const fsim_ink ink[FSIM_PHASES] = {FSIM_INK_SKY, FSIM_INK_ORANGE, FSIM_INK_GREEN};
     for (int i = 0; i < FSIM_PHASES; i++) {
         double from = INFINITY, to = 0;
         for (int k = 0; k < x->plan->kernels; k++)
@@ -56,65 +50,152 @@ static void put_phases(FILE *out, const course *x, const fsim_chart_axis axis[2]
             }
         if (from >= to)
             continue;
-        fprintf(out,
-                "set object rectangle from first %.9g,graph 0 to first %.9g,graph 1 fc rgb '%s' fs noborder behind\n",
-                from / axis[0].scale, to / axis[0].scale, fill[i]);
-        if ((to - from) * LEAST_WIDE >= axis[0].high)
-            fprintf(out, "set label '%s' at first %.9g,graph 0.03 center tc rgb '#777777' front\n", fsim_phase_names[i],
-                    (from + to) / 2 / axis[0].scale);
+        const fsim_area b = {fsim_scale_px(time, from), plot.top, fsim_scale_px(time, to), plot.bottom};
+        fsim_put_bar(c, b, (fsim_paint){ink[i], 0.88});
+        if (b.right - b.left > fsim_words_px(fsim_phase_names[i], FSIM_SMALL + 1) + 8)
+            fsim_put_words(c,
+                           &(fsim_words_at){(b.left + b.right) / 2, plot.bottom - 10, FSIM_WORDS_CENTER, FSIM_SMALL + 1,
+                                            FSIM_INK_MUTED, 0},
+                           fsim_phase_names[i]);
     }
 }
 
-/* Marks the peak, and says how much it is and where: beside it, or of several GPUs in the upper right corner. */
-static void put_peak(FILE *out, const fsim_memory_chart *c, int gpu, const course *x, const fsim_chart_axis axis[2],
-                     fsim_arena *a)
+/* The steps of a course as corners: from each kernel's start to its end. Returns how many; with the ground, an area. */
+static int corners(const fsim_canvas *c, const course *x, const fsim_scale *time, const fsim_scale *bytes, double **out)
+{
+    double *xy = *out = fsim_new(c->a, double, 4 * x->plan->kernels + 8);
+    int n = 0;
+    for (int k = 0; k < x->plan->kernels; k++)
+        for (int end = 0; end < 2; end++) {
+            xy[2 * n] = fsim_scale_px(time, (end ? x->when.span[k].end_s : x->when.span[k].start_s) / x->unit_s);
+            xy[2 * n++ + 1] = fsim_scale_px(bytes, (double)x->at[k].live_bytes);
+        }
+    return n;
+}
+
+static void put_course(const fsim_charted *s, const course *x, const fsim_scale scale[2], fsim_ink ink, bool filled)
+{
+    double *xy;
+    int n = corners(s->c, x, &scale[0], &scale[1], &xy);
+    fsim_put_path(s->c, xy, n, (fsim_pen){filled ? 2.2 : 1.4, 1, FSIM_PAINT(ink)});
+    if (!filled || s->count > 1 || n == 0)
+        return;
+    xy[2 * n] = xy[2 * (n - 1)];
+    xy[2 * n++ + 1] = scale[1].from;
+    xy[2 * n] = xy[0];
+    xy[2 * n++ + 1] = scale[1].from;
+    fsim_put_shape(s->c, xy, n, (fsim_paint){ink, 0.82});
+}
+
+static void put_tips(const fsim_charted *s, const course *x, const fsim_scale scale[2], fsim_area plot)
+{
+    for (int k = 0; k < x->plan->kernels; k++) {
+        const char *name = fsim_kernel_words(s, x->p, &x->plan->kernel[k], k + 1),
+                   *bytes = fsim_bytes_text(s->c->a, (double)x->at[k].live_bytes);
+        fsim_put_figure(s->c,
+                        &(fsim_chart_figure){"memory", x->p->hw->name, fsim_strategy_names[x->strategy], name, NULL, 1,
+                                             x->when.span[k].start_s, "s", (double)x->at[k].live_bytes, "B", NAN, NAN});
+        if (s->count == 1)
+            fsim_put_tip(s->c,
+                         (fsim_area){fsim_scale_px(&scale[0], x->when.span[k].start_s), plot.top,
+                                     fsim_scale_px(&scale[0], x->when.span[k].end_s), plot.bottom},
+                         fsim_printf(s->c->a, "%s in use while kernel %s runs", bytes, name));
+    }
+}
+
+/* Marks the peak, and says how much it is and where. */
+static void put_peak(const fsim_charted *s, const course *x, const fsim_scale scale[2], fsim_look look)
 {
     const int k = peak_of(x);
-    const double at = (x->when.span[k].start_s + x->when.span[k].end_s) / 2;
-    const char *side = at < axis[0].high / 3       ? "left"
-                       : at < axis[0].high * 2 / 3 ? "center"
-                                                   : "right",
-               *text = fsim_printf(a, "peak %s in kernel %d", fsim_bytes_text(a, (double)x->at[k].live_bytes), k + 1);
-    fprintf(out, "set label '%s' at first %.9g,%.9g %s offset 0,0.9 point pt 7 ps %.3g lc rgb '%s' front\n",
-            c->count == 1 ? text : "", at / axis[0].scale, (double)x->at[k].live_bytes / axis[1].scale, side,
-            1.1 * c->points, c->color_of(gpu));
-    if (c->count == 1)
-        return;
-    fputs("set label ", out);
-    fsim_gnuplot_text(out, fsim_printf(a, "%s: %s", x->p->hw->name, text));
-    fprintf(out, " at graph 0.99,graph %.3g right tc rgb '%s' front\n", 0.97 - 0.05 * gpu, c->color_of(gpu));
+    const double at = fsim_scale_px(&scale[0], (x->when.span[k].start_s + x->when.span[k].end_s) / 2 / x->unit_s),
+                 y = fsim_scale_px(&scale[1], (double)x->at[k].live_bytes);
+    const char *text =
+        fsim_printf(s->c->a, "peak %s in kernel %d", fsim_bytes_text(s->c->a, (double)x->at[k].live_bytes), k + 1);
+    const double half = fsim_words_px(text, FSIM_SMALL + 1) / 2;
+    fsim_put_mark(s->c, at, y, 5, look.symbol, FSIM_PAINT(look.ink));
+    if (s->count == 1)
+        fsim_put_words(s->c,
+                       &(fsim_words_at){fmin(fmax(at, scale[0].from + half + 4), scale[0].to - half - 4), y - 14,
+                                        FSIM_WORDS_CENTER, FSIM_SMALL + 1, FSIM_INK_TEXT, 0},
+                       text);
 }
 
-void fsim_chart_memory(FILE *out, const fsim_memory_chart *c, fsim_arena *a)
+static int keys_of(const fsim_charted *s, const course *shown, fsim_key *key)
 {
-    fsim_chart_axis axis[2] = {{.name = "time"}, {.name = "memory in use"}};
-    course *shown = fsim_new(a, course, c->count + 1), *eager = fsim_new(a, course, c->count + 1);
-    for (int g = 0; g < c->count; g++) {
-        shown[g] = course_of(&c->p[g], c->p[g].chosen, a);
-        eager[g] = course_of(&c->p[g], FSIM_STRATEGY_EAGER, a);
-        for (int list = 0; list < 2; list++) {
-            const course *x = list ? &eager[g] : &shown[g];
-            fsim_include_on(&axis[0], x->when.makespan_s);
-            for (int k = 0; k < x->plan->kernels; k++)
-                fsim_include_on(&axis[1], (double)x->at[k].live_bytes);
-        }
+    int keys = 0;
+    for (int g = 0; g < s->count && s->count > 1; g++)
+        key[keys++] =
+            (fsim_key){fsim_printf(s->c->a, "%s: peak %s in kernel %d", s->p[g].hw->name,
+                                   fsim_bytes_text(s->c->a, (double)shown[g].at[peak_of(&shown[g])].live_bytes),
+                                   peak_of(&shown[g]) + 1),
+                       fsim_look_of_gpu(s->p[g].hw->name)};
+    if (s->count > 1)
+        return keys;
+    key[keys++] = (fsim_key){fsim_strategy_names[s->p->chosen], {fsim_strategy_ink(s->p->chosen), 0}};
+    if (s->p->chosen != FSIM_STRATEGY_EAGER)
+        key[keys++] = (fsim_key){"eager", {fsim_strategy_ink(FSIM_STRATEGY_EAGER), 0}};
+    return keys;
+}
+
+/* Where some GPU takes many times as long as another, the time scale has shares of each plan's time. */
+static void use_shares(course *shown, int count, fsim_scale *time)
+{
+    const double many = 10;
+    double low = INFINITY, high = 0;
+    for (int g = 0; g < count; g++) {
+        low = fmin(low, shown[g].when.makespan_s);
+        high = fmax(high, shown[g].when.makespan_s);
     }
-    fprintf(out, "set title 'Memory over time: %s%s'\nset grid ytics lt 1 lw 0.7 lc rgb '#e4e4e4'\n",
-            fsim_strategy_names[c->p->chosen], c->p->chosen == FSIM_STRATEGY_EAGER ? "" : " (grey: eager)");
-    fsim_put_axis(out, &axis[0], 'x', FSIM_IN_SECONDS);
-    fsim_put_axis(out, &axis[1], 'y', FSIM_IN_BYTES);
-    if (c->count == 1)
-        put_phases(out, &shown[0], axis);
-    for (int g = 0; g < c->count; g++) {
-        put_steps(out, "shown", g, &shown[g], axis);
-        put_steps(out, "eager", g, &eager[g], axis);
-        put_peak(out, c, g, &shown[g], axis, a);
+    if (!(high > many * low))
+        return;
+    *time = (fsim_scale){"share of the plan's time (%)", FSIM_SCALE_PLAIN, false, 0, 0, 0, 0};
+    for (int g = 0; g < count; g++)
+        shown[g].unit_s = shown[g].when.makespan_s / 100;
+}
+
+void fsim_draw_memory(const fsim_charted *s, fsim_area b)
+{
+    fsim_scale scale[2] = {{"time", FSIM_SCALE_SECONDS, false, 0, 0, 0, 0},
+                           {"memory in use", FSIM_SCALE_BYTES, false, 0, 0, 0, 0}};
+    course *shown = fsim_new(s->c->a, course, s->count + 1);
+    const course eager = course_of(s->p, FSIM_STRATEGY_EAGER, s->c->a);
+    const bool both = s->count == 1 && s->p->chosen != FSIM_STRATEGY_EAGER;
+    fsim_key *key = fsim_new(s->c->a, fsim_key, s->count + 2);
+    for (int g = 0; g < s->count; g++)
+        shown[g] = course_of(&s->p[g], s->p[g].chosen, s->c->a);
+    use_shares(shown, s->count, &scale[0]);
+    for (int i = 0; i < s->count + both; i++) {
+        const course *x = i < s->count ? &shown[i] : &eager;
+        fsim_scale_reach(&scale[0], x->when.makespan_s / x->unit_s);
+        for (int k = 0; k < x->plan->kernels; k++)
+            fsim_scale_reach(&scale[1], (double)x->at[k].live_bytes);
     }
-    fputs("plot ", out);
-    for (int g = 0; g < c->count; g++)
-        fprintf(out,
-                "%s$eager%d using 1:2 with lines lw 1.2 lc rgb '#999999', $shown%d using 1:2 with lines lw 2 lc rgb "
-                "'%s'",
-                g ? ", " : "", g, g, c->color_of(g));
-    fputc('\n', out);
+    fsim_scale_widen(&scale[0], 0);
+    fsim_scale_widen(&scale[1], 0.12);
+    b = fsim_panel_head(s->c, b, fsim_printf(s->c->a, "Memory over time: %s", fsim_strategy_names[s->p->chosen]), "");
+    b.top += fsim_put_keys(s->c, b, key, keys_of(s, shown, key)) + 4;
+    const fsim_area plot = {b.left + 85, b.top + 6, b.right - 10, b.bottom - 44};
+    scale[0].from = plot.left;
+    scale[0].to = plot.right;
+    scale[1].from = plot.bottom;
+    scale[1].to = plot.top;
+    if (s->count == 1 && s->p->graph->derived == FSIM_REVERSE)
+        put_phases(s->c, plot, &shown[0], &scale[0]);
+    fsim_axis_left(s->c, plot, &scale[1]);
+    fsim_axis_below(s->c, plot, &scale[0]);
+    if (both)
+        put_course(s, &eager, scale, FSIM_INK_GREY, false);
+    for (int g = 0; g < s->count; g++) {
+        const fsim_look look =
+            s->count > 1 ? fsim_look_of_gpu(s->p[g].hw->name) : (fsim_look){fsim_strategy_ink(s->p->chosen), 7};
+        put_course(s, &shown[g], scale, look.ink, true);
+        put_peak(s, &shown[g], scale, look);
+        put_tips(s, &shown[g], scale, plot);
+    }
+    if (both)
+        for (int k = 0; k < eager.plan->kernels; k++)
+            fsim_put_figure(s->c, &(fsim_chart_figure){
+                                      "memory", s->p->hw->name, fsim_strategy_names[FSIM_STRATEGY_EAGER],
+                                      fsim_kernel_words(s, s->p, &eager.plan->kernel[k], k + 1), NULL, 1,
+                                      eager.when.span[k].start_s, "s", (double)eager.at[k].live_bytes, "B", NAN, NAN});
 }

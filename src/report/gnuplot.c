@@ -2,6 +2,7 @@
 #include "report/gnuplot.h"
 
 #include "base/file.h"
+#include "report/svg.h"
 #include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -11,25 +12,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-const char *const fsim_chart_colors[FSIM_CHART_COLORS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                                          "#E69F00", "#56B4E9", "#6A3D9A", "#B15928"};
-
-const char *fsim_gnuplot_terminal(fsim_arena *a, const char *path, int height, double *points)
+int fsim_chart_ending(const char *path)
 {
-    static const struct {
-        const char *ending, *before, *after;
-        double pixels, points; /* pixels: in a unit of the size */
-    } kind[] = {
-        {".svg", "svg size 1200,", " noenhanced background rgb 'white' font 'DejaVu Sans,10' fontscale 1.3", 1, 0.6},
-        {".png", "pngcairo size 1200,", " noenhanced font 'Sans,10'", 1, 1},
-        {".pdf", "pdfcairo size 12.5in,", "in noenhanced font 'Sans,10' fontscale 0.74", 96, 1}};
+    static const char *const endings[] = {".svg", ".png", ".pdf"};
     const char *ending = strrchr(path, '.');
-    for (int k = 0; ending && k < (int)(sizeof kind / sizeof *kind); k++)
-        if (strcasecmp(ending, kind[k].ending) == 0) {
-            *points = kind[k].points;
-            return fsim_printf(a, "set terminal %s%.6g%s", kind[k].before, height / kind[k].pixels, kind[k].after);
-        }
-    return NULL;
+    for (int k = 0; ending && k < (int)(sizeof endings / sizeof *endings); k++)
+        if (strcasecmp(ending, endings[k]) == 0)
+            return k;
+    return -1;
 }
 
 void fsim_gnuplot_text(FILE *out, const char *text)
@@ -108,27 +98,63 @@ static bool run(fsim_arena *a, const char *program, FILE *script, FILE *to, FILE
                  : fsim_fail(fault, a, FSIM_UNAVAILABLE, "%s failed and drew nothing", program);
 }
 
-bool fsim_gnuplot_draw(fsim_arena *a, const char *text, const fsim_chart_file *to, fsim_fault *fault)
+/* The text of a stream that a program has written. NULL where it can't be read. In a. */
+static const char *text_of(fsim_arena *a, FILE *file)
 {
-    const char *program = to->program && *to->program ? to->program : "gnuplot";
+    struct stat st;
+    if (fstat(fileno(file), &st) != 0)
+        return NULL;
+    char *text = fsim_new(a, char, st.st_size + 1);
+    for (off_t at = 0; at < st.st_size;) {
+        const ssize_t bytes = pread(fileno(file), text + at, (size_t)(st.st_size - at), at);
+        if (bytes <= 0)
+            return NULL;
+        at += bytes;
+    }
+    return text;
+}
+
+/* Runs the program into the open file; an SVG by way of a temporary one. */
+static bool draw_into(fsim_arena *a, FILE *script, const fsim_chart_file *to, FILE *out, const fsim_svg_words *words,
+                      fsim_fault *fault)
+{
+    const char *program = to->program && *to->program ? to->program : "gnuplot", *svg = NULL;
+    const bool is_svg = fsim_chart_ending(to->path) == FSIM_CHART_SVG;
+    FILE *said = tmpfile(), *drawn = is_svg ? tmpfile() : out;
+    bool ok = said && drawn;
+    if (!ok)
+        fsim_fail(fault, a, FSIM_FAILED, "no room for a temporary file");
+    ok = ok && run(a, program, script, drawn, said, fault);
+    if (ok && is_svg && !(svg = text_of(a, drawn)))
+        ok = fsim_fail(fault, a, FSIM_FAILED, "the drawing can't be read again");
+    if (svg)
+        fsim_svg_write(out, svg, words);
+    if (said)
+        fclose(said);
+    if (is_svg && drawn)
+        fclose(drawn);
+    return ok;
+}
+
+bool fsim_gnuplot_draw(fsim_arena *a, const char *text, const fsim_chart_file *to, const fsim_svg_words *words,
+                       fsim_fault *fault)
+{
     const char *why = "";
     fsim_output *out = fsim_open_output(a, to->path, &why);
     if (!out)
         return fsim_fail(fault, a, FSIM_FAILED, "%s", why);
-    FILE *script = tmpfile(), *said = tmpfile();
-    bool ok = script && said && fputs(text, script) >= 0 && fflush(script) == 0;
+    FILE *script = tmpfile();
+    bool ok = script && fputs(text, script) >= 0 && fflush(script) == 0;
     if (ok)
         rewind(script);
     else
         fsim_fail(fault, a, FSIM_FAILED, "no room for a temporary file");
-    ok = ok && run(a, program, script, fsim_stream(out), said, fault);
+    ok = ok && draw_into(a, script, to, fsim_stream(out), words, fault);
     if (script)
         fclose(script);
-    if (said)
-        fclose(said);
-    if (!ok)
+    if (!ok) {
         fsim_discard(out);
-    if (!ok)
         return false;
+    }
     return fsim_commit(out, &why) || fsim_fail(fault, a, FSIM_FAILED, "%s", why);
 }

@@ -11,23 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-const char *fsim_html_short(fsim_arena *a, const char *text, int most)
-{
-    const int width = fsim_text_width(text), head = most / 2, tail = most - head - 1;
-    if (width <= most)
-        return text;
-    size_t from = 0, to = 0;
-    for (int seen = 0; text[to]; to++) {
-        const bool starts = (text[to] & 0xc0) != 0x80;
-        if (starts && seen == head)
-            from = to;
-        if (starts && seen == width - tail)
-            break;
-        seen += starts;
-    }
-    return fsim_printf(a, "%.*s\u2026%s", (int)from, text, text + to);
-}
-
 /* The layer of each kernel: the module that its operators have in common, or the turn of a repeat block. NULL: none has
  * one. */
 static const char **layers_of(const fsim_text_page *r)

@@ -114,7 +114,7 @@ void fsim_html_time_bars(const fsim_html_page *h)
         fsim_html(h->out,
                   "<tr><th scope=\"row\"><button type=\"button\" class=\"to\" data-k=\"%d\" title=\"%s\">%d "
                   "%s</button>%s</th>",
-                  bar[i].kernel + 1, label, bar[i].kernel + 1, fsim_html_short(h->a, label, 34),
+                  bar[i].kernel + 1, label, bar[i].kernel + 1, fsim_text_within(h->a, label, 34),
                   bar[i].times > 1 ? fsim_printf(h->a, " \u00d7 %d", bar[i].times) : "");
         put_units(h, k->time, bar[i].times, bar[0].time_s);
         fsim_html(h->out, "<td class=\"n\">%s, %s <small>%s</small></td></tr>\n",

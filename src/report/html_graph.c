@@ -40,7 +40,7 @@ typedef struct {
 
 static void set_unit(const fsim_html_page *h, picture *pic, int unit, const char *name, const char *op)
 {
-    const char *text = fsim_html_short(h->a, name, LONGEST);
+    const char *text = fsim_text_within(h->a, name, LONGEST);
     pic->whole[unit] = strcmp(name, op) == 0 ? name : fsim_printf(h->a, "%s: %s", name, op);
     pic->text[unit] = text;
     pic->inside.box[unit].width = LETTER * fsim_text_width(text) + 12;
@@ -145,7 +145,7 @@ static void find_ends(drawing *d)
 
 static void set_end(drawing *d, int box, int tensor)
 {
-    const char *text = fsim_html_short(d->h->a, d->h->g->tensor[tensor].name, LONGEST);
+    const char *text = fsim_text_within(d->h->a, d->h->g->tensor[tensor].name, LONGEST);
     d->all.box[box].width = LETTER * fsim_text_width(text) + 2 * PAD + 8;
     d->all.box[box].height = LINE + 4;
 }
@@ -216,7 +216,7 @@ static void put_flows(drawing *d)
         const fsim_line *l = &d->all.line[i];
         const flow *f = &d->flow[i];
         const int from = kernel_of(d, l->from), to = kernel_of(d, l->to);
-        const char *name = fsim_html_short(h->a, h->g->tensor[f->tensor].name, LONGEST),
+        const char *name = fsim_text_within(h->a, h->g->tensor[f->tensor].name, LONGEST),
                    *bytes = fsim_bytes_text(h->a, f->bytes);
         if (l->far) {
             if (to >= 0)
@@ -255,7 +255,7 @@ static void put_kernel(drawing *d, int k, double most_s)
               "<g class=\"k u-%s\" data-k=\"%d\" role=\"button\" tabindex=\"-1\" aria-label=\"kernel %d, %s, %s, bound "
               "by %s: %s\">",
               fsim_unit_names[x->bound], k + 1, k + 1, fsim_template_names[x->template], time,
-              fsim_unit_words[x->bound], fsim_html_short(h->a, fsim_kernel_label(h->g, x, h->a), 120));
+              fsim_unit_words[x->bound], fsim_text_within(h->a, fsim_kernel_label(h->g, x, h->a), 120));
     fsim_html(h->out, "<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>", left, top,
               b->width, b->height);
     fsim_html(h->out, "<rect class=\"heat\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"4\"/>", left + PAD, top + 24,
@@ -293,7 +293,7 @@ static void put_end(const drawing *d, int box, int tensor, const char *class_nam
     fsim_html(d->h->out, "<g class=\"%s\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"12\"/>",
               class_name, b->x + MARGIN, b->y + MARGIN, b->width, b->height);
     fsim_html(d->h->out, "<text class=\"op\" x=\"%.1f\" y=\"%.1f\">%s<title>%s %s %s</title></text></g>\n",
-              b->x + b->width / 2 + MARGIN, b->y + 16 + MARGIN, fsim_html_short(d->h->a, t->name, LONGEST), t->name,
+              b->x + b->width / 2 + MARGIN, b->y + 16 + MARGIN, fsim_text_within(d->h->a, t->name, LONGEST), t->name,
               fsim_dtype_names[t->dtype], fsim_shape_text(d->h->a, &t->shape));
 }
 

@@ -81,7 +81,7 @@ static void put_kernel_row(const fsim_html_page *h, const fsim_table *t, int k, 
             fsim_html(
                 h->out,
                 "<th scope=\"row\"><button type=\"button\" class=\"to\" data-k=\"%d\" title=\"%s\">%s</button></th>",
-                k + 1, text, fsim_html_short(h->a, text, 60));
+                k + 1, text, fsim_text_within(h->a, text, 60));
         else if (c->number)
             fsim_html(h->out, "<td class=\"n\" data-v=\"%g\">%s", value_of(h, c->cell, k), text);
         else if (c->cell == BOUND)

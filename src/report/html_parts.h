@@ -57,7 +57,5 @@ void fsim_html_evidence(const fsim_html_page *h);
 
 /* What a reader presses to see kernel k: "kernel 12". */
 void fsim_html_kernel_link(const fsim_html_page *h, int k);
-/* text in at most `most` characters, its middle left out where it is longer: "encoder...query". In a. */
-const char *fsim_html_short(fsim_arena *a, const char *text, int most);
 
 #endif

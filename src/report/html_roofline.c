@@ -193,7 +193,7 @@ static void put_points(const roofline *r)
             continue;
         }
         const char *label =
-            fsim_html_short(r->h->a, fsim_kernel_label(r->h->g, &r->h->plan->kernel[p->kernel], r->h->a), 80);
+            fsim_text_within(r->h->a, fsim_kernel_label(r->h->g, &r->h->plan->kernel[p->kernel], r->h->a), 80);
         fsim_html(out,
                   "<circle class=\"point u-%s\" data-k=\"%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"><title>%d: %s, %s, %s "
                   "of the time</title></circle>",

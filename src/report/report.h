@@ -5,8 +5,8 @@
 #ifndef FUSESIM_REPORT_REPORT_H
 #define FUSESIM_REPORT_REPORT_H
 
+#include "report/canvas.h"
 #include "report/describe.h"
-#include "report/gnuplot.h"
 #include "report/plan_gates.h"
 #include "report/table.h"
 #include <stdio.h>
@@ -123,10 +123,13 @@ void fsim_markdown_hw_keys(FILE *out);
 
 /* chart.c: through gnuplot. */
 
-/* Draws speedups and a roofline (or the front of time and memory, where it was requested) to a file. Predictions
- * after the first are the same workload on other GPUs. The file appears complete or not at all. False with *why set
- * (in a, or constant). */
+/* Draws charts of charts.def to a file: those of the style, or speedups, roofline, time by kernel or by layer, ...
+ * Predictions after the first are the same workload on other GPUs. The file appears complete or not at all. False with
+ * *fault set. */
 bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const fsim_chart_file *to,
                        fsim_fault *fault);
+/* The figures behind them as CSV: docs/FORMATS.md has the columns. */
+void fsim_report_chart_data(FILE *out, fsim_arena *a, const fsim_prediction *p, int count,
+                            const fsim_chart_style *style);
 
 #endif

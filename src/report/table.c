@@ -9,6 +9,23 @@
 /* Between columns; a narrow table gives one away. A shrinking column keeps LEAST columns before others are dropped. */
 enum { WIDE_GAP = 2, NARROW_GAP = 1, LEAST = 14 };
 
+const char *fsim_text_within(fsim_arena *a, const char *text, int most)
+{
+    const int width = fsim_text_width(text), head = most / 2, tail = most - head - 1;
+    if (width <= most)
+        return text;
+    size_t from = 0, to = 0;
+    for (int seen = 0; text[to]; to++) {
+        const bool starts = (text[to] & 0xc0) != 0x80;
+        if (starts && seen == head)
+            from = to;
+        if (starts && seen == width - tail)
+            break;
+        seen += starts;
+    }
+    return fsim_printf(a, "%.*s\u2026%s", (int)from, text, text + to);
+}
+
 bool fsim_utf8_locale(void)
 {
     const locale_t l = newlocale(LC_CTYPE_MASK, "", (locale_t)0);

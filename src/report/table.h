@@ -61,6 +61,8 @@ void fsim_markdown_text(FILE *out, const char *text);
 void fsim_paragraph(const fsim_page *page, fsim_emphasis emphasis, int indent, int hanging, const char *text);
 /* The width of text: characters, not bytes. */
 int fsim_text_width(const char *text);
+/* text in at most `most` characters, its middle left out where it is longer: "encoder...query". In a. */
+const char *fsim_text_within(fsim_arena *a, const char *text, int most);
 /* Whether the environment's character set is UTF-8. */
 bool fsim_utf8_locale(void);
 

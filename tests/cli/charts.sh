@@ -18,6 +18,7 @@ no_leftovers() { [ -z "$(find . -name "$1*")" ] || complain "left behind: $(find
 
 for hw in a100-sxm4-40gb a100-sxm4-40gb,t4,h100-sxm5-80gb; do
     for kind in svg png pdf; do
+        [ $kind = svg ] || [ $hw = a100-sxm4-40gb ] || continue
         chart plot.$kind --hw $hw || { complain "--chart plot.$kind failed: $(cat err)"; continue; }
         [ -s out ] || complain "no report beside the chart"
         [ -s err ] && complain "a chart that works said: $(cat err)"
@@ -28,14 +29,15 @@ for hw in a100-sxm4-40gb a100-sxm4-40gb,t4,h100-sxm5-80gb; do
     for word in eager unfused optimal greedy inductor pattern maximal FP32 DRAM; do
         grep -q ">[^<]*$word" plot.svg || complain "plot.svg does not say $word"
     done
+    [ $hw = a100-sxm4-40gb ] || { rm -f plot.*; continue; }
     [ "$(head -c 8 plot.png | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || complain "plot.png is no PNG"
-    [ "$(dd if=plot.png bs=1 skip=16 count=8 2>/dev/null | od -An -tx1 | tr -d ' \n')" = 000004b000000258 ] || complain "plot.png is not 1200 x 600"
+    [ "$(dd if=plot.png bs=1 skip=16 count=4 2>/dev/null | od -An -tx1 | tr -d ' \n')" = 00000960 ] || complain "plot.png is not 2400 pixels wide, twice the chart's"
     starts plot.pdf '%PDF-'
     rm -f plot.*
 done
 
 # A roof is named also where points or a short line leave little room.
-"$FUSESIM" llama_block --hw t4 --set dtype=bf16 --chart roof.svg >out 2>err || complain "a chart of llama_block: $(cat err)"
+"$FUSESIM" llama_block --hw t4 --set dtype=bf16 --chart-kind roofline --chart roof.svg >out 2>err || complain "a chart of llama_block: $(cat err)"
 for word in 'f16 46 TFLOP/s' 'FP32 7 TFLOP/s'; do grep -q "$word" roof.svg || complain "roof.svg does not say $word"; done
 
 # Also where a roof is shorter than its name.
@@ -45,59 +47,95 @@ printf '%s\n' 'tensors: {a: {shape: [8192, 16], dtype: f32}, b: {shape: [16, 819
 grep -q 'tf32 398 TFLOP/s' short.svg || complain 'short.svg does not name the tf32 roof'
 
 # The front of time against memory in the roofline's place.
-for kind in svg png pdf; do chart front.$kind --hw a100-sxm4-40gb,t4 --objective pareto || complain "--objective pareto --chart front.$kind: $(cat err)"; done
-for word in eager optimal 'peak memory (.iB)' 'time (.s)' 'lines: eight of ten (hollow'; do grep -q ">[^<]*$word" front.svg || complain "front.svg does not say $word"; done
+chart front.svg --hw a100-sxm4-40gb,t4 --objective pareto || complain "--objective pareto --chart: $(cat err)"
+for word in eager optimal 'plan 1' 'peak memory' time 'hollow: strategies'; do grep -q ">[^<]*$word" front.svg || complain "front.svg does not say $word"; done
 
 # Memory over time in the roofline's place, where there are gradients.
 printf '%s\n' 'tensors: {x: {shape: [1024, 1024], dtype: f32}, w: {shape: [1024, 1024], dtype: f32, role: weight}}' \
     'operators: [{op: matmul, in: [x, w], out: y}, {op: tanh, in: y, out: z}]' >step.yaml
 for hw in t4 t4,a100-sxm4-40gb; do
-    for kind in svg png pdf; do "$FUSESIM" step.yaml --train --hw $hw --chart memory.$kind >out 2>err || complain "--train --chart memory.$kind: $(cat err)"; done
-    for word in 'Memory over time: optimal' 'memory in use (MiB)' 'peak .* in kernel'; do grep -q ">[^<]*$word" memory.svg || complain "memory.svg does not say $word"; done
+    "$FUSESIM" step.yaml --train --hw $hw --chart memory.svg >out 2>err || complain "--train --chart: $(cat err)"
+    for word in 'Memory over time: optimal' 'memory in use' 'peak .* in kernel'; do grep -q ">[^<]*$word" memory.svg || complain "memory.svg does not say $word"; done
 done
 
 # The time of each layer below, where the workload says its layers.
 for hw in t4 t4,a100-sxm4-40gb; do
-    for kind in svg png pdf; do "$FUSESIM" models/tiny_transformer.pt2 --dim s23=8 --dim s27=64 --hw $hw --chart layers.$kind >out 2>err || complain "a chart of layers.$kind: $(cat err)"; done
-    for word in 'Time by layer: ' 'layer\.0 x 2' 'time (.s)'; do grep -q ">[^<]*$word" layers.svg || complain "layers.svg does not say $word"; done
-    [ "$(dd if=layers.png bs=1 skip=16 count=8 2>/dev/null | od -An -tx1 | tr -d ' \n')" = 000004b0000003b6 ] || complain "layers.png is not 1200 x 950"
+    "$FUSESIM" models/tiny_transformer.pt2 --dim s23=8 --dim s27=64 --hw $hw --chart layers.svg >out 2>err || complain "a chart of layers: $(cat err)"
+    for word in 'Time by layer: ' 'layer\.0 x 2' 'time'; do grep -q ">[^<]*$word" layers.svg || complain "layers.svg does not say $word"; done
 done
 
 # Sweeps: lines with bands and rings where the plan changes, as many as points say; a map of two axes with their edges.
 sweep() { "$FUSESIM" sweep "$@" >out 2>err; }
-for kind in svg png pdf; do
-    sweep bert_layer --hw l4,t4 --over S=64:512:64 --over launch=graph,eager --chart lines.$kind --json lines.json || complain "a chart of a sweep: $(cat err)"
-    sweep bert_layer --hw l4 --over S=64:640:64 --over B=1:9 --chart map.$kind --json map.json || complain "a map of a sweep: $(cat err)"
-done
-for word in 'launch=graph, l4' 'launch=eager, t4' 'rings: another plan' 'time (.s)' S; do grep -q ">[^<]*$word" lines.svg || complain "lines.svg does not say $word"; done
-for word in 'where the best plan changes' B S 640 9; do grep -q ">[^<]*$word" map.svg || complain "map.svg does not say $word"; done
+sweep bert_layer --hw l4,t4 --over S=64:512:64 --over launch=graph,eager --chart lines.svg --json lines.json --chart-data lines.csv || complain "a chart of a sweep: $(cat err)"
 printf '#!/bin/sh\ncat >script\nexec gnuplot <script\n' >keep
 chmod +x keep
-FUSESIM_GNUPLOT=./keep sweep bert_layer --hw l4,t4 --over S=64:512:64 --over launch=graph,eager --chart lines.svg && mv script lines.script
-FUSESIM_GNUPLOT=./keep sweep bert_layer --hw l4 --over S=64:640:64 --over B=1:9 --chart map.svg && mv script map.script
+gpus=$(sed -n 's/^FSIM_MARK("\([^"]*\)".*/\1/p' "$SOURCE_DIR/src/report/marks.def" | head -26 | paste -sd,)
+FUSESIM_GNUPLOT=./keep sweep mlp --hw "$gpus" --over M=64,4096,8192 --chart map.svg --json map.json --chart-data map.csv || complain "a map of a sweep: $(cat err)"
+for word in 'launch=graph, l4' 'launch=eager, t4' 'rings: another plan' time S; do grep -q ">[^<]*$word" lines.svg || complain "lines.svg does not say $word"; done
+for word in 'where the best plan changes' M GPU 8192 h100-sxm5-80gb; do grep -q ">[^<]*$word" map.svg || complain "map.svg does not say $word"; done
 "${PYTHON:-python3}" - <<'END' || complain 'the data of charts of sweeps'
-import json, re
-d = json.load(open("lines.json"))
-lines = re.findall(r"\$line\d+ << EOD\n(.*?)EOD", open("lines.script").read(), re.S)
-assert len(lines) == 4
-for n, line in enumerate(lines):
-    own = [p for i, p in enumerate(d["points"]) if i % 4 == n]
-    rows = [r.split() for r in line.splitlines()]
-    assert len(rows) == len(own) == 8
-    for i, (r, p) in enumerate(zip(rows, own)):
-        x, t, low, high = map(float, r[:4])
-        assert x == float(p["at"]["S"]) and abs(low / t - p["time_low_s"] / p["time_s"]) < 1e-6 and abs(high / t - p["time_high_s"] / p["time_s"]) < 1e-6
-        assert (r[4] != "NaN") == (i > 0 and p["plan"] != own[i - 1]["plan"]), (n, i)
-script = open("map.script").read()
-edges = {tuple(r.split()) for r in re.search(r"\$edges << EOD\n(.*?)EOD", script, re.S)[1].splitlines()} - {("-9", "-9", "0", "0")}
-plan = {(i // 9, i % 9): p["plan"] for i, p in enumerate(json.load(open("map.json"))["points"])}
-wanted = {(f"{i + .5}", f"{k - .5}", "0", "1") for (i, k), p in plan.items() if plan.get((i + 1, k), p) != p}
-wanted |= {(f"{i - .5}", f"{k + .5}", "1", "0") for (i, k), p in plan.items() if plan.get((i, k + 1), p) != p}
-assert edges == wanted and len(edges) > 3, (edges, wanted)
+import csv, json
+for name in "lines", "map":
+    points, rows = json.load(open(name + ".json"))["points"], list(csv.DictReader(open(name + ".csv")))
+    assert len(points) == len(rows) > 30, name
+    for r, p in zip(rows, points):
+        assert r["chart"] == "sweep" and r["gpu"] == p["hardware"] and r["group"] == f"plan {p['plan']}" and r["x_unit"] in ("S", "M"), r
+        assert r["name"] == ", ".join(f"{k}={v}" for k, v in p["at"].items()) and float(r["x"]) == float(p["at"][r["x_unit"]]), r
+        for column, key in ("y", "time_s"), ("low", "time_low_s"), ("high", "time_high_s"):
+            assert abs(float(r[column]) / p[key] - 1) < 1e-6, (r, p)
+plan = [p["plan"] for p in json.load(open("map.json"))["points"]]
+edges = sum(plan[i * 26 + k] != plan[i * 26 + k + 1] for i in range(3) for k in range(25)) + sum(plan[i * 26 + k] != plan[i * 26 + 26 + k] for i in range(2) for k in range(26))
+assert edges > 3 and edges == sum(line.split()[4:] == [str(0xd55e00)] for line in open("script")), edges
 END
+
+# An SVG says what it shows to who does not see it, and has a text for each mark; nothing of gnuplot's own.
+chart words.svg --hw t4
+"${PYTHON:-python3}" - <<'END' || complain 'titles and texts of an SVG'
+import re, xml.etree.ElementTree as tree
+root = tree.parse("words.svg").getroot()
+at = "{http://www.w3.org/2000/svg}"
+assert root.find(at + "title").text.startswith("bert_layer on NVIDIA T4") and "as fast as eager" in root.find(at + "desc").text
+assert root.get("role") == "img" and root.get("aria-labelledby").split() == [root.find(at + "title").get("id"), root.find(at + "desc").get("id")]
+tips = [t.text for t in root.iter(at + "title")][1:]
+assert len(tips) > 30 and not [t for t in tips if not t or "gnuplot" in t.lower() or "$" in t], tips
+assert any(re.match(r"optimal on t4: \d+\.\d\dx as fast as eager \(.*\), .* in \d+ kernels", t) for t in tips)
+for box in root.findall(f"{at}g[@id='tips']/{at}rect"):
+    x, y, w, h = (float(box.get(k)) for k in ("x", "y", "width", "height"))
+    assert 0 <= x and x + w <= 1200.5 and 0 <= y and y + h <= float(root.get("height")) + 1, box.attrib
+END
+
+# --chart-data has the figures of the plan, without gnuplot too; --chart-kind chooses, --theme and --chart-size change the drawing alone.
+FUSESIM_GNUPLOT=./missing "$FUSESIM" "$workload" --search-steps 600000 --hw t4,l4 --chart-kind speedup,kernels,memory,traffic,roofline --chart-data all.csv --json all.json >out 2>err || complain "--chart-data: $(cat err)"
+"${PYTHON:-python3}" - <<'END' || complain '--chart-data'
+import csv, json
+rows, plans = list(csv.DictReader(open("all.csv"))), json.load(open("all.json"))["plans"]
+assert {r["chart"] for r in rows} == {"speedup", "kernels", "memory", "traffic", "roofline"}
+for p in plans:
+    own = [r for r in rows if r["gpu"] == p["hardware"]["name"]]
+    best = next(s for s in p["strategies"] if s["name"] == "optimal")
+    (r,) = [r for r in own if r["chart"] == "speedup" and r["strategy"] == "optimal"]
+    assert abs(float(r["x"]) / best["time_s"] - 1) < 1e-6 and float(r["low"]) <= float(r["y"]) <= float(r["high"]), r
+    times = [float(r["y"]) for r in own if r["chart"] == "kernels"]
+    assert len(times) == best["kernels"] and abs(sum(times) / best["time_s"] - 1) < 1e-6
+    bytes = {r["name"]: float(r["y"]) for r in own if r["chart"] == "traffic"}
+    assert bytes["DRAM read"] == best["dram_read_bytes"] and bytes["DRAM written"] == best["dram_write_bytes"], (bytes, best)
+END
+for theme in light dark print; do chart $theme.svg --hw t4 --theme $theme --chart-size 1000 --chart-data $theme.csv || complain "--theme $theme: $(cat err)"; done
+cmp -s light.csv dark.csv && cmp -s light.csv print.csv || complain 'a theme changes figures'
+cmp -s light.svg dark.svg && complain 'themes look the same'
+grep -q 'width="1000"' dark.svg || complain '--chart-size 1000 is not as wide'
+[ "$(sed -n 's/^FSIM_MARK("\([^"]*\)".*/\1/p' "$SOURCE_DIR/src/report/marks.def" | sort)" = "$(cd "$SOURCE_DIR/hwmodels" && ls *.yaml | sed 's/\.yaml$//' | sort)" ] || complain 'marks.def lacks a GPU, or has one more'
+[ -z "$(sed -n 's/^FSIM_MARK("[^"]*", *//p' "$SOURCE_DIR/src/report/marks.def" | sort | uniq -d)" ] || complain 'two GPUs have one mark'
+refused() { chart no.svg --hw t4 "${@:2}"; [ $? = 2 ] && grep -q "$1" err || complain "${*:2}: $(cat err)"; }
+refused "did you mean 'roofline'" --chart-kind rofline
+refused 'is no size in pixels' --chart-size 10x10
+"$FUSESIM" "$workload" --hw t4 --theme dark >out 2>err && complain '--theme without a chart'
+chart low.svg --hw t4 --chart-size 800x300 && complain 'a chart that nobody can read'
+grep -q 'is too low for these charts' err || complain "a low chart: $(cat err)"
+
 none() { sweep "$@" --chart none.svg; [ $? = 69 ] && [ ! -e none.svg ] || complain "sweep $*: a chart, or another status"; }
 none mlp --hw t4 --over launch=graph,eager && grep -q 'no axis of numbers' err || complain "no numbers: $(cat err)"
-none mlp --hw t4,l4 --over M=1:9 --over H=512:1024:64 && grep -q 'a map has two axes, and here vary 3' err || complain "three axes: $(cat err)"
+none mlp --hw t4,l4 --over M=1:30 --over H=512:1472:64 && grep -q 'a map has two axes, and here vary 3' err || complain "three axes: $(cat err)"
 
 # Names that mean something to gnuplot or the shell are only names.
 cat >odd.yaml <<'EOF'

@@ -23,8 +23,8 @@ shown() {
     echo "$said"
 }
 
-sed -n 's/^FSIM_FORMAT([A-Z]*, *\([a-z]*\),.*/\1/p' "$SOURCE_DIR/src/command/formats.def" >formats
-sed -n 's/^| `--\([a-z]*\) FILE` |.*/\1/p' "$guide" >rows
+sed -n 's/^FSIM_FORMAT([A-Z_]*, *[a-z_]*, *"--\([a-z-]*\)",.*/\1/p' "$SOURCE_DIR/src/command/formats.def" >formats
+sed -n 's/^| `--\([a-z-]*\) FILE` |.*/\1/p' "$guide" >rows
 [ "$(wc -l <formats)" -ge 5 ] || complain 'formats.def was not read'
 diff formats rows || complain 'the table of output formats has other rows than formats.def'
 cp "$guide" wanted.md

@@ -51,8 +51,9 @@ sort -u options.* >all
 while read -r command; do
     while read -r option; do
         case $option in
-        -o | --json | --markdown | --trace | --dot | --report | --junit | --measurements | --plan | --measured) value=x.out ;;
+        -o | --json | --markdown | --trace | --dot | --report | --chart-data | --junit | --measurements | --plan | --measured) value=x.out ;;
         --chart) value=x.svg ;;
+        --theme) value=dark ;;
         --over) value=S=1:2 ;;
         --set | --dim | --hw-set) value=B=1 ;;
         --memory-limit | --search-memory) value=1GiB ;;
