@@ -142,6 +142,12 @@ fusesim 0 $model --hw t4 --trace -
 has out '"layer": "layer\.0\.qkv"'
 fusesim 0 $model --hw t4 --dot -
 has out ' in layer\.0\.qkv"'
+# Equal layers are drawn once, an operator whose primitives a kernel has all as one box, and each box that an edge names is there.
+fusesim 0 bert_12_layers --hw a100-sxm4-40gb --dot -
+has out ': pointwise, .* x 12"' && has out 'style=dashed, constraint=false, label="6 MiB, next of 12"'
+[ "$(grep -c 'subgraph cluster_' out)" -le 14 ] || complain "clusters of equal layers: $(grep -c 'subgraph cluster_' out)"
+has out 'label="probabilities\.0"' && grep -q 'probabilities\.0/' out && complain 'a primitive of an operator that is whole'
+[ -z "$(comm -13 <(sed -n 's/^    \(k[0-9]*_n[0-9]*\) \[.*/\1/p' out | sort -u) <(grep -o 'k[0-9]*_n[0-9]*' out | sort -u))" ] || complain 'an edge of a box that is not there'
 # Fusions with a name.
 COLUMNS=400 fusesim 0 models/tiny_transformer.onnx --hw t4 --dim batch=8 --dim seq=64 --strategy eager
 has out 'Fusions with a name, as pattern finds them: .*Gelu.* x 2'
