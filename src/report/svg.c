@@ -26,6 +26,16 @@ static void put_text(FILE *out, const char *text)
         }
 }
 
+/* Copies gnuplot's markup. gnuplot leaves '>' in texts as it is, and XML forbids "]]>" there. */
+static void put_markup(FILE *out, const char *from, const char *to)
+{
+    for (; from < to; from++)
+        if (*from == '>' && from[-1] == ']' && from[-2] == ']')
+            fputs("&gt;", out);
+        else
+            fputc(*from, out);
+}
+
 static void put_tips(FILE *out, const fsim_svg_words *words)
 {
     fputs("<g id=\"tips\" fill=\"#000\" fill-opacity=\"0\">\n", out);
@@ -53,10 +63,10 @@ void fsim_svg_write(FILE *out, const char *svg, const fsim_svg_words *words)
     for (const char *at = root + 4; at < last;) {
         const char *from = strstr(at, begin), *to = from ? strstr(from, end) : NULL;
         if (!to) {
-            fwrite(at, 1, (size_t)(last - at), out);
+            put_markup(out, at, last);
             break;
         }
-        fwrite(at, 1, (size_t)(from - at), out);
+        put_markup(out, at, from);
         at = to + strlen(end);
         if (!first)
             continue;

@@ -139,7 +139,7 @@ none mlp --hw t4,l4 --over M=1:30 --over H=512:1472:64 && grep -q 'a map has two
 
 # Names that mean something to gnuplot or the shell are only names.
 cat >odd.yaml <<'EOF'
-name: "it's a `touch owned` @x {/Bold b}_c % \\ $HOME"
+name: "it's a `touch owned` @x {/Bold b}_c % \\ $HOME <script>alert(1)</script> ]]> & \"q\""
 tensors: {x: {shape: [1024, 1024], dtype: f16, role: input}}
 operators:
   - {op: relu, in: x, out: y}
@@ -149,6 +149,7 @@ EOF
 "$FUSESIM" odd.yaml --hw t4 --chart odd.svg >out 2>err || complain "a name with quotes broke the chart: $(cat err)"
 [ -e owned ] && complain "a name was run as a command"
 grep -q '{/Bold b}_c' odd.svg || complain "a name was taken for markup"
+"${PYTHON:-python3}" -c 'import xml.etree.ElementTree as t; root = t.parse("odd.svg").getroot(); assert not [e for e in root.iter() if e.tag.endswith("script")] and "</script> ]]> & \"q\"" in root[0].text' || complain 'a name breaks the SVG'
 
 # The same input, the same file.
 workload=$SOURCE_DIR/workloads/seeds/softmax_primitive.yaml
