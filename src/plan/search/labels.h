@@ -19,14 +19,29 @@ typedef struct {
 
 typedef struct {
     fsim_sum spent;
-    int parent, next; /* next: of the same front */
-    int state;
+    int parent, state;
     const step *by;
     fsim_bits copies;
     int first, count; /* its tensors in L2, ascending */
     uint64_t in_l2;   /* a bit for each of them that L2 still has, by the number modulo 64 */
     bool dominated;
 } label;
+
+/* What tells most pairs of labels of a front apart, without a look at them. */
+typedef struct {
+    int64_t spent;           /* as in label, at most INT64_MAX */
+    uint64_t in_l2, dropped; /* dropped: a bit for each result that the state dropped, by its place modulo 64 */
+    int state, label;        /* label -1: taken from the front */
+} label_key;
+
+/* The labels of a front, oldest first. */
+typedef struct {
+    label_key *key;
+    fsim_sum *promise; /* of each: the least total that it may lead to, as known after so many expansions: */
+    int64_t expansions;
+    int count, room, promises;
+    int worst; /* of those the one that promises least, the newest of several; -1: not known */
+} label_front;
 
 typedef struct l2_search {
     fsim_frontier *f;
@@ -36,7 +51,7 @@ typedef struct l2_search {
     int labels, label_room;
     resident *resident;
     int residents, resident_room;
-    int *of_front, *many; /* per front: 1 + first label; number of labels */
+    label_front *front; /* per front */
     int rooms;
     fsim_sum limit, lost;
     int best;     /* the label of the best plan below limit; -1: none was found */

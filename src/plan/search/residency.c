@@ -72,69 +72,120 @@ static void make_room(l2_search *w, int where)
 {
     while (where >= w->rooms) {
         const int rooms = w->rooms ? w->rooms * 2 : w->f->fronts + 64;
-        int *of_front = fsim_new(w->a, int, rooms), *many = fsim_new(w->a, int, rooms);
-        for (int i = 0; i < w->rooms; i++) {
-            of_front[i] = w->of_front[i];
-            many[i] = w->many[i];
-        }
-        w->of_front = of_front;
-        w->many = many;
+        label_front *at = fsim_new(w->a, label_front, rooms);
+        if (w->rooms)
+            memcpy(at, w->front, (size_t)w->rooms * sizeof *at);
+        w->front = at;
         w->rooms = rooms;
     }
 }
 
-/* Is what w->now holds no better than a label of the front? Otherwise takes the labels from the front that it is at
- * least as good as. */
-static bool is_dominated(l2_search *w, int where, int to, fsim_sum spent, uint64_t in_l2)
+static uint64_t dropped_of(const state *s)
 {
-    fsim_frontier *f = w->f;
-    const l2_content now = {w->now, w->count, in_l2, spent};
-    int met = 0;
-    for (int *link = &w->of_front[where]; *link;) {
-        label *x = &w->label[*link - 1];
-        if (++met % 16 == 0)
-            fsim_proceed(f, w->budget, 16);
-        if (x->spent <= spent && fsim_stores_more(&f->state[x->state], &f->state[to]) &&
-            dominates(w, content_of(w, x), now))
-            return true;
-        if (spent <= x->spent && fsim_stores_more(&f->state[to], &f->state[x->state]) &&
-            dominates(w, now, content_of(w, x))) {
-            x->dominated = true;
-            w->many[where]--;
-            *link = x->next;
-        } else {
-            link = &x->next;
-        }
-    }
-    return false;
+    uint64_t words = 0;
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        words |= s->dropped.w[i];
+    const int by = s->base & 63;
+    return by ? words << by | words >> (64 - by) : words;
 }
 
-/* Takes the least promising label from a full front, if that promises less than the new one. False where it does not.
- */
-static bool replace_worst(l2_search *w, int where, fsim_sum promise)
-{
-    int *worst = NULL;
-    for (int *link = &w->of_front[where]; *link; link = &w->label[*link - 1].next)
-        if (!worst || promise_of(w, &w->label[*link - 1]) > promise_of(w, &w->label[*worst - 1]))
-            worst = link;
-    label *x = worst ? &w->label[*worst - 1] : NULL;
-    const bool newer = x && promise_of(w, x) > promise;
-    const fsim_sum least = newer ? promise_of(w, x) : promise;
-    w->lost = least < w->lost ? least : w->lost;
-    if (newer) {
-        x->dominated = true;
-        w->many[where]--;
-        *worst = x->next;
-    }
-    return newer;
-}
-
-static uint64_t held_of(const l2_search *w)
+static label_key key_of(const l2_search *w, int to, fsim_sum spent)
 {
     uint64_t in_l2 = 0;
     for (int k = 0; k < w->count; k++)
         in_l2 |= w->now[k].age <= w->capacity ? (uint64_t)1 << (w->now[k].tensor & 63) : 0;
-    return in_l2;
+    return (label_key){spent < INT64_MAX ? (int64_t)spent : INT64_MAX, in_l2, dropped_of(&w->f->state[to]), to, -1};
+}
+
+/* May the first dominate the second? It has spent no more, and holds and stores whatever the other does. */
+static bool may_dominate(const label_key *x, const label_key *y)
+{
+    return x->spent <= y->spent && !(y->in_l2 & ~x->in_l2) && !(x->dropped & ~y->dropped);
+}
+
+static void take_away(l2_search *w, label_key *x)
+{
+    w->label[x->label].dominated = true;
+    x->label = -1;
+}
+
+/* Closes the gaps that labels have left. */
+static void close_ranks(label_front *at)
+{
+    int count = 0;
+    for (int i = 0; i < at->count; i++)
+        if (at->key[i].label >= 0) {
+            if (i < at->promises)
+                at->promise[count] = at->promise[i];
+            at->key[count++] = at->key[i];
+        }
+    at->promises = at->promises < at->count ? 0 : count;
+    at->count = count;
+    at->worst = -1;
+}
+
+/* Is what w->now holds no better than a label of the front? Otherwise takes the labels from the front that it is at
+ * least as good as. */
+static bool is_dominated(l2_search *w, label_front *at, const label_key *own, fsim_sum spent)
+{
+    const l2_content now = {w->now, w->count, own->in_l2, spent};
+    const state *all = w->f->state, *to = &all[own->state];
+    int gaps = 0;
+    bool dominated = false;
+    for (int i = at->count, met = 1; i-- > 0 && !dominated; met++) {
+        label_key *x = &at->key[i];
+        if (met % 16 == 0)
+            fsim_proceed(w->f, w->budget, 16);
+        if (may_dominate(x, own) && fsim_stores_more(&all[x->state], to) &&
+            dominates(w, content_of(w, &w->label[x->label]), now)) {
+            dominated = true;
+        } else if (may_dominate(own, x) && fsim_stores_more(to, &all[x->state]) &&
+                   dominates(w, now, content_of(w, &w->label[x->label]))) {
+            take_away(w, x);
+            gaps++;
+        }
+    }
+    if (gaps > 0)
+        close_ranks(at);
+    return dominated;
+}
+
+/* Finds what each label of the front promises, and the least promising one. */
+static void rank_labels(l2_search *w, label_front *at)
+{
+    if (at->promises == at->count && at->expansions == w->f->expansions && at->worst >= 0)
+        return;
+    if (!at->promise)
+        at->promise = fsim_alloc(w->a, (size_t)w->most + 1, sizeof *at->promise);
+    int from = at->expansions == w->f->expansions ? at->promises : 0;
+    for (; from < at->count; from++) {
+        at->promise[from] = promise_of(w, &w->label[at->key[from].label]);
+        if (from == 0)
+            at->expansions = w->f->expansions;
+        else if (at->expansions != w->f->expansions)
+            from = -1; /* the first ones may promise less now */
+    }
+    at->promises = at->count;
+    at->worst = at->count - 1;
+    for (int i = at->count - 1; i-- > 0;)
+        if (at->promise[i] > at->promise[at->worst])
+            at->worst = i;
+}
+
+/* Takes the least promising label from a full front, if that promises less than the new one. False where it does not.
+ */
+static bool replace_worst(l2_search *w, label_front *at, fsim_sum promise)
+{
+    rank_labels(w, at);
+    const fsim_sum most = at->promise[at->worst];
+    const bool newer = most > promise;
+    const fsim_sum least = newer ? most : promise;
+    w->lost = least < w->lost ? least : w->lost;
+    if (newer) {
+        take_away(w, &at->key[at->worst]);
+        close_ranks(at);
+    }
+    return newer;
 }
 
 static void offer(l2_search *w, int to, int parent, const step *by, fsim_bits copies, fsim_sum spent)
@@ -142,14 +193,16 @@ static void offer(l2_search *w, int to, int parent, const step *by, fsim_bits co
     fsim_frontier *f = w->f;
     const fsim_sum promise = spent + fsim_least_after(f, parent < 0 ? -1 : f->state[w->label[parent].state].ran, to);
     const int where = f->state[to].front;
-    const uint64_t in_l2 = held_of(w);
+    label_key own = key_of(w, to, spent);
     make_room(w, where);
-    if (is_dominated(w, where, to, spent, in_l2) || (w->many[where] >= w->most && !replace_worst(w, where, promise)))
+    label_front *at = &w->front[where];
+    if (is_dominated(w, at, &own, spent) || (at->count >= w->most && !replace_worst(w, at, promise)))
         return;
-    w->many[where]++;
+    own.label = w->labels;
     *FSIM_PUSH(w->a, w->label, w->labels, w->label_room) =
-        (label){spent, parent, w->of_front[where], to, by, copies, w->residents, w->count, in_l2, false};
-    w->of_front[where] = w->labels;
+        (label){spent, parent, to, by, copies, w->residents, w->count, own.in_l2, false};
+    *FSIM_PUSH(w->a, at->key, at->count, at->room) = own;
+    at->worst = -1;
     for (int i = 0; i < w->count; i++)
         *FSIM_PUSH(w->a, w->resident, w->residents, w->resident_room) = w->now[i];
 }
@@ -356,6 +409,29 @@ void fsim_start_ideal(l2_search *w, int where)
     offer(w, at, -1, NULL, (fsim_bits){{0}}, -fsim_front_to_go(f, where));
 }
 
+/* Continues one label by every kernel that may follow. */
+static void continue_label(l2_search *w, int at)
+{
+    fsim_frontier *f = w->f;
+    const int from = w->label[at].state;
+    if (!f->state[from].expanded)
+        fsim_expand(f, from);
+    if (f->state[from].cut) {
+        const fsim_sum least = w->label[at].spent + fsim_unavoidable(f, &f->state[from]);
+        w->lost = least < w->lost ? least : w->lost;
+    }
+    for (int k = f->state[from].first, end = k + f->state[from].steps; k < end && !w->label[at].dominated; k++) {
+        const fsim_sum rest = fsim_least_after(f, f->state[from].ran, f->step[k].to);
+        const step *by = &f->step[k];
+        if (w->label[at].spent + by->cost + rest >= w->limit)
+            continue;
+        fsim_proceed(f, w->budget, 8);
+        run_kernel(w, at, k, by->kernel);
+        if (f->p->recompute && !f->every_clone)
+            run_with_more_copies(w, at, from, k);
+    }
+}
+
 void fsim_search_labels(l2_search *w, int start)
 {
     fsim_frontier *f = w->f;
@@ -363,33 +439,16 @@ void fsim_search_labels(l2_search *w, int start)
     w->in_time = true;
     for (int size = start; size < f->l.count; size++)
         for (int i = f->front_by_size[size]; i; i = f->front[i - 1].sibling)
-            for (int at = i <= w->rooms ? w->of_front[i - 1] : 0; at; at = w->label[at - 1].next) {
-                const int from = w->label[at - 1].state;
+            for (int k = i <= w->rooms ? w->front[i - 1].count : 0; k-- > 0;) { /* kernels lead to other fronts */
                 w->in_time = fsim_proceed(f, w->budget, 4);
                 if (!w->in_time)
                     return;
-                if (w->label[at - 1].dominated)
-                    continue;
-                if (!f->state[from].expanded)
-                    fsim_expand(f, from);
-                if (f->state[from].cut) {
-                    const fsim_sum least = w->label[at - 1].spent + fsim_unavoidable(f, &f->state[from]);
-                    w->lost = least < w->lost ? least : w->lost;
-                }
-                for (int k = f->state[from].first, end = k + f->state[from].steps;
-                     k < end && !w->label[at - 1].dominated; k++) {
-                    const fsim_sum rest = fsim_least_after(f, f->state[from].ran, f->step[k].to);
-                    const step *by = &f->step[k];
-                    if (w->label[at - 1].spent + by->cost + rest >= w->limit)
-                        continue;
-                    fsim_proceed(f, w->budget, 8);
-                    run_kernel(w, at - 1, k, by->kernel);
-                    if (f->p->recompute && !f->every_clone)
-                        run_with_more_copies(w, at - 1, from, k);
-                }
+                continue_label(w, w->front[i - 1].key[k].label);
             }
-    for (int at = f->last >= 0 && f->state[f->last].front < w->rooms ? w->of_front[f->state[f->last].front] : 0; at;
-         at = w->label[at - 1].next)
-        if (!w->label[at - 1].dominated && (w->best < 0 || w->label[at - 1].spent < w->label[w->best].spent))
-            w->best = at - 1;
+    const int last = f->last < 0 ? -1 : f->state[f->last].front;
+    for (int k = last >= 0 && last < w->rooms ? w->front[last].count : 0; k-- > 0;) {
+        const int at = w->front[last].key[k].label;
+        if (w->best < 0 || w->label[at].spent < w->label[w->best].spent)
+            w->best = at;
+    }
 }

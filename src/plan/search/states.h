@@ -91,7 +91,8 @@ struct fsim_frontier {
     int last;                  /* the state where everything has run; -1 */
     int lost_at;               /* the lowest place that had still to run in the plan with that bound */
     fsim_sum lost;             /* a lower bound of all plans that were cut off; FSIM_NEVER: nothing was cut off */
-    int64_t ticks;
+    int64_t ticks,
+        expansions; /* expansions: of states, each of which may change what is known of the rest from there */
     /* Borders: numbers of primitives that have run, ascending. excess: behind the border, at least so much is spent
      * beyond the relaxed cost, whatever L2 holds there; known from border `known` on. */
     int *border, borders, known;

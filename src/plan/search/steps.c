@@ -481,6 +481,7 @@ static void look_at_barrier(expansion *x)
 void fsim_expand(fsim_frontier *f, int from)
 {
     f->state[from].to_go = f->state[from].ahead = -1;
+    f->expansions++;
     if (fsim_repeat_steps(f, from))
         return;
     expansion x = {.f = f, .from = from, .at = f->state[from]};
