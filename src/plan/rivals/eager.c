@@ -307,10 +307,12 @@ static void copy_view(eager *e, const fsim_part *part, int n)
     const fsim_graph *g = e->p->graph;
     int copy = n;
     for (int k = 0; k < part->count; k++)
-        for (int i = 0; i < g->node[part->node[k]].args && is_strided_view(g, part->node[k]); i++)
-            if (g->tensor[g->node[part->node[k]].arg[i].tensor].producer == copy)
+        for (int i = 0; i < g->node[part->node[k]].args; i++)
+            if (is_strided_view(g, part->node[k]) && !e->copied[part->node[k]] &&
+                g->tensor[g->node[part->node[k]].arg[i].tensor].producer == copy)
                 copy = part->node[k];
-    e->copied[copy] = e->again = true;
+    e->again = e->again || !e->copied[copy];
+    e->copied[copy] = true;
 }
 
 /* Views that may not be recomputed, by option or because their readers are far away, are copied instead of read
