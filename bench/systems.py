@@ -120,6 +120,31 @@ if v["tp_choices"]:
 if v["orders"]:
     print(f"- Rank correlation of the time per output token within a model and GPU: {v['order_mean']:.3f} on average over rows, "
           f"median {v['order_median']:.3f}, least {v['order_least']:.3f}, of {v['orders']}.")
+print("""
+## What intervals stand on
+
+`src/serving/evidence.def` has these figures; `fusesim capacity` and `validate --systems` take their 80 % intervals from them. By the same rows that the scalars were chosen on: unseen
+systems may be further off.
+
+| kind | rows | median error | e to the power of, 8 of 10 |
+|---|--:|--:|--:|""")
+
+
+def evidence_of(r):
+    experts = ", experts" if served.get(r["model"], {}).get("experts", 0) > 0 else ", dense"
+    if r["mode"] == "fixed concurrency":
+        return ("time to first token" if "first token" in r["metric"] else "time per token") + experts
+    return {"prefill": "first token, batch 1", "maximum load": "maximum load" + experts}.get(r["mode"], r["mode"])
+
+
+stand = {}
+for r in rows:
+    a = answers[r["id"], r["metric"]]
+    if a["predicted"] is not None:
+        stand.setdefault(evidence_of(r), []).append((abs(a["predicted"] / a["measured"] - 1), abs(math.log(a["predicted"] / a["measured"]))))
+for kind, of in sorted(stand.items()):
+    width = sorted(x for _, x in of)[math.ceil(0.8 * len(of)) - 1]
+    print(f"| {kind} | {len(of)} | {100 * statistics.median(x for x, _ in of):.1f} % | {math.ceil(100 * width) / 100:.2f} |")
 print("\n## Groups\n")
 print(open(sys.argv[3]).read().rsplit("\n\n", 1)[0])
 print("\n## Furthest off\n\n| row | predicted | measured | unit |\n|---|--:|--:|---|")

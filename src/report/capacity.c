@@ -22,6 +22,8 @@ static const char *digits(fsim_arena *a, double x)
     return isnan(x) ? "" : fsim_printf(a, "%.*f", x < 10 ? 2 : x < 100 ? 1 : 0, x);
 }
 
+static bool is_open(const fsim_load *l) { return l->rate > 0 || l->concurrency || l->trace; }
+
 /* "tp 4", "ep 8": how the GPUs of an option share the model. */
 static const char *sharing_text(const fsim_option *x, fsim_arena *a)
 {
@@ -95,7 +97,7 @@ static void report_fused(const fsim_page *page, const fsim_option *now, const fs
 
 static void report_choices(const fsim_page *page, const fsim_capacity *x, fsim_arena *a)
 {
-    const bool open = x->asked->load->rate > 0 || x->asked->load->concurrency || x->asked->load->trace;
+    const bool open = is_open(x->asked->load);
     const struct {
         const char *title;
         int option;
@@ -110,8 +112,10 @@ static void report_choices(const fsim_page *page, const fsim_capacity *x, fsim_a
             if (choices[k].option == choices[i].option)
                 same = same ? same : choices[k].title;
         const char *between = "";
-        if (i == 0 && open && isfinite(x->gpus_high) && isfinite(x->gpus_low))
-            between = fsim_printf(a, " (80 %% interval: %.0f to %.0f GPUs)", x->gpus_low, x->gpus_high);
+        const fsim_option_ends *ends = &x->ends[i];
+        if (i == 0 && open && ends->quick && ends->slow)
+            between = fsim_printf(a, " (80 %% interval: %lld to %lld GPUs)", (long long)ends->quick->gpus,
+                                  (long long)ends->slow->gpus);
         else if (i == 0 && open)
             between = " (with times at the upper end of their 80 % interval no number of GPUs meets the goals)";
         fsim_paragraph(page, i ? FSIM_PLAIN : FSIM_GOOD, 0, 2,
@@ -122,7 +126,78 @@ static void report_choices(const fsim_page *page, const fsim_capacity *x, fsim_a
     if (x->fused)
         report_fused(page, &x->option[x->fewest], x->fused, a);
     if (x->fewer)
-        fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "One copy fewer: %s", x->fewer));
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                       isnan(x->needed)
+                           ? fsim_printf(a, "One copy fewer: %s", x->fewer)
+                           : fsim_printf(a, "One copy fewer: %s; they would do if all steps took %.0f %% less",
+                                         x->fewer, 100 * (1 - x->needed)));
+}
+
+static const char *figure(fsim_arena *a, double x) { return x == floor(x) ? fsim_printf(a, "%.0f", x) : digits(a, x); }
+
+/* "12 to 28" of a measure, whichever end is less; "" where an end is not known. */
+static const char *between_text(const fsim_option_ends *ends, double (*measure)(const fsim_option *x), fsim_arena *a)
+{
+    if (!ends->quick || !ends->slow)
+        return "";
+    const double x = measure(ends->quick), y = measure(ends->slow);
+    return isnan(x) || isnan(y) ? "" : fsim_printf(a, "%s to %s", figure(a, fmin(x, y)), figure(a, fmax(x, y)));
+}
+
+static double gpus_of(const fsim_option *x) { return (double)x->gpus; }
+static double rate_of(const fsim_option *x) { return x->tokens_s; }
+static double million_of(const fsim_option *x) { return x->usd_million; }
+static double joules_of(const fsim_option *x) { return x->joules; }
+
+static void add_evidence(fsim_table *t, const char *const text[3], fsim_evidence_kind kind, fsim_arena *a)
+{
+    const fsim_evidence *e = &fsim_evidences[kind];
+    const char **cell = fsim_table_row(t, FSIM_PLAIN);
+    for (int i = 0; i < 3; i++)
+        cell[i] = text[i];
+    cell[3] = fsim_printf(a, "%d", e->rows);
+    cell[4] = fsim_printf(a, "%.0f%%", 100 * e->median);
+    cell[5] = e->title;
+}
+
+static void add_time(fsim_table *t, const char *title, double s, fsim_evidence_kind kind, fsim_arena *a)
+{
+    const double factor = fsim_evidence_factor(kind);
+    const char *between = fsim_printf(a, "%s to %s", seconds(a, s / factor), seconds(a, s * factor));
+    if (!isnan(s))
+        add_evidence(t, (const char *const[]){title, seconds(a, s), between}, kind, a);
+}
+
+/* Each figure of the fewest GPUs, its interval, and the measured systems by which that is known. */
+static void report_evidence(const fsim_page *page, const fsim_capacity *x, fsim_arena *a)
+{
+    static const fsim_column column[] = {
+        {.title = "figure", .left = true},
+        {.title = "value"},
+        {.title = "8 of 10 between", .legend = "with so many GPUs for times; else with as many as the load then needs"},
+        {.title = "rows", .legend = "measured systems of that kind (reports/systems.md)"},
+        {.title = "error", .legend = "the median of theirs"},
+        {.title = "kind", .left = true, .shrinks = true}};
+    const fsim_option *o = &x->option[x->fewest];
+    const fsim_model *m = x->asked->model;
+    const bool open = is_open(x->asked->load);
+    const struct {
+        const char *title;
+        double (*of)(const fsim_option *x);
+    } figures[] = {{"GPUs", gpus_of}, {"tokens/s", rate_of}, {"USD/M", million_of}, {"J/token", joules_of}};
+    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
+    add_time(&t, "ttft, 99%", o->times.first.p99, fsim_first_evidence(m), a);
+    add_time(&t, "tpot, 99%", o->times.token.p99, fsim_token_evidence(m), a);
+    for (size_t i = open ? 0 : 1; i < sizeof figures / sizeof *figures; i += open && i == 0 ? 2 : 1) {
+        const char *between = between_text(&x->ends[FSIM_FEWEST], figures[i].of, a);
+        const double value = figures[i].of(o);
+        if (*between && !isnan(value))
+            add_evidence(&t, (const char *const[]){figures[i].title, figure(a, value), between}, fsim_rate_evidence(m),
+                         a);
+    }
+    putc('\n', page->out);
+    fsim_table_print(page, &t, 0);
+    fsim_table_legend(page, &t, 0);
 }
 
 const char *fsim_capacity_line(const fsim_capacity *x, fsim_arena *a)
@@ -375,6 +450,7 @@ void fsim_report_capacity(const fsim_page *page, const fsim_capacity *x, bool ve
         const fsim_option *o = &x->option[x->fewest];
         report_choices(page, x, a);
         report_options(page, x, verbose, a);
+        report_evidence(page, x, a);
         report_limits(page, o, a);
         report_memory(page, o, a);
     } else {
@@ -388,9 +464,8 @@ void fsim_report_capacity(const fsim_page *page, const fsim_capacity *x, bool ve
         page, FSIM_FAINT, 0, 0,
         fsim_printf(
             a,
-            "Composed of %d priced steps of serving kernels, with the scalars of %s. 80 %% of measured systems "
-            "lie within a factor of %.2f for times per token, and of %.2f for times to the first token "
-            "(reports/systems.md). Lengths are spread evenly by 20 %% around those of the load; no prefix is shared.",
-            x->steps, x->asked->engine->words, fsim_token_spread(), fsim_first_spread()));
+            "Composed of %d priced steps of serving kernels, with the scalars of %s, which were chosen on the same "
+            "measured systems. Lengths are spread evenly by 20 %% around those of the load; no prefix is shared.",
+            x->steps, x->asked->engine->words));
     fsim_arena_free(a);
 }

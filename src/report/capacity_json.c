@@ -105,6 +105,65 @@ static void put_choice(FILE *out, const char *key, int option)
     option < 0 ? fprintf(out, ", \"%s\": null", key) : fprintf(out, ", \"%s\": %d", key, option);
 }
 
+static void put_range(FILE *out, const char *before, const char *key, double x, double y)
+{
+    fprintf(out, "%s\"%s\": {", before, key);
+    fsim_json_number(out, "", "low", fmin(x, y));
+    fsim_json_number(out, ", ", "high", fmax(x, y));
+    putc('}', out);
+}
+
+/* Of each choice the figures with all times at the ends of their 80 % interval; null: no number of GPUs meets the goals
+ * at that end. Times are those of as many GPUs as were chosen. */
+static void put_intervals(FILE *out, const fsim_capacity *x)
+{
+    static const char *const names[FSIM_CHOICES] = {"fewest", "cheapest", "least_energy"};
+    const int choice[FSIM_CHOICES] = {x->fewest, x->cheapest, x->coolest};
+    const double first = fsim_evidence_factor(fsim_first_evidence(x->asked->model)),
+                 token = fsim_evidence_factor(fsim_token_evidence(x->asked->model));
+    for (int i = 0; i < FSIM_CHOICES; i++) {
+        const fsim_option *q = x->ends[i].quick, *w = x->ends[i].slow;
+        fprintf(out, "%s\"%s\": ", i ? ", " : ", \"intervals\": {", names[i]);
+        if (choice[i] < 0) {
+            fputs("null", out);
+            continue;
+        }
+        const fsim_loop_times *t = &x->option[choice[i]].times;
+        fsim_json_number(out, "{\"gpus\": {", "low", q ? (double)q->gpus : NAN);
+        fsim_json_number(out, ", ", "high", w ? (double)w->gpus : NAN);
+        putc('}', out);
+        put_range(out, ", ", "ttft_p99_s", t->first.p99 / first, t->first.p99 * first);
+        put_range(out, ", ", "tpot_p99_s", t->token.p99 / token, t->token.p99 * token);
+        if (q && w) {
+            put_range(out, ", ", "tokens_per_s", q->tokens_s, w->tokens_s);
+            put_range(out, ", ", "usd_per_h", q->usd_h, w->usd_h);
+            put_range(out, ", ", "usd_per_million_tokens", q->usd_million, w->usd_million);
+            put_range(out, ", ", "joules_per_token", q->joules, w->joules);
+        }
+        putc('}', out);
+    }
+    putc('}', out);
+}
+
+/* The measured systems that stand behind the figures. */
+static void put_evidence(FILE *out, const fsim_model *m)
+{
+    const struct {
+        const char *figure;
+        fsim_evidence_kind kind;
+    } of[] = {{"ttft", fsim_first_evidence(m)}, {"tpot", fsim_token_evidence(m)}, {"rate", fsim_rate_evidence(m)}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const fsim_evidence *e = &fsim_evidences[of[i].kind];
+        fsim_json_text(out, i ? ", {" : ", \"evidence\": [{", "figure", of[i].figure);
+        fsim_json_text(out, ", ", "kind", e->title);
+        whole_field(out, ", ", "rows", e->rows);
+        fsim_json_number(out, ", ", "median_error", e->median);
+        fsim_json_number(out, ", ", "factor", fsim_evidence_factor(of[i].kind));
+        putc('}', out);
+    }
+    putc(']', out);
+}
+
 void fsim_json_capacity(FILE *out, const fsim_capacity *x)
 {
     const fsim_capacity_asked *q = x->asked;
@@ -119,15 +178,13 @@ void fsim_json_capacity(FILE *out, const fsim_capacity *x)
     put_choice(out, "fewest", x->fewest);
     put_choice(out, "cheapest", x->cheapest);
     put_choice(out, "least_energy", x->coolest);
-    fsim_json_number(out, ", \"fewest_interval\": {", "low", x->fewest < 0 ? NAN : x->gpus_low);
-    fsim_json_number(out, ", ", "high", x->fewest < 0 ? NAN : x->gpus_high);
-    fputs("}", out);
+    put_intervals(out, x);
     fsim_json_text(out, ", ", "one_copy_fewer", x->fewer);
+    fsim_json_number(out, ", ", "one_copy_fewer_needs", x->fewest < 0 ? NAN : x->needed);
     fputs(", \"fused\": ", out);
     x->fused ? put_option(out, x->fused) : (void)fputs("null", out);
-    fsim_json_number(out, ", \"factors\": {", "ttft", fsim_first_spread());
-    fsim_json_number(out, ", ", "tpot", fsim_token_spread());
-    fprintf(out, "}, \"steps\": %d, \"options\": [", x->steps);
+    put_evidence(out, q->model);
+    fprintf(out, ", \"steps\": %d, \"options\": [", x->steps);
     for (int i = 0; i < x->options; i++) {
         fputs(i ? ",\n" : "\n", out);
         put_option(out, &x->option[i]);

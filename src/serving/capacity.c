@@ -8,8 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-double fsim_first_spread(void) { return exp(spread_first); }
-double fsim_token_spread(void) { return exp(spread_token); }
+fsim_evidence_kind fsim_first_evidence(const fsim_model *m)
+{
+    return m->experts ? FSIM_EVIDENCE_FIRST_EXPERTS : FSIM_EVIDENCE_FIRST;
+}
+
+fsim_evidence_kind fsim_token_evidence(const fsim_model *m)
+{
+    return m->experts ? FSIM_EVIDENCE_TOKEN_EXPERTS : FSIM_EVIDENCE_TOKEN;
+}
+
+fsim_evidence_kind fsim_rate_evidence(const fsim_model *m)
+{
+    return m->experts ? FSIM_EVIDENCE_MAXIMUM_EXPERTS : FSIM_EVIDENCE_MAXIMUM;
+}
 
 typedef struct {
     const fsim_capacity_asked *q;
@@ -363,19 +375,51 @@ static void add_front(fsim_capacity *c, const fsim_hw *hw, fsim_arena *a)
         }
 }
 
-/* What the fewest GPUs are with all times at the ends of their interval, and what a replica fewer breaks. */
+/* The option with all times longer by a factor, on as many replicas as it needs then. NULL: none suffice. */
+static const fsim_option *option_with(const search *s, const fsim_option *x, double longer)
+{
+    const char *fault;
+    fsim_option *y = fsim_new(s->arena, fsim_option, 1);
+    *y = *x;
+    y->replicas = fewest_replicas(s, x, longer, &fault, s->arena);
+    if (y->replicas == 0)
+        return NULL;
+    y->times = times_with(x, s->q->load, y->replicas, longer, s->arena);
+    fill_costs(s, y);
+    return y;
+}
+
+/* What a replica fewer breaks, and how much shorter all times would have to be. */
+static void find_fewer(const search *s, fsim_capacity *c, fsim_arena *a)
+{
+    enum { HALVINGS = 10 };
+    static const double least = 0.1;
+    const fsim_option *x = &c->option[c->fewest];
+    double bad = 1, good = least;
+    c->needed = NAN;
+    if (x->replicas == 1)
+        return;
+    c->fewer = fsim_printf(a, "with %lld GPUs %s", (long long)(x->gpus - fsim_deployed_gpus(&x->on)),
+                           fault_with(s, x, x->replicas - 1, 1, a));
+    if (fault_with(s, x, x->replicas - 1, least, a))
+        return;
+    for (int i = 0; i < HALVINGS; i++) {
+        const double middle = (bad + good) / 2;
+        *(fault_with(s, x, x->replicas - 1, middle, a) ? &bad : &good) = middle;
+    }
+    c->needed = good;
+}
+
+/* What the choices are with all times at the ends of their interval, and what fewer replicas would need. */
 static void look_around(const search *s, fsim_capacity *c, fsim_arena *a)
 {
-    const fsim_option *x = &c->option[c->fewest];
-    const char *fault;
-    const double gpus = (double)fsim_deployed_gpus(&x->on);
-    const double less = (double)fewest_replicas(s, x, exp(-spread_static), &fault, a);
-    const double more = (double)fewest_replicas(s, x, exp(spread_static), &fault, a);
-    c->gpus_low = less > 0 ? less * gpus : NAN;
-    c->gpus_high = more > 0 ? more * gpus : INFINITY;
-    if (x->replicas > 1)
-        c->fewer = fsim_printf(a, "with %lld GPUs %s", (long long)(x->gpus - (int64_t)gpus),
-                               fault_with(s, x, x->replicas - 1, 1, a));
+    const double factor = fsim_evidence_factor(fsim_rate_evidence(s->q->model));
+    const int choice[FSIM_CHOICES] = {c->fewest, c->cheapest, c->coolest};
+    for (int i = 0; i < FSIM_CHOICES; i++)
+        if (choice[i] >= 0)
+            c->ends[i] = (fsim_option_ends){option_with(s, &c->option[choice[i]], 1 / factor),
+                                            option_with(s, &c->option[choice[i]], factor)};
+    find_fewer(s, c, a);
 }
 
 /* The fewest GPUs again, with the kernels of the best plans. False after errors in d. */

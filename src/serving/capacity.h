@@ -4,6 +4,7 @@
 #define FUSESIM_SERVING_CAPACITY_H
 
 #include "serving/deployed.h"
+#include "serving/evidence.h"
 #include "serving/load.h"
 #include "serving/machine.h"
 
@@ -48,6 +49,13 @@ typedef struct {
     fsim_step_shares decode, prefill;
 } fsim_option;
 
+/* A choice with all times at the ends of their 80 % interval; NULL: no number of GPUs meets the goals then. */
+typedef struct {
+    const fsim_option *quick, *slow;
+} fsim_option_ends;
+
+enum { FSIM_FEWEST, FSIM_CHEAPEST, FSIM_COOLEST, FSIM_CHOICES };
+
 /* Tokens a second of a GPU beside those that each request sees, with so many requests in a step. */
 typedef struct {
     int option;
@@ -59,11 +67,12 @@ typedef struct {
     const fsim_capacity_asked *asked;
     fsim_option *option;
     int options;
-    int fewest, cheapest, coolest; /* options; -1: there is none */
-    double gpus_low, gpus_high;    /* of the fewest: with all times shorter and longer by their interval */
-    const char *fewer;             /* what breaks with a replica fewer; NULL */
-    const fsim_option *fused;      /* the fewest again, with the kernels of the best plans; NULL */
-    fsim_front_point *front;       /* of all GPUs of a kind, one kind after another, batch ascending */
+    int fewest, cheapest, coolest;       /* options; -1: there is none */
+    fsim_option_ends ends[FSIM_CHOICES]; /* of the fewest, the cheapest, the coolest */
+    const char *fewer;                   /* what breaks with a replica fewer; NULL */
+    double needed; /* it would do if all times were so much of what they are; NaN: if they were a tenth neither */
+    const fsim_option *fused; /* the fewest again, with the kernels of the best plans; NULL */
+    fsim_front_point *front;  /* of all GPUs of a kind, one kind after another, batch ascending */
     int fronts;
     int steps; /* different ones that were priced */
 } fsim_capacity;
@@ -72,9 +81,9 @@ typedef struct {
 bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where, int jobs, fsim_arena *a, fsim_diag *d,
                         fsim_capacity *out);
 
-/* Half widths of 80 % intervals, as factors: of times to the first token, of times per token. */
-double fsim_first_spread(void);
-/* The second. */
-double fsim_token_spread(void);
+/* What times to the first token, times per token, and rates of a model's tokens stand on. */
+fsim_evidence_kind fsim_first_evidence(const fsim_model *m);
+fsim_evidence_kind fsim_token_evidence(const fsim_model *m);
+fsim_evidence_kind fsim_rate_evidence(const fsim_model *m);
 
 #endif

@@ -4,6 +4,7 @@
 #include "evidence/step.h"
 #include "serving/batching.h"
 #include "serving/constants.h"
+#include "serving/evidence.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -84,14 +85,18 @@ static double fixed_concurrency(const fsim_serving *s, fsim_system_answer *x)
     return strstr(r->metric, "first token") ? t.first_s : t.token_s;
 }
 
-static double spread_of(const fsim_system *row)
+/* experts: has its model any? */
+static double spread_of(const fsim_system *row, bool experts)
 {
-    static const double *const spread[FSIM_SYSTEM_MODES] = {[FSIM_SYSTEM_STATIC] = &spread_static,
-                                                            [FSIM_SYSTEM_PREFILL] = &spread_prefill,
-                                                            [FSIM_SYSTEM_MAXIMUM] = &spread_static,
-                                                            [FSIM_SYSTEM_FIXED] = &spread_token,
-                                                            [FSIM_SYSTEM_TRAINING] = &spread_training};
-    return row->mode == FSIM_SYSTEM_FIXED && strstr(row->metric, "first token") ? spread_first : *spread[row->mode];
+    static const fsim_evidence_kind kind[FSIM_SYSTEM_MODES][2] = {
+        [FSIM_SYSTEM_STATIC] = {FSIM_EVIDENCE_STATIC, FSIM_EVIDENCE_STATIC},
+        [FSIM_SYSTEM_PREFILL] = {FSIM_EVIDENCE_PREFILL, FSIM_EVIDENCE_PREFILL},
+        [FSIM_SYSTEM_MAXIMUM] = {FSIM_EVIDENCE_MAXIMUM, FSIM_EVIDENCE_MAXIMUM_EXPERTS},
+        [FSIM_SYSTEM_FIXED] = {FSIM_EVIDENCE_TOKEN, FSIM_EVIDENCE_TOKEN_EXPERTS},
+        [FSIM_SYSTEM_TRAINING] = {FSIM_EVIDENCE_TRAINING, FSIM_EVIDENCE_TRAINING}};
+    if (row->mode == FSIM_SYSTEM_FIXED && strstr(row->metric, "first token"))
+        return fsim_evidence_factor(experts ? FSIM_EVIDENCE_FIRST_EXPERTS : FSIM_EVIDENCE_FIRST);
+    return fsim_evidence_factor(kind[row->mode][experts]);
 }
 
 /* The number behind `word` in notes; `otherwise` where it is not there. */
@@ -224,7 +229,7 @@ fsim_system_answer fsim_system_predict(const fsim_system *row, const fsim_hw *hw
         x.reason = "a step of it can't be priced";
     if (x.reason)
         x.predicted = NAN;
-    x.low = x.predicted * exp(-spread_of(row));
-    x.high = x.predicted * exp(spread_of(row));
+    x.low = x.predicted / spread_of(row, x.experts);
+    x.high = x.predicted * spread_of(row, x.experts);
     return x;
 }

@@ -2,12 +2,13 @@
 #include "serving/trainings.h"
 
 #include "serving/constants.h"
+#include "serving/evidence.h"
 #include <math.h>
 
 /* 1, 2, 4, 8 GPUs a layer; micro-batches of 1 to 16 sequences, and not many more tokens than that. */
 enum { TPS = 4, MICROS = 5, MOST_TOKENS = 65536 };
 
-double fsim_training_spread(void) { return exp(spread_training); }
+double fsim_training_spread(void) { return fsim_evidence_factor(FSIM_EVIDENCE_TRAINING); }
 
 typedef struct {
     const fsim_trainings_asked *q;

@@ -61,9 +61,17 @@ for rate in (5, 40, 160):
         m = o["memory"]
         left = m["capacity_bytes"] - m["weight_bytes"] - m["activation_bytes"] - m["framework_bytes"]
         assert math.isclose(m["cache_bytes"], 0.9 * left), m
-    low, high = d["fewest_interval"]["low"], d["fewest_interval"]["high"]
-    assert low <= best["gpus"] and (high is None or best["gpus"] <= high), d["fewest_interval"]
-    assert (best["copies"] == 1) == (d["one_copy_fewer"] is None)
+    for name in ("fewest", "cheapest", "least_energy"):   # every figure of a choice is within its interval
+        i, o = d["intervals"][name], d["options"][d[name]]
+        for of, value in (("gpus", o["gpus"]), ("ttft_p99_s", o["ttft_s"]["p99"]), ("tpot_p99_s", o["tpot_s"]["p99"]), ("usd_per_h", o["usd_per_h"])):
+            if of in i:
+                assert i[of]["low"] <= value and (i[of]["high"] is None or value <= i[of]["high"]), (name, of, value, i)
+        assert "usd_per_million_tokens" in i or i["gpus"]["high"] is None, i
+    e = {e["figure"]: e for e in d["evidence"]}
+    assert {k: v["rows"] for k, v in e.items()} == {"ttft": 179, "tpot": 179, "rate": 185}, e
+    t = d["intervals"]["fewest"]["tpot_p99_s"]
+    assert math.isclose(t["high"] / t["low"], e["tpot"]["factor"] ** 2), t
+    assert (best["copies"] == 1) == (d["one_copy_fewer"] is None) and (d["one_copy_fewer_needs"] is None or 0.1 <= d["one_copy_fewer_needs"] < 1)
     # The front: faster for a user means fewer tokens a GPU.
     for hw in ("h100-sxm5-80gb", "l40s"):
         front = [p for p in d["front"] if d["options"][p["option"]]["hardware"] == hw]
@@ -76,6 +84,9 @@ o, row = docs["f16"]["options"][docs["f16"]["fewest"]], json.load(open("rows.jso
 assert o["memory"]["weight_bytes"] == 2 * 8030261248 and o["memory"]["token_bytes"] == 131072 and o["places"] == row["requests"]
 assert abs(o["tokens_per_s"] / row["predicted"] - 1) < 0.15, (o["tokens_per_s"], row["predicted"])
 m = docs["moe"]
+assert {e["figure"]: e["rows"] for e in m["evidence"]} == {"ttft": 128, "tpot": 128, "rate": 104}, m["evidence"]
+f = docs["f16"]["intervals"]["fewest"]   # all wait: as many tokens as the GPU makes
+assert f["tokens_per_s"]["low"] < docs["f16"]["options"][docs["f16"]["fewest"]]["tokens_per_s"] < f["tokens_per_s"]["high"], f
 assert m["options"][m["fewest"]]["tpot_s"]["p50"] <= 0.03 and all(x["weights"] == "f4" for x in m["options"])
 assert any(x["ep"] > 1 for x in m["options"])
 l = docs["latent"]["options"]
@@ -95,6 +106,10 @@ for p, q in zip(by["aws-p5"], by["dgx-h100"]):   # the same GPUs at another pric
 t = docs["trace"]
 assert (t["load"]["input"], t["load"]["output"], t["load"]["trace_requests"]) == (200, 20, 3), t["load"]
 END
+# What intervals stand on is what bench/systems.sh found.
+sed -n 's/^FSIM_EVIDENCE([A-Z_]*, *"\([^"]*\)", *\([0-9]*\), *\([0-9.]*\), *\([0-9.]*\))/\1 \2 \3 \4/p' "$SOURCE_DIR/src/serving/evidence.def" | sort >had
+awk -F ' *[|] *' '/^## What intervals/ { on = 1 } /^## Groups/ { on = 0 } on && $3 ~ /^[0-9]+$/ { printf "%s %d %.3f %.2f\n", $2, $3, $4 / 100, $5 }' "$SOURCE_DIR/reports/systems.md" | sort >wanted
+[ "$(wc -l <had)" = 9 ] && cmp -s had wanted || complain "evidence.def is not what reports/systems.md has: $(diff had wanted)"
 grep -q '^Fewest GPUs: ' rate160.json.out && grep -q '^One copy fewer: with' rate160.json.out || complain "text: $(head -n 5 rate160.json.out)"
 COLUMNS=80 "$FUSESIM" capacity llama-3.1-8b --hw l4 --load input=1000,output=200,rate=1 2>&1 | awk 'length > 80' | grep . && complain 'wider than 80 columns'
 "$FUSESIM" capacity llama-3.1-405b --hw a100-sxm4-80gb --load input=2000,output=500,rate=1 >out 2>err
