@@ -120,6 +120,41 @@ if v["tp_choices"]:
 if v["orders"]:
     print(f"- Rank correlation of the time per output token within a model and GPU: {v['order_mean']:.3f} on average over rows, "
           f"median {v['order_median']:.3f}, least {v['order_least']:.3f}, of {v['orders']}.")
+
+
+def ranks(values):
+    """Their places in ascending order; equal ones share the mean of theirs."""
+    return [sum(x < v for x in values) + (sum(x == v for x in values) - 1) / 2 for v in values]
+
+
+def rank_correlation(pairs):
+    x, y = (ranks([p[i] for p in pairs]) for i in (0, 1))
+    return statistics.correlation(x, y)
+
+
+# By Little's law, requests that run are those in flight times the share of a request's time behind its first token.
+times = {}
+for r in rows:
+    if r["mode"] == "fixed concurrency":
+        times.setdefault(r["id"].rsplit("/", 1)[0], {})["first" if "first token" in r["metric"] else "token"] = r
+ORDERED, QUARTER = 3, 0.25
+few, running, groups = [], [], {}
+for of in times.values():
+    if "token" not in of or answers[of["token"]["id"], of["token"]["metric"]]["predicted"] is None:
+        continue
+    r = of["token"]
+    behind = (int(r["output_len"]) - 1) * float(r["value"])
+    if "first" in of and behind < QUARTER * (behind + float(of["first"]["value"])):
+        few.append(r)
+        running.append(behind / (behind + float(of["first"]["value"])))
+    else:
+        groups.setdefault((r["model"], r["hw"]), []).append((answers[r["id"], r["metric"]]["predicted"], float(r["value"])))
+groups = {k: g for k, g in groups.items() if len(g) >= ORDERED}
+if few and groups:
+    of = sum(rank_correlation(g) * len(g) for g in groups.values()) / sum(map(len, groups.values()))
+    what = sorted({f"{r['model']} on {r['hw']}, {r['batch']} in flight" for r in few})
+    print(f"- {len(few)} rows ({'; '.join(what)}) contradict themselves: by their own times to the first token and per token less than a quarter of the requests in flight run, "
+          f"{100 * min(running):.0f} to {100 * max(running):.0f} % in them, whatever the GPUs and lengths. They are predicted as they are stated, and count above; without them the rank correlation is {of:.3f}.")
 print("""
 ## What intervals stand on
 
