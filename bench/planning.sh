@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # bench/planning.sh [RUNS]: how long planners' questions take, each a process of its own: seconds that pass, and seconds of CPU, the least of several runs (3).
+# ONLY: the questions that have these words.
 set -eu
 . "$(dirname "$0")/program.sh"
 runs=${1:-3}
 
 measure() { # NAME, then the command
     local name=$1 wall=999999 cpu=999999 times
+    case $name in *"${ONLY:-}"*) ;; *) return ;; esac
     shift
     for ((i = 0; i < runs; i++)); do
         times=$({ TIMEFORMAT='%R %U %S'; time "$program" capacity "$@" --quiet >/dev/null; } 2>&1)

@@ -133,7 +133,7 @@ if [ -d "$data/measured" ]; then
     OUT="$PWD/thin_report" "$bench/accuracy.sh" thin >/dev/null && cmp -s before.md thin_report/accuracy.md || { echo 'FAILED: accuracy.md differs from one run to the next'; fail=1; }
 fi
 known="$known accuracy.sh"
-runs planning.sh '^70B chat on one kind of GPU +[0-9.]+ s +CPU +[0-9.]+ s$' '^training 405B' -- "$bench/planning.sh" 1
+runs planning.sh '^70B chat on one kind of GPU +[0-9.]+ s +CPU +[0-9.]+ s$' -- env ONLY='on one kind of GPU' "$bench/planning.sh" 1
 printf '%s\n' '<!-- output: fusesim hw list | head -n 1 -->' '```' old '```' '```sh' 'fusesim kept' '```' '```' '$ fusesim --version' old '```' >shown.md
 runs readme.sh '^refreshed$' -- "$bench/readme.sh" shown.md
 grep -q '^fusesim [0-9]' shown.md && grep -q '^fusesim kept$' shown.md && ! grep -q '^old$' shown.md || { echo "FAILED: readme.sh: $(cat shown.md)"; fail=1; }
