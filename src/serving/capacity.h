@@ -81,9 +81,11 @@ typedef struct {
 bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where, int jobs, fsim_arena *a, fsim_diag *d,
                         fsim_capacity *out);
 
-/* What times to the first token, times per token, and rates of a model's tokens stand on. */
+/* What times to the first token of such a model stand on. */
 fsim_evidence_kind fsim_first_evidence(const fsim_model *m);
+/* What its times per token stand on. */
 fsim_evidence_kind fsim_token_evidence(const fsim_model *m);
+/* What its tokens a second stand on. */
 fsim_evidence_kind fsim_rate_evidence(const fsim_model *m);
 
 #endif

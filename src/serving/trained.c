@@ -31,20 +31,22 @@ fsim_layer_price fsim_layer_priced(const fsim_training *t, const fsim_hw *hw, in
     const fsim_model *m = t->model;
     const int64_t columns = (m->vocab + tp - 1) / tp;
     const double logits = (double)(micro * t->length * columns);
-    double both_s[2];
+    double both_s[2], again_s[2]; /* of one and of two layers; the same where backward computes them again */
     const char *of =
         fsim_printf(t->arena, "B=%lld;S=%lld;H=%lld;heads=%lld;kv_heads=%lld;D=%lld;F=%lld;tp=%lld", (long long)micro,
                     (long long)t->length, (long long)m->hidden, (long long)m->heads, (long long)m->kv_heads,
                     (long long)m->head_dim, (long long)fsim_priced_width(m), (long long)tp);
-    for (int i = 0; i < 2; i++) /* the first layer's input needs no gradient: the second is as all others */
-        both_s[i] = fsim_training_step_s(
-            t->steps, hw->name, "llm/dense_train",
-            fsim_printf(t->arena, "layers=%d;%s;dtype=amp_bf16;sharding=FULL_SHARD;gpus=1000000", i + 1, of));
+    for (int i = 0; i < 2; i++) { /* the first layer's input needs no gradient: the second is as all others */
+        const char *set =
+            fsim_printf(t->arena, "layers=%d;%s;dtype=amp_bf16;sharding=FULL_SHARD;gpus=1000000", i + 1, of);
+        both_s[i] = fsim_training_step_s(t->steps, hw->name, "llm/dense_train", set);
+        again_s[i] = fsim_training_step_s(t->steps, hw->name, "llm/dense_train",
+                                          fsim_printf(t->arena, "%s;checkpoint=True", set));
+    }
     const char *product = fsim_printf(t->arena, "M=%lld;N=%lld;K=%lld;dtype=bf16", (long long)(micro * t->length),
                                       (long long)columns, (long long)m->hidden);
     return (fsim_layer_price){.both_s = both_s[1] - both_s[0],
-                              .forward_s = fsim_eager_step_s(t->steps, hw->name, "llm/dense_train",
-                                                             fsim_printf(t->arena, "layers=1;%s;dtype=bf16", of)),
+                              .again_s = again_s[1] - again_s[0] - (both_s[1] - both_s[0]),
                               .head_s = (1 + BACKWARD_OF_A_PRODUCT) *
                                             fsim_eager_step_s(t->steps, hw->name, "ops/matmul", product) +
                                         logits * loss_traffic / fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH)};
@@ -116,7 +118,7 @@ fsim_trained_time fsim_trained_time_of(const fsim_training *t, const fsim_machin
     const double sent = 2 * (double)(w->micro * t->length * t->model->hidden);
     const double reduce_s = w->tp > 1 ? fsim_collective_s(on->hw, FSIM_OP_ALL_REDUCE, sent, (double)w->tp, false) : 0;
     const double links_s = layers * (w->again ? REDUCES + REDUCES_AGAIN : REDUCES) * reduce_s;
-    const double again_s = w->again ? layers * price->forward_s : 0;
+    const double again_s = w->again ? layers * price->again_s : 0;
     const double slot_s = layers * price->both_s + again_s + price->head_s + links_s;
     fsim_trained_time x = {.layers = slots * layers * price->both_s,
                            .again = slots * again_s,

@@ -20,9 +20,9 @@ typedef struct {
 
 /* Seconds of a layer and of the head for a micro-batch. */
 typedef struct {
-    double both_s; /* forward and backward */
-    double forward_s;
-    double head_s; /* product and loss, forward and backward */
+    double both_s;  /* forward and backward */
+    double again_s; /* what computing it again adds */
+    double head_s;  /* product and loss, forward and backward */
 } fsim_layer_price;
 
 typedef struct {
