@@ -400,8 +400,9 @@ def check_kernel_sums(k, own, say):
              "below its products'", flops)
 
 
-# L2: a tensor stays until more than the capacity has entered since its last use. A kernel uses its inputs first, the largest first,
-# and its results last; inputs that are there do not enter again.
+# L2: a tensor stays until more than the capacity has entered since its last use; inputs that are there do not enter again. A kernel
+# goes through all that it uses side by side: it finds nothing where that is more than the capacity, and counts as a whole behind each
+# of its tensors.
 
 class Cache:
     def __init__(self, capacity):
@@ -412,25 +413,28 @@ class Cache:
         return t in self.last and self.entered - self.last[t] <= self.capacity
 
     def run(self, g, k):
-        there = {name: self.has(g.tensor[name]) for name in k.inputs}
+        inputs = [g.tensor[name] for name in g.tensor if name in k.inputs]
+        flight = sum(o["bytes"] for o in k.outputs.values()) + sum(
+            t.bytes if self.whole(k, t) else k.inputs[t.name]["bytes"] for t in inputs)
+        there = {t.name: flight <= self.capacity and self.has(t) for t in inputs}
         self.entered += sum(o["bytes"] for o in k.outputs.values())
         self.entered += sum(i["bytes"] for name, i in k.inputs.items() if not there[name])
-        behind = 0
-        for name, o in k.outputs.items():
-            behind += o["bytes"]
+        for name in k.outputs:
             if not g.tensor[name].over:  # rows of it were written, not all
-                self.last[g.tensor[name]] = max(self.last.get(g.tensor[name], -1e300), self.entered - behind)
-        inputs = [g.tensor[name] for name in g.tensor if name in k.inputs]
-        for t in sorted(inputs, key=lambda t: t.bytes):
+                self.last[g.tensor[name]] = max(self.last.get(g.tensor[name], -1e300), self.entered - flight)
+        for t in inputs:
             self.unsure.discard(t)
             if k.inputs[t.name]["bytes"] < t.bytes:
                 continue  # a part of it was read; the next reader may need another
-            if input_bytes(k, t, k.full)[0] < t.bytes:
+            if not self.whole(k, t):
                 self.unsure.add(t)
                 continue
-            behind += t.bytes
-            self.last[t] = max(self.last.get(t, -1e300), self.entered - behind)
+            self.last[t] = max(self.last.get(t, -1e300), self.entered - flight)
         return there
+
+    @staticmethod
+    def whole(k, t):
+        return k.inputs[t.name]["bytes"] >= t.bytes and input_bytes(k, t, k.full)[0] >= t.bytes
 
 
 def check_hits(g, kernels, capacity, warm, say):

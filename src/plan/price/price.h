@@ -80,10 +80,6 @@ enum { FSIM_CLONE_REACH = 64 };
 /* The same for one primitive, also where p->recompute is off. */
 bool fsim_may_clone(const fsim_problem *p, int node);
 
-/* Of two inputs of one kernel, does L2 keep x longer than y? Small tensors stay longer than large ones that enter at
- * the same time. */
-bool fsim_used_later(const fsim_problem *p, int x, int y);
-
 /* Can a run find the tensor in L2 at all? It can be no larger than the effective capacity. */
 bool fsim_may_reside(const fsim_problem *p, int tensor);
 

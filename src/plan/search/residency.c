@@ -251,14 +251,15 @@ static void use(l2_search *w, int tensor, double age)
     w->now[k].age = fmin(w->now[k].age, age);
 }
 
+/* As bytes_in_flight in plan/price/l2_residency.c. */
 static double used_together(const fsim_frontier *f, const step *by, const fsim_variant *v)
 {
     double all = 0;
     for (int i = 0; i < v->writes; i++)
         all += (double)v->write[i].bytes;
     for (int i = 0; i < v->reads; i++)
-        all +=
-            v->read[i].whole ? (double)f->p->graph->tensor[fsim_touched(&f->l, by->root, &v->read[i], false)].bytes : 0;
+        all += (double)(v->read[i].whole ? f->p->graph->tensor[fsim_touched(&f->l, by->root, &v->read[i], false)].bytes
+                                         : v->read[i].bytes);
     return all;
 }
 
@@ -271,12 +272,11 @@ static void run_kernel(l2_search *w, int from, int through, fsim_variant *v)
     const step *by = &f->step[through];
     const state *to = &f->state[by->to];
     uint64_t hit = 0, absorbed = 0;
-    double entered = 0, behind = 0, all = 0;
+    double entered = 0;
     w->count = 0;
     for (int k = 0; k < at.count; k++)
         *FSIM_PUSH(w->a, w->now, w->count, w->room) = w->resident[at.first + k];
-    if (f->p->hw->host) /* as bytes_in_flight in plan/price/l2_residency.c */
-        all = used_together(f, by, v);
+    const double all = used_together(f, by, v);
     for (int i = 0; i < v->writes; i++) {
         entered += (double)v->write[i].bytes;
         if (i < 64 && v->write[i].intermediate && (double)v->write[i].bytes <= w->capacity)
@@ -301,10 +301,9 @@ static void run_kernel(l2_search *w, int from, int through, fsim_variant *v)
         w->now[k].age += entered;
     for (int i = 0; i < v->writes; i++) {
         const int t = fsim_touched(&f->l, by->root, &v->write[i], true);
-        behind += (double)v->write[i].bytes;
         if (!v->write[i].whole)
             continue;
-        use(w, t, fmax(behind, all));
+        use(w, t, all);
         if (i < 64 && absorbed >> i & 1) {
             resident *h = &w->now[find_resident(w->now, w->count, t)];
             h->by = v;
@@ -314,20 +313,9 @@ static void run_kernel(l2_search *w, int from, int through, fsim_variant *v)
             h->bit = (uint64_t)1 << i;
         }
     }
-    int order[FSIM_MAX_PARAMETERS + 1], whole = 0;
-    for (int i = 0; i < v->reads && whole < FSIM_MAX_PARAMETERS; i++) {
-        if (!v->read[i].whole)
-            continue;
-        const int t = fsim_touched(&f->l, by->root, &v->read[i], false);
-        int k = whole++;
-        for (; k > 0 && fsim_used_later(f->p, t, order[k - 1]); k--)
-            order[k] = order[k - 1];
-        order[k] = t;
-    }
-    for (int i = 0; i < whole; i++) {
-        behind += (double)f->p->graph->tensor[order[i]].bytes;
-        use(w, order[i], fmax(behind, all));
-    }
+    for (int i = 0; i < v->reads; i++)
+        if (v->read[i].whole)
+            use(w, fsim_touched(&f->l, by->root, &v->read[i], false), all);
     int count = 0;
     for (int k = 0; k < w->count; k++) /* evicted before their last reader ran */
         if (w->now[k].by && w->now[k].age > w->capacity && still_wanted(w, to, w->now[k].tensor))
