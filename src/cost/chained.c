@@ -263,6 +263,22 @@ static fsim_kernel by_rows(const fsim_costing *c, fsim_arena *a)
     return k;
 }
 
+double fsim_least_chain_s(const fsim_graph *g, const fsim_hw *hw, fsim_chain_pair pair)
+{
+    enum { INSTRUCTIONS = 3 }; /* as in by_rows */
+    const fsim_costing c = {.g = g, .hw = hw};
+    const fsim_node *first = &g->node[pair.first], *second = &g->node[pair.second];
+    const double results = (double)second->points / pair.rows,
+                 chunks = ceil(results / FSIM_KEPT_WIDTH), /* kernel/chain.c */
+        element = pair.rows * pair.width, one = 2 * element * (double)first->gemm.k, two = 2 * element * results,
+                 seen = pair.masked ? 0.5 : 1,
+                 rate = fmax(fsim_chain_rate(&c, first->gemm.arithmetic), fsim_chain_rate(&c, second->gemm.arithmetic)),
+                 lanes = fsim_hw_get(hw, FSIM_HW_SMS) * fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
+    const double rows_s =
+        INSTRUCTIONS * (one + two) / 2 / (lanes * FSIM_ISSUE_PER_SM * fsim_hw_get(hw, FSIM_HW_WARP_SIZE));
+    return fmin(seen * (one * chunks + two) / rate, rows_s);
+}
+
 static void keep_faster(const fsim_kernel *k, fsim_kernel *best)
 {
     if (k->time_s > 0 && (best->time_s == 0 || k->time_s < best->time_s))

@@ -293,6 +293,24 @@ static double generated_least_s(const fsim_hw *hw, fsim_dtype t, const fsim_gemm
     return least;
 }
 
+double fsim_contraction_alone_s(const fsim_graph *g, const fsim_hw *hw, int node)
+{
+    const fsim_gemm *m = &g->node[node].gemm;
+    const double products = (double)m->batch * (double)m->m * (double)m->n * (double)m->k,
+                 anywhere = fsim_least_contraction_s(g, hw, node);
+    if (m->convolution)
+        return anywhere;
+    const fsim_gemm_device d = fsim_gemm_device_of(hw, m->arithmetic);
+    const fsim_gemm_shape s = {.batch = (double)m->batch,
+                               .m = (double)m->m,
+                               .n = (double)m->n,
+                               .k = (double)m->k,
+                               .elem_bytes = fsim_dtype_bytes(g->tensor[g->node[node].arg[0].tensor].dtype),
+                               .transposed_b = m->transposed_b};
+    const double ours = fmin(generated_least_s(hw, m->arithmetic, &s, 1), direct_least_s(hw, &d, products));
+    return fmax(anywhere, fmin(ours, fsim_gemm_call_least_s(&d, s)));
+}
+
 double fsim_contraction_share_s(const fsim_graph *g, const fsim_hw *hw, int node, int company)
 {
     const fsim_gemm *m = &g->node[node].gemm;

@@ -93,9 +93,21 @@ typedef struct {
 
 /* A lower bound of the seconds that contraction `node` occupies its units in any kernel. */
 double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node);
-/* A lower bound of its share of the time of any kernel, without the launch, that holds at most `company` contractions:
- * of every kernel's contractions these add up to no more than the kernel takes. */
+/* A lower bound of its share of the time, without the launch, of a kernel of ours that holds several contractions, at
+ * most `company`: of such a kernel's contractions these add up to no more than it takes. With `company` 1 of any
+ * kernel. */
 double fsim_contraction_share_s(const fsim_graph *g, const fsim_hw *hw, int node, int company);
+/* A lower bound of the time, without the launch, of any kernel that has contraction `node` and no other. */
+double fsim_contraction_alone_s(const fsim_graph *g, const fsim_hw *hw, int node);
+/* Two contractions in a chain, and the shape of the intermediate. masked: half of it may be skipped. */
+typedef struct {
+    int first, second;
+    double rows, width;
+    bool masked;
+} fsim_chain_pair;
+/* A lower bound of what their kernel takes: where a row has more results than a block computes, several blocks compute
+ * the intermediate. */
+double fsim_least_chain_s(const fsim_graph *g, const fsim_hw *hw, fsim_chain_pair pair);
 /* Seconds that DRAM takes for so many bytes read and written. */
 double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes);
 /* A lower bound of that in any kernel. products: for the vendor's matrix products, whose writes take as long as

@@ -333,6 +333,14 @@ double fsim_gemm_tiled_least_s(const fsim_gemm_device *d, const fsim_gemm_shape 
     return least + d->floor_s / wide;
 }
 
+double fsim_gemm_call_least_s(const fsim_gemm_device *d, fsim_gemm_shape s)
+{
+    s.dram_bytes = s.result_bytes = s.operand_bytes[0] = s.operand_bytes[1] = 0;
+    s.whole = false;
+    const fsim_gemm_time t = fsim_gemm_best(d, &s);
+    return t.busy_s + t.extra_s;
+}
+
 double fsim_gemm_least_s(const fsim_gemm_device *d, double flops)
 {
     const double e = fmin(1, d->efficiency * fmax(1, d->transposed));

@@ -402,6 +402,23 @@ static bool chained_below(const fsim_limits *limits, int n, int high)
 
 bool fsim_may_lead_chain(const fsim_limits *limits, int n) { return chained_below(limits, n, -1); }
 
+int fsim_chains_from(const fsim_limits *limits, int n, fsim_joint *out, int room)
+{
+    flow f;
+    fsim_joint joint;
+    fsim_refusal why;
+    int count = 0;
+    flow_from(limits->graph, n, limits->graph->nodes, &f);
+    for (int i = 0; i < f.contractions; i++) {
+        if (f.contraction[i] <= n || !may_chain(limits, n, f.contraction[i], &joint, &why))
+            continue;
+        if (count == room)
+            return -1;
+        out[count++] = joint;
+    }
+    return f.more ? -1 : count;
+}
+
 int fsim_contraction_company(const fsim_limits *limits, int n)
 {
     const fsim_graph *g = limits->graph;

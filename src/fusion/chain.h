@@ -41,6 +41,8 @@ enum { FSIM_TILE_ROW = 256, FSIM_CHAIN_LEAST = 16, FSIM_KEPT_WIDTH = 256, FSIM_R
 bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_joint *out, fsim_refusal *why);
 /* May contraction n be the first one of a chain, which computes of it what the second one reads? */
 bool fsim_may_lead_chain(const fsim_limits *limits, int n);
+/* The chains that begin with contraction n, in out[0, room). Returns how many; -1 where there may be more. */
+int fsim_chains_from(const fsim_limits *limits, int n, fsim_joint *out, int room);
 /* The most contractions that a kernel may hold together with contraction n, itself included: 1, two of a chain, or
  * siblings. */
 int fsim_contraction_company(const fsim_limits *limits, int n);

@@ -95,6 +95,42 @@ double fsim_floor_norm(const fsim_unit_seconds *sum)
     return cbrt(cubes);
 }
 
+/* Of what both may have as a floor, alone or in a chain. */
+static double alone_s(const fsim_floor *f, int node)
+{
+    const int company = fsim_contraction_company(&f->p->limits, node);
+    return company > 2 ? 0 : fsim_contraction_alone_s(f->p->graph, f->p->hw, node);
+}
+
+void fsim_floor_find_best_alone(fsim_floor *f, const int *node, int count, fsim_arena *a)
+{
+    enum { MOST_CHAINS = 16 };
+    const fsim_graph *g = f->p->graph;
+    bool *best_alone = fsim_new(a, bool, g->nodes + 1);
+    double *alone = fsim_new(a, double, g->nodes + 1);
+    fsim_joint *chain = fsim_new(a, fsim_joint, MOST_CHAINS);
+    bool known = f->p->objective != FSIM_MINIMISE_BYTES;
+    for (int n = 0; n < g->nodes && known; n++)
+        if (g->node[n].gemm.k && !g->node[n].gemm.convolution) {
+            alone[n] = alone_s(f, n);
+            best_alone[n] = alone[n] > 0;
+        }
+    for (int i = 0; i < count && known; i++) {
+        const int n = node[i];
+        if (!g->node[n].gemm.k || g->node[n].gemm.convolution)
+            continue;
+        const int chains = fsim_chains_from(&f->p->limits, n, chain, MOST_CHAINS);
+        known = chains >= 0;
+        for (int k = 0; k < chains; k++) {
+            const int second = chain[k].second;
+            const fsim_chain_pair pair = {n, second, (double)chain[k].rows, (double)chain[k].width, false};
+            if (fsim_least_chain_s(g, f->p->hw, pair) < alone[n] + alone[second])
+                best_alone[n] = best_alone[second] = false;
+        }
+    }
+    f->best_alone = known ? best_alone : NULL;
+}
+
 fsim_floor_product fsim_floor_contraction(const fsim_floor *f, int node, bool masked)
 {
     const fsim_graph *g = f->p->graph;
@@ -103,5 +139,8 @@ fsim_floor_product fsim_floor_contraction(const fsim_floor *f, int node, bool ma
     if (masked)
         return (fsim_floor_product){0.5 * fsim_least_contraction_s(g, f->p->hw, node), 0};
     const int company = fsim_contraction_company(&f->p->limits, node);
-    return (fsim_floor_product){fsim_contraction_share_s(g, f->p->hw, node, company), 1.0 / company};
+    const double alone = fsim_contraction_alone_s(g, f->p->hw, node);
+    const bool best_alone = f->best_alone && f->best_alone[node];
+    return (fsim_floor_product){best_alone ? alone : fmin(alone, fsim_contraction_share_s(g, f->p->hw, node, company)),
+                                1.0 / company};
 }

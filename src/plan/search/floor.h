@@ -10,6 +10,8 @@ enum { FSIM_FLOOR_DRAM, FSIM_FLOOR_WORK, FSIM_FLOOR_SPECIAL, FSIM_FLOOR_ISSUE, F
 
 /* What a list of primitives makes sure of. */
 typedef struct {
+    const bool *best_alone; /* per primitive of the graph: a contraction that costs no less in any chain than alone, nor
+                          makes another one do; NULL: not known */
     const fsim_problem *p;
     double lanes;     /* of all SMs, a second */
     bool products;    /* it has a contraction: kernels with one may fold arithmetic and vectors into weights, apply a
@@ -26,6 +28,8 @@ typedef struct {
 double fsim_floor_launch(const fsim_problem *p);
 /* For node[0, count) of p's graph. */
 fsim_floor fsim_floor_of(const fsim_problem *p, const int *node, int count);
+/* Finds f->best_alone for node[0, count). In a. */
+void fsim_floor_find_best_alone(fsim_floor *f, const int *node, int count, fsim_arena *a);
 /* The least time of a contraction that must be computed: its share of its kernel's time in *work_s, and of its kernel's
  * launches, of which each holds at most so many contractions. masked: it may be in a chain that skips half of it. */
 typedef struct {

@@ -116,7 +116,8 @@ static void find_floor(fsim_frontier *f)
 {
     const fsim_graph *g = f->p->graph;
     const fsim_places *l = &f->l;
-    const fsim_floor floor = fsim_floor_of(f->p, l->node, l->count);
+    fsim_floor floor = fsim_floor_of(f->p, l->node, l->count);
+    fsim_floor_find_best_alone(&floor, l->node, l->count, f->a);
     const bool by_bytes = f->p->objective == FSIM_MINIMISE_BYTES;
     fsim_unit_seconds *own = fsim_new(f->a, fsim_unit_seconds, l->count + 1),
                       *input = fsim_new(f->a, fsim_unit_seconds, g->tensors + 1), all = {{0}};

@@ -27,6 +27,7 @@
 #include "plan/search/search.h"
 #include "plan/search/sides.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -503,6 +504,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
         close_gap(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
     const double unit = p->objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
+    assert(out->kernels == 0 || s.bound <= out->objective); /* a bound above a plan is none */
     proof->proven = out->kernels > 0 && s.bound >= out->objective;
     proof->lower_bound = (double)(proof->proven ? out->objective : s.bound) * unit;
     proof->groups_considered = s.considered;

@@ -156,9 +156,9 @@ void fsim_link_step(fsim_frontier *f, int from, const state *next, step by)
     *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = by;
 }
 
-/* A lower bound of what the set costs whatever clones its kernel has: its launch, and the norm of what its members take
- * of each unit, with the graph inputs that nothing has read before. */
-static fsim_sum least_of_set(const expansion *x)
+/* A lower bound of what the set costs whatever clones its kernel has (v is one): its launch, and the norm of what its
+ * members take of each unit, with the graph inputs that nothing has read before. */
+static fsim_sum least_of_set(const expansion *x, const fsim_variant *v)
 {
     const fsim_frontier *f = x->f;
     fsim_unit_seconds all = {{0}};
@@ -180,6 +180,11 @@ static fsim_sum least_of_set(const expansion *x)
         }
     }
     const double unit = f->p->objective == FSIM_MINIMISE_BYTES ? 1 : 1 / FSIM_TICK_S;
+    const fsim_group *o = &v->kernel->group;
+    if (o->template == FSIM_CHAINED_CONTRACTION && f->p->objective != FSIM_MINIMISE_BYTES) {
+        const fsim_chain_pair pair = {o->first, o->anchor, (double)o->rows, (double)o->width, o->causal > 0};
+        all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], fsim_least_chain_s(f->p->graph, f->p->hw, pair));
+    }
     return (fsim_sum)((f->floor_launch + fsim_floor_norm(&all) * unit) * (1 - 1e-9));
 }
 
@@ -212,7 +217,7 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
     fsim_frontier *f = x->f;
     const bool free = fsim_is_free(x);
     const fsim_sum alone = free ? 0 : relaxed_cost(x, v), joined = free ? 0 : least_as_part(x, v, alone),
-                   least = x->clipped && !free ? least_of_set(x) : joined, cost = least < joined ? least : joined;
+                   least = x->clipped && !free ? least_of_set(x, v) : joined, cost = least < joined ? least : joined;
     if (alone < 0)
         return;
     fsim_proceed(f, &f->budget, 4);
