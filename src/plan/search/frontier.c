@@ -250,9 +250,8 @@ fsim_sum fsim_least_to_go(fsim_frontier *f, int at)
         return s->to_go;
     if (s->expanded)
         return cost_to_go(f, at);
-    for (int i = f->front[s->front].first; i; i = f->state[i - 1].peer)
-        if (f->state[i - 1].expanded && f->state[i - 1].to_go >= 0 && f->state[i - 1].to_go > most &&
-            fsim_stores_more(&f->state[i - 1], s))
+    for (int i = f->front[s->front].expanded; i; i = f->state[i - 1].expanded_peer)
+        if (f->state[i - 1].to_go > most && fsim_stores_more(&f->state[i - 1], s))
             most = f->state[i - 1].to_go;
     if (most >= 0)
         return f->state[at].to_go = most;

@@ -47,6 +47,6 @@ bool fsim_repeat_steps(fsim_frontier *f, int from)
         fsim_link_step(f, from, &next, by);
     }
     f->state[from].steps = f->steps - f->state[from].first;
-    f->state[from].expanded = true;
+    fsim_set_expanded(f, from);
     return true;
 }

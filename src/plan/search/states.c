@@ -110,7 +110,7 @@ int fsim_state_of(fsim_frontier *f, const state *s)
     *added = *s;
     added->spent = added->to_go = added->ahead = -1;
     added->expanded = added->cut = false;
-    added->ahead_by = 0;
+    added->ahead_by = added->expanded_peer = 0;
     added->chain = *slot;
     added->sibling = f->by_size[s->ran];
     *slot = f->by_size[s->ran] = f->states;
@@ -136,6 +136,16 @@ bool fsim_stores_more(const state *x, const state *y)
                          well */
     return x->passed == 0 || (x->passed == y->passed && x->behind_base == y->behind_base && x->lifted == y->lifted &&
                               fsim_bits_equal(&x->behind, &y->behind));
+}
+
+void fsim_set_expanded(fsim_frontier *f, int at)
+{
+    state *s = &f->state[at];
+    if (s->expanded)
+        return;
+    s->expanded = true;
+    s->expanded_peer = f->front[s->front].expanded;
+    f->front[s->front].expanded = at + 1;
 }
 
 /* Is there another state that has run the same primitives, costs no more, and is at least as good for the rest? */
@@ -202,13 +212,11 @@ void fsim_recall_passed(fsim_frontier *f, state *s)
         if (fsim_has_run(s, root))
             continue;
         const fsim_family *family = fsim_family_of(&f->l, root);
+        const fsim_bits done = fsim_bits_shifted(s->done, s->base + FSIM_BACK - root); /* as sets have their places */
         fsim_proceed(f, &f->budget, 1 + family->sets / 16);
         for (int i = 0; i < family->sets; i++) {
             const fsim_own_set *set = &family->set[i];
-            if (root + set->last >= s->passed)
-                continue;
-            const fsim_bits own = fsim_bits_shifted(set->own, root - FSIM_BACK - s->base);
-            if (fsim_bits_meet(&own, &s->done))
+            if (root + set->last >= s->passed || fsim_bits_meet(&set->own, &done))
                 continue;
             bool was_ready = !set->waits || s->lifted;
             fsim_bits more = kept;

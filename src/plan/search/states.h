@@ -35,6 +35,7 @@ typedef struct {
     int parent, via;       /* the state and the step through which it is reached at the least relaxed cost */
     int ahead_by;          /* its steps depend on roots below ran + ahead_by */
     int front, peer;       /* index of the front; 1 + next state with the same front */
+    int expanded_peer;     /* of an expanded state: 1 + the one with the same front that was expanded before it */
     int chain, sibling;    /* hash chain; states with equally many primitives run */
     bool expanded, cut;    /* cut: not all of its steps were generated */
 } state;
@@ -44,6 +45,7 @@ typedef struct {
     int open;       /* lowest place that has still to run */
     fsim_bits done; /* relative to it */
     int ran, first; /* primitives that have run; 1 + first state with this front */
+    int expanded;   /* 1 + the state with this front that was expanded last */
     int chain, sibling;
     fsim_sum to_go; /* of the state in which everything was stored; -1: not known */
     int from;       /* the fewest primitives that had run in a state with a step to it */
@@ -245,6 +247,8 @@ int fsim_find_state(const fsim_frontier *f, const state *s);
 /* Does x store everything that y stores, and allow every launch order that y allows? Both have run the same
  * primitives. */
 bool fsim_stores_more(const state *x, const state *y);
+/* The state has its steps now. */
+void fsim_set_expanded(fsim_frontier *f, int at);
 /* Is there another state that has run the same primitives, costs no more, and is at least as good for the rest? */
 bool fsim_needless(const fsim_frontier *f, int at);
 /* Moves the base up to the lowest place that has still to run or is not stored. */

@@ -518,7 +518,7 @@ void fsim_expand(fsim_frontier *f, int from)
         expand_root(&x, ready);
     }
     f->state[from].steps = f->steps - f->state[from].first;
-    f->state[from].expanded = true;
+    fsim_set_expanded(f, from);
     f->state[from].cut = x.cut || !f->l.complete;
     if (f->forward && f->state[from].cut)
         fsim_cut_off(f, &x.at);
