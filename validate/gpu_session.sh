@@ -187,7 +187,9 @@ fi
 step calibrate "$limit_calibrate" "$fusesim" "${calibrate[@]}" ${hw:+$opt_hw "$hw"} $calibrate_out "$folder/hardware.yaml" $opt_json "$folder/probes.json"
 calibrated=$status
 # The tiles of our products beside cuBLAS: built where carry.sh did not.
-if [ ! -x "$here/products" ] && [ $dry = 0 ] && command -v nvcc >/dev/null; then
+products_asked=1
+case products in *"$only"*) ;; *) products_asked=0 ;; esac
+if [ ! -x "$here/products" ] && [ $dry = 0 ] && [ $products_asked = 1 ] && command -v nvcc >/dev/null; then
     nvcc -O3 -std=c++17 -gencode=arch=compute_90a,code=sm_90a "$here/products.cu" -o "$folder/products" -lcublas >>"$folder/log.txt" 2>&1
 fi
 for program in "$here/products" "$folder/products"; do

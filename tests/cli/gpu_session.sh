@@ -39,6 +39,18 @@ for result in hardware.yaml probes.json facts.txt summary.tsv; do
     [ -s session/gpu/$result ] || complain "no $result of a session"
 done
 grep -q '^calibrate	0	' session/gpu/summary.tsv || complain 'summary.tsv'
+# products.cu is built and run where it is asked for alone. (cli.carry has a real nvcc build it, where there is one.)
+cat >bin/nvcc <<'END'
+#!/bin/sh
+echo "$*" >>nvcc.log
+while [ $# -gt 1 ]; do [ "$1" != -o ] || program=$2; shift; done
+printf '#!/bin/sh\necho m,n,k\n' >"$program"
+chmod +x "$program"
+END
+chmod +x bin/nvcc
+[ -z "$(grep -l products session/gpu/summary.tsv)" ] || complain 'products of a session that is to calibrate only'
+PATH=$PWD/bin:$PATH "$session" -o tiles --hw h100-sxm5-80gb --only products >out 2>err || true
+[ "$(cat tiles/*/products.csv)" = m,n,k ] && [ "$(grep -c 'arch=compute_90a.*/products.cu' nvcc.log)" = 1 ] && [ ! -e tiles/h100-sxm5-80gb/products ] || complain "products of a session: $(cat nvcc.log)"
 MOCK_FAIL=nodev PATH=$PWD/bin:$PATH "$session" -o nothing >out 2>err
 [ $? = 69 ] && grep -q 'no hardware file' err || complain 'a session without a device'
 MOCK_FAIL=nodev PATH=$PWD/bin:$PATH "$session" -o nothing --hw h100-sxm5-80gb --only seeds/ >out 2>err
