@@ -15,7 +15,7 @@ def commands(top, more):
     mlp = f"mlp --hw t4 --set M=64 {steps}"
     yield "plan", f"{mlp} --json o.json --dot o.dot --trace o.trace --markdown o.md"
     yield "plan, chart", f"{mlp} --chart o.svg"
-    yield "plan --train", f"mlp --hw t4 --train {steps} --json o.json"
+    yield "plan --train", "mlp --hw t4 --train --search-steps 300000 --json o.json" # each run would take seconds
     yield "plan, gates", f"{mlp} --gate time=1s --junit o.xml"
     yield "explain", f"explain mlp --hw t4 {steps} h g"
     yield "enumerate", "enumerate mlp --hw t4"

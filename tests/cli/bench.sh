@@ -27,7 +27,8 @@ runs() {
     done
 }
 
-mkdir few && cp "$SOURCE_DIR/workloads/seeds/chain4.yaml" "$SOURCE_DIR/workloads/seeds/two_consumers.yaml" few
+mkdir few
+for name in chain4 two_consumers; do sed 's/M: 4096, N: 4096/M: 512, N: 512/' "$SOURCE_DIR/workloads/seeds/$name.yaml" >few/$name.yaml; done # the reference computes every element
 runs program.sh '^few/chain4.yaml$' -- bash -c '. "$(dirname "$0")/program.sh"; workloads few' "$bench/graphs.sh"
 runs graphs.sh '^2 workloads' -- "$bench/graphs.sh" "$toy" few
 runs kernels.sh '^few: 2 workloads, [1-9][0-9]* kernels compared \(0 more whose results overflow\), 0 workloads wrong, 0 not compared$' -- env HW="$toy" "$bench/kernels.sh" few

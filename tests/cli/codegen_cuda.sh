@@ -60,6 +60,6 @@ sys.exit(bool(lacking))
 END
 
 # 'make cubin' compiles the kernels alone.
-make -s -C mlp -j2 cubin NVCCFLAGS=-O1 >make.log 2>&1 && [ "$(ls mlp/*.cubin | wc -l)" = "$(ls mlp/k*.cu | wc -l)" ] || complain "make cubin: $(grep -m 8 error make.log)"
+make -s -C names -j2 cubin NVCCFLAGS=-O1 >make.log 2>&1 && [ "$(ls names/*.cubin | wc -l)" = "$(ls names/k*.cu | wc -l)" ] || complain "make cubin: $(grep -m 8 error make.log)"
 echo "built by nvcc $(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')"
 exit $fail
