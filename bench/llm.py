@@ -11,7 +11,7 @@ MODELS = {"llama-3-8b": ("Llama 3 8B", "dense", 32, {}),
           "mixtral": ("Mixtral 8x7B, tp 2", "moe", 32, {"tp": 2}),
           "deepseek-v3": ("DeepSeek V3, ep 16", "mla", 61, {"ep": 16})}
 STEPS = ("decode", "prefill", "mixed")
-WEIGHTS = {"bf16": "bf16", "f8e4m3": "f8"}
+WEIGHTS = {"bf16": "bf16", "f8e4m3": "f8", "f4e2m1": "f4"}
 NAMES = ("eager", "inductor", "serving", "optimal")
 
 
@@ -19,9 +19,16 @@ def chosen(all_of, text):
     return [x for x in all_of if not text or x in text.split(",")]
 
 
+def multiplies_f4(gpu):
+    """Has it tensor units for 4-bit floats? Elsewhere the weights are widened inside products of bf16."""
+    shown = subprocess.run([PROGRAM, "hw", "show", gpu, "--json", "-"], capture_output=True, text=True, cwd=TOP)
+    return int(re.sub(r"\D", "", json.loads(shown.stdout)["architecture"])) >= 100
+
+
 def run(gpu, model, step, weights, strategy):
     _, family, _, symbols = MODELS[model]
-    sets = [f"{k}={v}" for k, v in dict(symbols, weight_dtype=weights).items()]
+    only = {"weight_only": 1} if weights == "f4e2m1" and not multiplies_f4(gpu) else {}
+    sets = [f"{k}={v}" for k, v in dict(symbols, weight_dtype=weights, **only).items()]
     command = [PROGRAM, f"workloads/llm/{family}_{step}.yaml", "--hw", gpu, "--launch", "graph", "--strategy", strategy, "--json", "-"] + [x for s in sets for x in ("--set", s)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=TOP)
     if done.returncode:
@@ -117,7 +124,7 @@ def main():
     print()
     print("Made by `bench/llm.sh`; predictions, nothing here was measured. A layer of each model as workloads/llm describes it: decode is one new token of each of 32 requests with 4,096 tokens in")
     print("the cache, prefill one prompt of 4,096 tokens, mixed 2,048 tokens of a prompt beside 32 requests. One rank's share, its collectives included; `weights` f8: products of 8-bit floats")
-    print("(a known scale; DeepSeek: block scales). Kernels are launched by a recorded graph. *eager* and *inductor* are PyTorch's, *serving* is what TensorRT-LLM launches: its library's calls, and")
+    print("(a known scale; DeepSeek: block scales); f4: NVFP4, 4-bit floats with a scale for each 16, of weights and activations on GPUs that multiply them, else of weights alone, widened inside the product. Kernels are launched by a recorded graph. *eager* and *inductor* are PyTorch's, *serving* is what TensorRT-LLM launches: its library's calls, and")
     print("the kernels that serving stacks fuse by hand (residual, norm and quantisation; SwiGLU and quantisation; attention with rotary embedding and cache write). *optimal* may take the")
     print("library's calls, too. Times in microseconds a layer, with errors of 10 to 20 %: what is closer than that is too close to call.")
     for gpu in GPUS:

@@ -34,7 +34,7 @@ typedef long long fs_i64;
 typedef unsigned long long fs_u64;
 typedef unsigned int fs_u32;
 typedef unsigned short fs_u16, fs_f16, fs_bf16;
-typedef unsigned char fs_u8, fs_bool, fs_f8e4m3, fs_f8e5m2;
+typedef unsigned char fs_u8, fs_bool, fs_f8e4m3, fs_f8e5m2, fs_f8e8m0, fs_f4e2m1, fs_i4;
 typedef signed char fs_i8;
 typedef short fs_i16;
 typedef int fs_i32;

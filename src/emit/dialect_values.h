@@ -384,6 +384,28 @@ FS_FN void fs_add_f64(double *at, double x)
         now = old + x;
 }
 #endif
+/* e8m0: 2 to the code less 127, NaN at 255; rounds to the nearest power, half way up. Signs are dropped. */
+FS_FN float fs_from_f8e8m0(fs_f8e8m0 h)
+{
+    return fs_float(h == 255u ? 0x7fc00000u : h == 0 ? 0x00400000u : (fs_u32)h << 23);
+}
+FS_FN fs_f8e8m0 fs_to_f8e8m0(float x)
+{
+    const fs_u32 a = fs_bits(x) & 0x7fffffffu, code = (a + 0x400000u) >> 23;
+    return (fs_f8e8m0)(a >= 0x7f800000u ? 255u : code > 254u ? 254u : a < 0x600000u ? 0u : code);
+}
+/* e2m1, a sign and 0 0.5 1 1.5 2 3 4 6: rounds to even, what is beyond 6 becomes 6. */
+FS_FN float fs_from_f4(int code)
+{
+    const fs_u32 a = (fs_u32)code & 7u;
+    return fs_float((a < 2u ? a * 0x3f000000u : (a << 22) + (126u << 23)) | ((fs_u32)code & 8u) << 28);
+}
+FS_FN int fs_to_f4(float x)
+{
+    const float a = fs_float(fs_bits(x) & 0x7fffffffu);
+    const int code = (a > 0.25f) + (a >= 0.75f) + (a > 1.25f) + (a >= 1.75f) + (a > 2.5f) + (a >= 3.5f) + !(a <= 5.0f);
+    return code | (int)(fs_bits(x) >> 28 & 8u);
+}
 #define FS_ADD_NARROW(name, type, bits, value, from, to)                                                               \
     FS_FN void fs_add_##name(type *at, value x)                                                                        \
     {                                                                                                                  \
@@ -399,6 +421,7 @@ FS_ADD_NARROW(f16, fs_f16, 16, float, fs_from_f16, fs_to_f16)
 FS_ADD_NARROW(bf16, fs_bf16, 16, float, fs_from_bf16, fs_to_bf16)
 FS_ADD_NARROW(f8e4m3, fs_f8e4m3, 8, float, fs_from_f8e4m3, fs_to_f8e4m3)
 FS_ADD_NARROW(f8e5m2, fs_f8e5m2, 8, float, fs_from_f8e5m2, fs_to_f8e5m2)
+FS_ADD_NARROW(f8e8m0, fs_f8e8m0, 8, float, fs_from_f8e8m0, fs_to_f8e8m0)
 FS_ADD_NARROW(i16, fs_i16, 16, int, , )
 FS_ADD_NARROW(i8, fs_i8, 8, int, , )
 FS_ADD_NARROW(u8, fs_u8, 8, int, , )

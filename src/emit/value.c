@@ -10,12 +10,12 @@
 
 const char *const fsim_ctype_names[FSIM_C_COUNT] = {"float", "double", "int", "fs_i64"};
 const char *const fsim_ctype_suffix[FSIM_C_COUNT] = {"f", "d", "i", "l"};
-const char *const fsim_storage_names[FSIM_DTYPE_COUNT] = {"double",    "float",     "fs_f16", "fs_bf16",
-                                                          "fs_f8e4m3", "fs_f8e5m2", "fs_i64", "fs_i32",
-                                                          "fs_i16",    "fs_i8",     "fs_u8",  "fs_bool"};
+const char *const fsim_storage_names[FSIM_DTYPE_COUNT] = {"double",    "float",     "fs_f16",  "fs_bf16",   "fs_f8e4m3",
+                                                          "fs_f8e5m2", "fs_f8e8m0", "fs_i64",  "fs_i32",    "fs_i16",
+                                                          "fs_i8",     "fs_u8",     "fs_bool", "fs_f4e2m1", "fs_i4"};
 
 /* Is the type in memory no C type? Functions of the dialect, named after the dtype, then convert its elements. */
-static bool is_packed(fsim_dtype t) { return t == FSIM_F16 || t == FSIM_BF16 || t == FSIM_F8E4M3 || t == FSIM_F8E5M2; }
+static bool is_packed(fsim_dtype t) { return t >= FSIM_F16 && t <= FSIM_F8E8M0; }
 
 int fsim_maker_in(const fsim_emitter *e, int tensor) { return fsim_member_that_makes(e->g, e->group, tensor); }
 
@@ -326,7 +326,9 @@ static fsim_variable elementwise(fsim_emitter *e, const fsim_node *n, int tensor
         const fsim_where at = fsim_through(e, w, &n->arg[k].map);
         const fsim_variable v = fsim_value(e, n->arg[k].tensor, &at);
         const fsim_ctype from = fsim_ctype_of(e->g->tensor[n->arg[k].tensor].dtype);
-        arg[k] = from != c && c <= FSIM_C_DOUBLE ? fsim_printf(e->a, "(%s)%s", fsim_ctype_names[c], v.name) : v.name;
+        arg[k] = from != c && c <= FSIM_C_DOUBLE && n->op != FSIM_OP_F4_VALUE
+                     ? fsim_printf(e->a, "(%s)%s", fsim_ctype_names[c], v.name)
+                     : v.name;
         depth = v.depth > depth ? v.depth : depth;
     }
     if (n->attrs.has_scalar && n->args < 2)

@@ -70,6 +70,8 @@ const fsim_tensor *fsim_arg(const fsim_call *call, int i);
 /* The dtype of the call's result, by its operator's row and PyTorch's rules (dtype.c). False after an error: its
  * arguments have dtypes that PyTorch does not combine. */
 bool fsim_result_dtype(const fsim_call *call, fsim_dtype *dtype);
+/* Does no operator but `quantize` make, and none but `dequantize` read, tensors with two elements in a byte? */
+bool fsim_pairs_are_known(const fsim_call *call);
 /* What a product computes in: `compute`, else the dtype of its operands. */
 fsim_dtype fsim_product_arithmetic(const fsim_call *call);
 /* Adds the primitive call->op with one result of this shape, of the dtype that fsim_result_dtype says. The caller fills

@@ -32,7 +32,7 @@ const char *const fsim_makes_texts[] = {
 };
 
 static bool is_byte(fsim_dtype t) { return t == FSIM_I8 || t == FSIM_U8; }
-static bool is_float8(fsim_dtype t) { return t == FSIM_F8E4M3 || t == FSIM_F8E5M2; }
+static bool is_float8(fsim_dtype t) { return t == FSIM_F8E4M3 || t == FSIM_F8E5M2 || t == FSIM_F8E8M0; }
 
 /* Sets *to to the dtype that it and `with` promote to. */
 static bool promote(const fsim_call *call, fsim_dtype *to, fsim_dtype with)
@@ -209,4 +209,15 @@ bool fsim_result_dtype(const fsim_call *call, fsim_dtype *t)
     if (*t == FSIM_BOOL && is_of_numbers(call->op))
         return fsim_refuse(call, "'%s' is bool; wants numbers: cast it", fsim_arg(call, 0)->name);
     return has_bits(call, *t);
+}
+
+bool fsim_pairs_are_known(const fsim_call *c)
+{
+    for (int i = 0; i < c->args && c->op != FSIM_OP_DEQUANTIZE; i++)
+        if (fsim_dtype_paired(fsim_arg(c, i)->dtype))
+            return fsim_refuse(c, "'%s' is %s, two elements in a byte: 'dequantize' makes numbers of it",
+                               fsim_arg(c, i)->name, fsim_dtype_names[fsim_arg(c, i)->dtype]);
+    return c->op == FSIM_OP_QUANTIZE || !fsim_dtype_paired(c->attrs.dtype) ||
+           fsim_refuse(c, "has dtype %s, two elements in a byte: only 'quantize' makes it",
+                       fsim_dtype_names[c->attrs.dtype]);
 }

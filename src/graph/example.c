@@ -94,7 +94,7 @@ const char *fsim_example_results(fsim_arena *a, fsim_op op)
     for (int t = 0; g && t < g->tensors; t++)
         if (is_out(out, g->tensor[t].name))
             said = fsim_printf(a, "%s%s%s is %s%s", said, *said ? ", " : "", g->tensor[t].name,
-                               fsim_dtype_names[g->tensor[t].dtype], fsim_shape_text(a, &g->tensor[t].shape));
+                               fsim_dtype_names[g->tensor[t].dtype], fsim_tensor_shape_text(a, &g->tensor[t]));
     return said;
 }
 

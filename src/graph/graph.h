@@ -54,6 +54,9 @@ typedef struct {
     bool mapped;        /* its first dimension is the workload's batch: it has a value for each example */
     fsim_loc at;
 } fsim_tensor;
+/* Its shape as a workload says it: of a paired dtype the elements, where t->shape counts bytes. */
+fsim_shape fsim_tensor_shape(const fsim_tensor *t);
+const char *fsim_tensor_shape_text(fsim_arena *a, const fsim_tensor *t);
 
 /* Bytes that are taken when an intermediate is made, and freed when its last reader is done. A write in place hands the
  * memory of the old tensor on to the new one. */

@@ -5,12 +5,14 @@
 #include <string.h>
 #include <strings.h>
 
-const char *const fsim_dtype_names[FSIM_DTYPE_COUNT + 1] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64",
-                                                            "i32", "i16", "i8",  "u8",   "bool",   "tf32"};
-static const int dtype_bytes[FSIM_DTYPE_COUNT + 1] = {8, 4, 2, 2, 1, 1, 8, 4, 2, 1, 1, 1, 4};
+const char *const fsim_dtype_names[FSIM_DTYPE_COUNT + 1] = {"f64",    "f32",    "f16", "bf16", "f8e4m3", "f8e5m2",
+                                                            "f8e8m0", "i64",    "i32", "i16",  "i8",     "u8",
+                                                            "bool",   "f4e2m1", "i4",  "tf32"};
+static const int dtype_bytes[FSIM_DTYPE_COUNT + 1] = {8, 4, 2, 2, 1, 1, 1, 8, 4, 2, 1, 1, 1, 1, 1, 4};
 
 int fsim_dtype_bytes(fsim_dtype t) { return dtype_bytes[t]; }
-bool fsim_dtype_floating(fsim_dtype t) { return t <= FSIM_F8E5M2; }
+bool fsim_dtype_floating(fsim_dtype t) { return t <= FSIM_F8E8M0; }
+bool fsim_dtype_paired(fsim_dtype t) { return t == FSIM_F4E2M1 || t == FSIM_I4; }
 
 /* No dtype's name begins with a digit, and most texts that might be one are numbers. */
 static bool is_number(const char *text) { return *text >= '0' && *text <= '9'; }
@@ -32,17 +34,37 @@ fsim_dtype fsim_dtype_elsewhere(const char *name)
     static const struct {
         const char *name;
         fsim_dtype dtype;
-    } other[] = {{"float16", FSIM_F16},   {"fp16", FSIM_F16},
-                 {"half", FSIM_F16},      {"bfloat16", FSIM_BF16},
-                 {"float32", FSIM_F32},   {"fp32", FSIM_F32},
-                 {"float", FSIM_F32},     {"float64", FSIM_F64},
-                 {"fp64", FSIM_F64},      {"double", FSIM_F64},
-                 {"fp8", FSIM_F8E4M3},    {"float8_e4m3fn", FSIM_F8E4M3},
-                 {"float8", FSIM_F8E4M3}, {"float8_e5m2", FSIM_F8E5M2},
-                 {"int64", FSIM_I64},     {"long", FSIM_I64},
-                 {"int32", FSIM_I32},     {"int", FSIM_I32},
-                 {"int16", FSIM_I16},     {"int8", FSIM_I8},
-                 {"uint8", FSIM_U8},      {"boolean", FSIM_BOOL}};
+    } other[] = {{"float16", FSIM_F16},
+                 {"fp16", FSIM_F16},
+                 {"half", FSIM_F16},
+                 {"bfloat16", FSIM_BF16},
+                 {"float32", FSIM_F32},
+                 {"fp32", FSIM_F32},
+                 {"float", FSIM_F32},
+                 {"float64", FSIM_F64},
+                 {"fp64", FSIM_F64},
+                 {"double", FSIM_F64},
+                 {"fp8", FSIM_F8E4M3},
+                 {"float8_e4m3fn", FSIM_F8E4M3},
+                 {"float8", FSIM_F8E4M3},
+                 {"float8_e5m2", FSIM_F8E5M2},
+                 {"float8_e8m0fnu", FSIM_F8E8M0},
+                 {"e8m0", FSIM_F8E8M0},
+                 {"f4", FSIM_F4E2M1},
+                 {"fp4", FSIM_F4E2M1},
+                 {"e2m1", FSIM_F4E2M1},
+                 {"nvfp4", FSIM_F4E2M1},
+                 {"mxfp4", FSIM_F4E2M1},
+                 {"float4_e2m1fn_x2", FSIM_F4E2M1},
+                 {"int4", FSIM_I4},
+                 {"int64", FSIM_I64},
+                 {"long", FSIM_I64},
+                 {"int32", FSIM_I32},
+                 {"int", FSIM_I32},
+                 {"int16", FSIM_I16},
+                 {"int8", FSIM_I8},
+                 {"uint8", FSIM_U8},
+                 {"boolean", FSIM_BOOL}};
     static const char prefix[] = "torch.";
     if (is_number(name))
         return FSIM_DTYPE_NONE;
@@ -103,7 +125,8 @@ static bool is_internal(fsim_op op) /* only expansions make it */
     return op == FSIM_OP_CAUSAL_MASK || op == FSIM_OP_WINDOW_MASK || op == FSIM_OP_MASK_OUT ||
            op == FSIM_OP_SMOOTH_L1 || op == FSIM_OP_XLOGX || op == FSIM_OP_ROTATE_HALF || op == FSIM_OP_PICK ||
            op == FSIM_OP_WHERE_INPUT || op == FSIM_OP_WHERE_OTHER || op == FSIM_OP_WHERE_SCALARS ||
-           op == FSIM_OP_BIT_FIELD || op == FSIM_OP_BIT_PLACE;
+           op == FSIM_OP_BIT_FIELD || op == FSIM_OP_BIT_PLACE || op == FSIM_OP_ROUND_E4M3 || op == FSIM_OP_ROUND_E8M0 ||
+           op == FSIM_OP_F4_VALUE || op == FSIM_OP_F4_CODE;
 }
 
 const char *const fsim_operands[FSIM_OP_COUNT] = {

@@ -14,12 +14,15 @@ typedef enum {
     FSIM_BF16,
     FSIM_F8E4M3,
     FSIM_F8E5M2,
+    FSIM_F8E8M0, /* powers of two without a sign: scales of blocks */
     FSIM_I64,
     FSIM_I32,
     FSIM_I16,
     FSIM_I8,
     FSIM_U8,
     FSIM_BOOL,
+    FSIM_F4E2M1, /* this and the next: two elements in a byte, see fsim_dtype_paired */
+    FSIM_I4,
     FSIM_DTYPE_COUNT,
     FSIM_TF32 = FSIM_DTYPE_COUNT, /* arithmetic of contractions; no tensor is stored so */
     FSIM_DTYPE_NONE
@@ -27,8 +30,11 @@ typedef enum {
 extern const char *const fsim_dtype_names[FSIM_DTYPE_COUNT + 1];
 /* "f64, f32, ...": those that tensors may have. In a. */
 const char *fsim_dtype_list(fsim_arena *a);
-/* Bytes of a stored element. */
+/* Bytes of a stored element; of a paired dtype, of the byte that holds two. */
 int fsim_dtype_bytes(fsim_dtype t);
+/* Do two elements share a byte, the first in its lower half? A graph holds such a tensor as its bytes: the last
+ * dimension is half of what the workload says. Only `quantize` makes and `dequantize` reads one. */
+bool fsim_dtype_paired(fsim_dtype t);
 /* Is it a float that can be stored? False for tf32. */
 bool fsim_dtype_floating(fsim_dtype t);
 /* The dtype of this name. False where there is none; *t is not changed then. */

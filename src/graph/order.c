@@ -113,6 +113,8 @@ static bool build(fsim_reader *r, fsim_pending *p)
     for (int i = 0; i < p->ins; i++)
         r->graph->tensor[c.arg[i]].used = true;
     const int casts = r->graph->sources;
+    if (!fsim_pairs_are_known(&c))
+        return false;
     if (!fsim_autocast(r, &c, false))
         return false;
     for (int s = casts; s < r->graph->sources; s++) /* the cast of a weight is there for all turns */

@@ -23,6 +23,20 @@ const char *fsim_shape_text(fsim_arena *a, const fsim_shape *s)
     return fsim_printf(a, "%s]", text);
 }
 
+fsim_shape fsim_tensor_shape(const fsim_tensor *t)
+{
+    fsim_shape s = t->shape;
+    if (fsim_dtype_paired(t->dtype))
+        s.dim[s.rank - 1] *= 2;
+    return s;
+}
+
+const char *fsim_tensor_shape_text(fsim_arena *a, const fsim_tensor *t)
+{
+    const fsim_shape s = fsim_tensor_shape(t);
+    return fsim_shape_text(a, &s);
+}
+
 bool fsim_refuse(const fsim_call *call, const char *format, ...)
 {
     va_list args;

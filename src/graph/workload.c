@@ -114,6 +114,13 @@ static int read_tensor(fsim_reader *r, const fsim_yaml *key, const fsim_yaml *y,
         memmove(s.dim + 1, s.dim, (size_t)s.rank++ * sizeof *s.dim);
         s.dim[0] = r->graph->batch;
     }
+    if (fsim_dtype_paired(t) && (s.rank == 0 || s.dim[s.rank - 1] % 2 != 0)) {
+        fsim_error(r->diag, key->at, "tensor '%s' is %s of shape %s: two share a byte, so its last length is even",
+                   key->text, fsim_dtype_names[t], fsim_shape_text(r->arena, &s));
+        return -1;
+    }
+    if (fsim_dtype_paired(t))
+        s.dim[s.rank - 1] /= 2;
     const int id = fsim_add_tensor(&r->build, key->at, name, &s, t, role);
     if (id >= 0) {
         r->graph->tensor[id].mapped = mapped;

@@ -88,7 +88,7 @@ static void dump_graph(const dump *d)
         const fsim_tensor *x = &g->tensor[i];
         const char **cell = fsim_table_row(&t, FSIM_PLAIN);
         cell[0] = x->name;
-        cell[1] = fsim_shape_text(d->a, &x->shape);
+        cell[1] = fsim_tensor_shape_text(d->a, x);
         cell[2] = fsim_dtype_names[x->dtype];
         cell[3] = role[x->role];
         cell[4] = integer(d->a, x->bytes);

@@ -294,7 +294,7 @@ static void put_end(const drawing *d, int box, int tensor, const char *class_nam
               class_name, b->x + MARGIN, b->y + MARGIN, b->width, b->height);
     fsim_html(d->h->out, "<text class=\"op\" x=\"%.1f\" y=\"%.1f\">%s<title>%s %s %s</title></text></g>\n",
               b->x + b->width / 2 + MARGIN, b->y + 16 + MARGIN, fsim_text_within(d->h->a, t->name, LONGEST), t->name,
-              fsim_dtype_names[t->dtype], fsim_shape_text(d->h->a, &t->shape));
+              fsim_dtype_names[t->dtype], fsim_tensor_shape_text(d->h->a, t));
 }
 
 void fsim_html_graph(const fsim_html_page *h)

@@ -188,7 +188,7 @@ static void put_operators(const fsim_html_page *h, const fsim_kernel *k)
         cell[0] = whole ? source->name : n->name;
         cell[1] = fsim_ops[whole ? source->op : n->op].name;
         cell[2] = source->layer;
-        cell[3] = fsim_printf(h->a, "%s %s", fsim_dtype_names[result->dtype], fsim_shape_text(h->a, &result->shape));
+        cell[3] = fsim_printf(h->a, "%s %s", fsim_dtype_names[result->dtype], fsim_tensor_shape_text(h->a, result));
         cell[4] = count > 1 ? fsim_printf(h->a, "%d", count) : NULL;
         cell[5] = member[m].clone ? "computed again" : member[m].form == FSIM_FOLDED ? "folded into the weights" : NULL;
         m += count;

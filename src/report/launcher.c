@@ -71,6 +71,8 @@ static void put_entries(FILE *out, const fsim_project *p)
         }
 }
 
+static bool is_of_bytes(fsim_dtype t) { return t == FSIM_U8 || fsim_dtype_paired(t); }
+
 /* Rule, low, high and inner of a tensor, as validate/reference/inputs.c fills it. */
 static void put_rule(FILE *out, const fsim_project *p, int tensor)
 {
@@ -84,16 +86,17 @@ static void put_rule(FILE *out, const fsim_project *p, int tensor)
     const bool index = f->below > 0, whole = index || !fsim_dtype_floating(t->dtype);
     const double low = index                   ? 0
                        : t->dtype == FSIM_BOOL ? 0
-                       : whole                 ? (f->positive           ? 1
-                                                  : t->dtype == FSIM_U8 ? 0
-                                                                        : -8)
+                       : whole                 ? (f->positive             ? 1
+                                                  : is_of_bytes(t->dtype) ? 0
+                                                                          : -8)
                        : f->positive           ? 0.5
                                                : -scale;
-    const double high = index                   ? (double)f->below
-                        : t->dtype == FSIM_BOOL ? 2
-                        : whole                 ? (f->positive || t->dtype != FSIM_U8 ? 9 : 16)
-                        : f->positive           ? 1.5
-                                                : scale;
+    const double high = index                         ? (double)f->below
+                        : t->dtype == FSIM_BOOL       ? 2
+                        : fsim_dtype_paired(t->dtype) ? 256
+                        : whole                       ? (f->positive || t->dtype != FSIM_U8 ? 9 : 16)
+                        : f->positive                 ? 1.5
+                                                      : scale;
     fputs(index && f->inner > 0 ? "DISTINCT, " : whole ? "WHOLE, " : "REAL, ", out);
     put_number(out, low);
     fputs(", ", out);
@@ -111,8 +114,9 @@ static bool has_own_memory(const fsim_project *p, int tensor)
 /* Numbers of tensors in the launcher's table; scratch memory follows them. */
 static int *put_tensors(FILE *out, const fsim_project *p, int *tensors, fsim_arena *a)
 {
-    static const char *const types[FSIM_DTYPE_COUNT] = {"F64", "F32", "F16", "BF16", "F8E4M3", "F8E5M2",
-                                                        "I64", "I32", "I16", "I8",   "U8",     "BOOL"};
+    static const char *const types[FSIM_DTYPE_COUNT] = {"F64",    "F32",    "F16",  "BF16",   "F8E4M3",
+                                                        "F8E5M2", "F8E8M0", "I64",  "I32",    "I16",
+                                                        "I8",     "U8",     "BOOL", "F4E2M1", "I4"};
     int *number = fsim_new(a, int, p->graph->tensors + 1);
     fputs("static const tensor tensors[] = {\n", out);
     for (int i = 0; i < p->graph->tensors; i++) {
@@ -126,7 +130,7 @@ static int *put_tensors(FILE *out, const fsim_project *p, int *tensors, fsim_are
         number[i] = (*tensors)++;
         fputs("    {", out);
         put_string(out, t->name);
-        fprintf(out, ", \"%s\", %s, %s, %lld, %lld, ", fsim_shape_text(a, &t->shape),
+        fprintf(out, ", \"%s\", %s, %s, %lld, %lld, ", fsim_tensor_shape_text(a, t),
                 t->role == FSIM_INPUT    ? "INPUT"
                 : t->role == FSIM_WEIGHT ? "WEIGHT"
                 : t->output              ? "OUTPUT"

@@ -55,7 +55,7 @@ static void put_arguments(FILE *out, const fsim_project *p, const fsim_program *
         fsim_json_text(out, ", ", "type", x->type);
         fsim_json_text(out, ", ", "dtype", t ? fsim_dtype_names[t->dtype] : NULL);
         if (t)
-            put_shape(out, &t->shape);
+            put_shape(out, &(fsim_shape[]){fsim_tensor_shape(t)}[0]);
         else
             fputs(", \"shape\": null", out);
         put_count(out, ", ", "bytes", x->bytes);

@@ -93,7 +93,7 @@ static void put_header(FILE *out, const fsim_project *p, int k, fsim_arena *a)
         put_words(
             out, i ? "" : "arguments",
             fsim_comment_text(fsim_printf(a, "%d %s: %s %s, %s%s", i, m->name, t ? fsim_dtype_names[t->dtype] : m->type,
-                                          t ? fsim_shape_text(a, &t->shape) : fsim_bytes_text(a, (double)m->bytes),
+                                          t ? fsim_tensor_shape_text(a, t) : fsim_bytes_text(a, (double)m->bytes),
                                           fsim_project_role(p, m),
                                           t && strncmp(m->name, "t_", 2) == 0 && strcmp(m->name + 2, t->name) == 0 ? ""
                                           : t ? fsim_printf(a, " '%s'", t->name)

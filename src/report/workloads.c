@@ -75,7 +75,7 @@ static void print_tensors(const fsim_page *page, const fsim_graph *g, fsim_arena
                 cell[0] = g->tensor[t].name;
                 cell[1] = roles[g->tensor[t].role];
                 cell[2] = fsim_dtype_names[g->tensor[t].dtype];
-                cell[3] = fsim_shape_text(a, &g->tensor[t].shape);
+                cell[3] = fsim_tensor_shape_text(a, &g->tensor[t]);
             }
     fsim_table_print(page, &table, 2);
 }
@@ -194,8 +194,9 @@ static void json_tensors(FILE *out, const fsim_graph *g, bool made)
         fsim_json_text(out, before, "name", x->name);
         fsim_json_text(out, ", ", "dtype", fsim_dtype_names[x->dtype]);
         fputs(", \"shape\": [", out);
-        for (int d = 0; d < x->shape.rank; d++)
-            fprintf(out, "%s%lld", d ? ", " : "", (long long)x->shape.dim[d]);
+        const fsim_shape s = fsim_tensor_shape(x);
+        for (int d = 0; d < s.rank; d++)
+            fprintf(out, "%s%lld", d ? ", " : "", (long long)s.dim[d]);
         putc(']', out);
         if (!made)
             fsim_json_bool(out, ", ", "weight", x->role == FSIM_WEIGHT);

@@ -78,13 +78,21 @@ outputs: [o1, o2, o3, m2, v2, own, rstd, o4, o5, o6]
 YAML
 cat >codes.yaml <<'YAML'
 name: codes
-tensors: {x: {shape: [32, 64], dtype: f32}, s: {shape: [32], dtype: f32, role: weight}, z: {shape: [32], dtype: i8, role: weight}, w: {shape: [48, 32], dtype: u8, role: weight}, t: {shape: [48, 2], dtype: f32, role: weight}, k: {shape: [32, 64], dtype: i8}, v: {shape: [16, 64], dtype: i8, role: weight}, one: {shape: [1], dtype: f32, role: weight}}
+tensors: {x: {shape: [32, 64], dtype: f32}, s: {shape: [32], dtype: f32, role: weight}, z: {shape: [32], dtype: i8, role: weight}, w: {shape: [48, 32], dtype: u8, role: weight}, t: {shape: [48, 2], dtype: f32, role: weight}, k: {shape: [32, 64], dtype: i8}, v: {shape: [16, 64], dtype: i8, role: weight}, f: {shape: [48, 64], dtype: f4e2m1, role: weight}, fs: {shape: [48, 4], dtype: f8e4m3, role: weight}, i: {shape: [48, 64], dtype: i4, role: weight}, is: {shape: [48, 2], dtype: f16, role: weight}, one: {shape: [1], dtype: f32, role: weight}}
 operators:
   - {op: quantize_linear, in: [x, s, z], out: q, dim: 0}
   - {op: dequantize_linear, in: [q, s, z], out: o1, dim: 0}
   - {op: quantize, in: x, out: [q2, q2s], per: row, dtype: i8}
   - {op: quantize, in: x, out: [q3, q3s], per: block, block: 16}
   - {op: quantize, in: [x, one], out: q4, dtype: f8e5m2}
+  - {op: quantize, in: x, out: [q5, q5s], per: block, block: 16, dtype: f4e2m1, scale_dtype: f8e4m3}
+  - {op: quantize, in: x, out: [q6, q6s], per: block, block: 32, dtype: f4e2m1, scale_dtype: f8e8m0}
+  - {op: quantize, in: x, out: [q7, q7s], per: row, dtype: i4}
+  - {op: dequantize, in: [q6, q6s], out: x6, dtype: f32}
+  - {op: dequantize, in: [f, fs], out: w5, dtype: f32}
+  - {op: linear, in: [x6, w5], out: o5}
+  - {op: dequantize, in: [i, is, is], out: w7, dtype: f32}
+  - {op: linear, in: [x, w7], out: o7}
   - {op: unpack, in: w, out: codes}
   - {op: cast, in: codes, out: numbers, dtype: f32}
   - {op: sub, in: numbers, out: centred, scalar: 8}
@@ -94,10 +102,10 @@ operators:
   - {op: reshape, in: scaled, out: weight, shape: [48, 64]}
   - {op: linear, in: [x, weight], out: o2}
   - {op: linear, in: [k, v], out: sums, dtype: i32}
-  - {op: cast, in: sums, out: f, dtype: f32}
-  - {op: mul, in: f, out: g, scalar: 0.01}
+  - {op: cast, in: sums, out: sums_f, dtype: f32}
+  - {op: mul, in: sums_f, out: g, scalar: 0.01}
   - {op: quantize_linear, in: [g, one], out: o3}
-outputs: [o1, o2, o3, q2, q2s, q3, q3s, q4]
+outputs: [o1, o2, o3, q2, q2s, q3, q3s, q4, q5, q5s, q6, q6s, q7, q7s, o5, o7]
 YAML
 cat >weights.yaml <<'YAML'
 name: weights

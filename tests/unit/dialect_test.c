@@ -139,7 +139,28 @@ static void small_floats_come_back(void **unused)
         const float x = fs_from_f8e4m3((fs_f8e4m3)h), y = fs_from_f8e5m2((fs_f8e5m2)h);
         assert_true(isnan(x) || fs_to_f8e4m3(x) == h);
         assert_true(isnan(y) || isinf(y) || fs_to_f8e5m2(y) == h);
+        const float p = fs_from_f8e8m0((fs_f8e8m0)h);
+        assert_true(h == 255 ? isnan(p) : (double)p == ldexp(1, (int)h - 127));
+        assert_int_equal(fs_to_f8e8m0(p), h);
+        if (h > 0 && h < 254) {
+            assert_int_equal(fs_to_f8e8m0(nextafterf(1.5f * p, 0)), h);
+            assert_int_equal(fs_to_f8e8m0(1.5f * p), h + 1);
+        }
     }
+    static const float fours[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    for (int h = 0; h < 8; h++) {
+        assert_true(fs_from_f4(h) == fours[h] && fs_from_f4(h + 8) == -fours[h]);
+        assert_int_equal(fs_to_f4(fours[h]), h);
+        assert_int_equal(fs_to_f4(h ? -fours[h] : -0.0f), h + 8);
+        if (h < 7) {
+            const float middle = (fours[h] + fours[h + 1]) / 2;
+            assert_int_equal(fs_to_f4(nextafterf(middle, 0)), h);
+            assert_int_equal(fs_to_f4(nextafterf(middle, 9)), h + 1);
+            assert_int_equal(fs_to_f4(middle), h + (h & 1));
+        }
+    }
+    assert_int_equal(fs_to_f4(1e30f), 7);
+    assert_int_equal(fs_to_f4(-INFINITY), 15);
     for (unsigned h = 0; h < 0x7e; h++) {
         const float x = fs_from_f8e4m3((fs_f8e4m3)h), next = fs_from_f8e4m3((fs_f8e4m3)(h + 1)),
                     middle = (x + next) / 2;

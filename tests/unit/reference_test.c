@@ -391,6 +391,7 @@ static const struct {
     {"{op: quantize, in: qx, out: o, dtype: i8, per: tensor}", 6, {-127, -85, -42, 0, 42, 85}},
     {"{op: quantize, in: qx, out: o, per: tensor}", 6, {-448, -896 / 3., -448 / 3., 0, 448 / 3., 896 / 3.}},
     {"{op: quantize, in: qx, out: o, per: block, block: 3}", 6, {-448, -896 / 3., -448 / 3., 0, 224, 448}},
+    {"{op: quantize, in: s, out: o, dtype: f4e2m1}", 2, {0x37, 0x56}}, /* of 4 1 3 2 the codes 7 3 6 5 */
     {"{op: dequantize_linear, in: [n8, v, z8], out: o}", 6, {-4, -8, -12, -1, -2, -3}},
     {"{op: dequantize_linear, in: [n8, r2], out: o, dim: 0}", 6, {-3, -2, -1, 0, 2, 4}},
     {"{op: unpack, in: u16, out: o}", 16, {13, 0, 10, 1, 7, 2, 4, 3, 1, 4, 14, 4, 11, 5, 8, 6}},
@@ -477,7 +478,8 @@ static void dtypes_are_exact(void **state)
     } floats[] = {{FSIM_F16, 0x10000, 0x7c00},
                   {FSIM_BF16, 0x10000, 0x7f80},
                   {FSIM_F8E4M3, 0x100, 0x7f},
-                  {FSIM_F8E5M2, 0x100, 0x7c}};
+                  {FSIM_F8E5M2, 0x100, 0x7c},
+                  {FSIM_F8E8M0, 0x100, 0}};
     (void)state;
     for (size_t f = 0; f < sizeof floats / sizeof floats[0]; f++)
         for (uint32_t i = 0; i < floats[f].count; i++) {
@@ -522,6 +524,12 @@ static void dtypes_have_their_limits(void **state)
         {FSIM_F8E5M2, 61440, INFINITY},
         {FSIM_F8E5M2, 1.125, 1},
         {FSIM_F8E5M2, 1.375, 1.5},
+        {FSIM_F8E8M0, 1.49, 1},
+        {FSIM_F8E8M0, -1.5, 2},
+        {FSIM_F8E8M0, 0, 0x1p-127},
+        {FSIM_F8E8M0, 0x1p-127 * 1.5, 0x1p-126},
+        {FSIM_F8E8M0, INFINITY, NAN},
+        {FSIM_F8E8M0, 0x1.fp127, 0x1p127},
         {FSIM_F32, 16777217, 16777216},
         {FSIM_F64, 0.1, 0.1},
         {FSIM_I8, 200, -56},

@@ -21,6 +21,18 @@ static const format *format_of(fsim_dtype t)
     return t == FSIM_F16 ? &f16 : t == FSIM_BF16 ? &bf16 : t == FSIM_F8E4M3 ? &e4m3 : &e5m2;
 }
 
+/* 2 to the code less 127: to the nearest power, half way up. */
+static uint32_t encode_power(double v)
+{
+    int e;
+    if (!isfinite(v))
+        return 255;
+    if (v == 0)
+        return 0;
+    const int code = (frexp(fabs(v), &e) < 0.75 ? e - 1 : e) + 127; /* |v| is 0.5 to 1 times 2^e */
+    return (uint32_t)(code < 0 ? 0 : code > 254 ? 254 : code);
+}
+
 static uint32_t encode(const format *f, double v)
 {
     const uint32_t sign = signbit(v) ? f->sign : 0;
@@ -77,6 +89,8 @@ double fsim_element(fsim_dtype t, const void *bytes, int64_t i)
     case FSIM_F8E4M3:
     case FSIM_F8E5M2:
         return decode(format_of(t), (uint32_t)u);
+    case FSIM_F8E8M0:
+        return u == 255 ? NAN : ldexp(1, (int)u - 127);
     case FSIM_I64:
         return (double)(int64_t)u;
     case FSIM_I32:
@@ -86,6 +100,8 @@ double fsim_element(fsim_dtype t, const void *bytes, int64_t i)
     case FSIM_I8:
         return (int8_t)u;
     case FSIM_U8:
+    case FSIM_F4E2M1: /* the byte that holds two */
+    case FSIM_I4:
         return (double)u;
     default:
         return u != 0;
@@ -110,6 +126,9 @@ void fsim_set_element(fsim_dtype t, void *bytes, int64_t i, double value)
     case FSIM_F8E4M3:
     case FSIM_F8E5M2:
         u = encode(format_of(t), value);
+        break;
+    case FSIM_F8E8M0:
+        u = encode_power(value);
         break;
     case FSIM_BOOL:
         u = value != 0;

@@ -265,7 +265,10 @@ static void fill_values(const fsim_tensor *t, const use *u, uint64_t seed, int64
         else if (t->dtype == FSIM_BOOL)
             v = (double)(h & 1);
         else if (!fsim_dtype_floating(t->dtype))
-            v = u->positive ? 1 + (double)(h % 8) : t->dtype == FSIM_U8 ? (double)(h % 16) : (double)(h % 17) - 8;
+            v = fsim_dtype_paired(t->dtype) ? (double)(h % 256)
+                : u->positive               ? 1 + (double)(h % 8)
+                : t->dtype == FSIM_U8       ? (double)(h % 16)
+                                            : (double)(h % 17) - 8;
         else
             v = u->positive ? 0.5 + uniform(h) : (2 * uniform(h) - 1) * (u->scale > 0 ? u->scale : 1);
         value[i] = fsim_stored(t->dtype, v);

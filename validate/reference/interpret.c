@@ -14,6 +14,7 @@ static const struct {
     [FSIM_F64] = {0x1p-53, DBL_MIN, DBL_MAX}, [FSIM_F32] = {0x1p-24, FLT_MIN, FLT_MAX},
     [FSIM_F16] = {0x1p-11, 0x1p-25, 65504},   [FSIM_BF16] = {0x1p-8, FLT_MIN, 0x1.fep127},
     [FSIM_F8E4M3] = {0x1p-4, 0x1p-10, 448},   [FSIM_F8E5M2] = {0x1p-3, 0x1p-17, 57344},
+    [FSIM_F8E8M0] = {0.5, 0x1p-127, 0x1p127},
 };
 
 void *fsim_memory(int64_t count, size_t size)

@@ -100,6 +100,22 @@ VALUE(is_inf, isinf(x[0]))
 VALUE(is_finite, isfinite(x[0]))
 VALUE(bit_field, (double)((int)x[0] >> (int)(at->col * a->bits % 8) & ((1 << a->bits) - 1)))
 VALUE(bit_place, x[0] != 0 ? (double)(1 << at->col % 8) : 0)
+static const double f4_numbers[16] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};
+/* The code of the nearest number: of two as near, the one with an even code. NaN and what is beyond become 6. */
+static double f4_nearest(double v)
+{
+    int best = 7;
+    for (int code = 6; code >= 0 && !isnan(v); code--) {
+        const double d = fabs(f4_numbers[code] - fabs(v)), least = fabs(f4_numbers[best] - fabs(v));
+        if (d < least || (d == least && code % 2 == 0))
+            best = code;
+    }
+    return best + (signbit(v) ? 8 : 0);
+}
+VALUE(to_e4m3, fsim_stored(FSIM_F8E4M3, x[0]))
+VALUE(to_e8m0, fsim_stored(FSIM_F8E8M0, x[0]))
+VALUE(f4_value, f4_numbers[(int)x[0] & 15])
+VALUE(f4_code, f4_nearest(x[0]))
 VALUE(both, x[0] != 0 && x[1] != 0)
 VALUE(either, x[0] != 0 || x[1] != 0)
 VALUE(one_of, (x[0] != 0) != (x[1] != 0))
@@ -178,6 +194,11 @@ static bool uncertain(const fsim_node *n, const double *x, const double *b)
 {
     (void)x;
     return b[0] > 0 || (n->args > 1 && b[1] > 0);
+}
+static bool near_f4_step(const fsim_node *n, const double *x, const double *b)
+{
+    (void)n;
+    return b[0] > 0 && f4_nearest(x[0] - b[0]) != f4_nearest(x[0] + b[0]);
 }
 static bool either_near_zero(const fsim_node *n, const double *x, const double *b)
 {
@@ -297,6 +318,10 @@ const fsim_point_row fsim_point_rows[FSIM_OP_COUNT] = {
     [FSIM_OP_PRELU] = {sloped, {3, 0, 0}, NULL},
     [FSIM_OP_BIT_FIELD] = {bit_field, {0}, uncertain},
     [FSIM_OP_BIT_PLACE] = {bit_place, {0}, uncertain},
+    [FSIM_OP_ROUND_E4M3] = {to_e4m3, {0}, NULL},
+    [FSIM_OP_ROUND_E8M0] = {to_e8m0, {0}, NULL},
+    [FSIM_OP_F4_VALUE] = {f4_value, {0}, uncertain},
+    [FSIM_OP_F4_CODE] = {f4_code, {0}, near_f4_step},
     [FSIM_OP_BITWISE_AND] = {bits_of_both, {0}, uncertain},
     [FSIM_OP_BITWISE_OR] = {bits_of_either, {0}, uncertain},
     [FSIM_OP_BITWISE_XOR] = {bits_of_one, {0}, uncertain},

@@ -18,6 +18,7 @@ static double apart_most(fsim_dtype t)
         return 5e-2;
     case FSIM_F8E4M3:
     case FSIM_F8E5M2:
+    case FSIM_F8E8M0:
         return 0.3;
     default:
         return 2e-2; /* integers computed from floats: a few may round to the other side */
