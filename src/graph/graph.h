@@ -56,6 +56,7 @@ typedef struct {
 } fsim_tensor;
 /* Its shape as a workload says it: of a paired dtype the elements, where t->shape counts bytes. */
 fsim_shape fsim_tensor_shape(const fsim_tensor *t);
+/* That shape as text, in a. */
 const char *fsim_tensor_shape_text(fsim_arena *a, const fsim_tensor *t);
 
 /* Bytes that are taken when an intermediate is made, and freed when its last reader is done. A write in place hands the
