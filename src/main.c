@@ -144,6 +144,7 @@ static const fsim_arg options[] = {
     {"--no-exclude", "", FSIM_ARG_FLAG, AT(no_exclude), NULL, VALIDATE, "keep rows that do not measure kernels"},
     {"--unseen", "", FSIM_ARG_FLAG, AT(unseen), NULL, VALIDATE, "as if nothing were measured on the GPUs"},
     {"--fit", "GROUP[,...]", FSIM_ARG_ITEMS, AT(fit), NULL, CALIBRATE, "scalars to fit (all that have rows)"},
+    {"--host", "FILE", FSIM_ARG_TEXT, AT(host), NULL, CALIBRATE, "the host, as tools/host.py measured it"},
     {"--fresh", "", FSIM_ARG_FLAG, AT(fresh), NULL, CALIBRATE, "start from similar GPUs, not from the file"},
     {"--folds", "K", FSIM_ARG_COUNT, AT(folds), NULL, VALIDATE | CALIBRATE, "fit on other parts than judged (5)"},
     {"--device", NULL, FSIM_ARG_CHOICE, AT(device), &devices, VALIDATE | CALIBRATE, "measure on this machine"},
@@ -281,7 +282,7 @@ static void check_overwriting(fsim_context *c, const char *option, const char *p
     bool input = c->args.count > 0 && same_file(path, c->args.at[0]);
     for (int i = 0; i < s->measurements.count; i++)
         input = input || same_file(path, s->measurements.at[i]);
-    if (input || (s->plan && same_file(path, s->plan)))
+    if (input || (s->plan && same_file(path, s->plan)) || (s->host && same_file(path, s->host)))
         fsim_error(c->diag, fsim_command_line, "%s '%s' would overwrite what is read from there", option, path);
 }
 

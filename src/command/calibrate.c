@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* calibrate: scalars of a GPU fitted to measurements. */
 #include "command/command.h"
+#include "evidence/host_figures.h"
 #include "hw/relatives.h"
 #include "report/calibration.h"
 
@@ -108,7 +109,46 @@ static int calibrate_to_rows(fsim_context *c)
     return x.fits < 0 ? fsim_give_up_outputs(c, FSIM_EXIT_OK) : deliver_calibration(c, &x);
 }
 
+/* What a machine's host takes, as tools/host.py measured it, into the file of its GPU. */
+static int calibrate_to_host(fsim_context *c)
+{
+    size_t bytes = 0;
+    fsim_fit fit;
+    if (c->args.count || c->set.measurements.count || c->set.fit.count || c->set.fresh || c->set.folds)
+        fsim_error(c->diag, fsim_command_line,
+                   "calibrate --host takes no workload, --measurements, --fit, --fresh or --folds");
+    if (c->set.hw.count != 1)
+        fsim_error(c->diag, fsim_command_line, "calibrate --host wants the one GPU of the machine: --hw NAME");
+    if (fsim_errors(c->diag))
+        return fsim_usage_status(c);
+    const fsim_hw_wanted how = fsim_wanted_hw(c);
+    fsim_hw *hw = fsim_hw_open(c->arena, c->diag, c->set.hw.at[0], &how.folders);
+    const char *text = hw && fsim_hw_complete(c->arena, c->diag, hw, &how)
+                           ? fsim_read_text(c, "host's figures", c->set.host, &bytes)
+                           : NULL;
+    if (!text || !fsim_read_host_figures(c->arena, c->diag, c->set.host, text, bytes, hw, &fit))
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
+    const char *date = fsim_today(c), *old = c->set.output ? fsim_read_text(c, "hardware file", hw->path, &bytes) : "";
+    if (!old)
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
+    const fsim_calibration_note note = {date, fsim_printf(c->arena, "fusesim calibrate --hw %s --host %s (%s)",
+                                                          base_of(c->set.hw.at[0]), base_of(c->set.host), date)};
+    const fsim_calibration x = {.hw = hw,
+                                .fit = &fit,
+                                .fits = 1,
+                                .host = base_of(c->set.host),
+                                .file = fsim_is_stdout(c->set.output) ? NULL : c->set.output};
+    return fsim_deliver_hw(c, c->set.output ? fsim_host_text(c->arena, old, &fit, &note) : "", &x);
+}
+
 int fsim_run_calibrate(fsim_context *c)
 {
+    if (c->set.host && c->set.device != FSIM_DEVICE_NONE) {
+        fsim_error(c->diag, fsim_command_line, "--host reads what tools/host.py measured; it takes no --device");
+        return fsim_usage_status(c);
+    }
+    if (c->set.host)
+        return calibrate_to_host(c);
+
     return c->set.device == FSIM_DEVICE_NONE ? calibrate_to_rows(c) : fsim_run_calibrate_device(c);
 }

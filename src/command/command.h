@@ -38,7 +38,7 @@ typedef struct {
     fsim_words chart_kinds;
     const char *chart_size; /* "1200x800" */
     int theme;
-    const char *plan, *output, *like, *above, *measured, *systems, *find, *shard;
+    const char *plan, *output, *like, *above, *measured, *systems, *find, *shard, *host;
     int strategy, objective, launch, l2, numerics, recompute, target, color, precision, annotate,
         device; /* index into the option's choices; precision: -1 for none; device: an fsim_device_kind */
     double time_limit_s, budget_s;

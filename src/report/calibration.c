@@ -78,8 +78,13 @@ static void print_keys(const fsim_page *page, const fsim_calibration *x, fsim_ar
 void fsim_report_calibration(const fsim_page *page, const fsim_calibration *x)
 {
     fsim_arena *a = fsim_arena_new();
-    fprintf(page->out, "%s: mean error on rows not fitted, before and after, %d folds\n\n", x->hw->name, x->folds);
-    print_fits(page, x, a);
+    if (x->host) {
+        fprintf(page->out, "%s: what PyTorch's host takes, measured by %s; host_*: in launches beside its own\n",
+                x->hw->name, x->host);
+    } else {
+        fprintf(page->out, "%s: mean error on rows not fitted, before and after, %d folds\n\n", x->hw->name, x->folds);
+        print_fits(page, x, a);
+    }
     print_keys(page, x, a);
     bool any = false;
     for (int i = 0; i < x->fits; i++)
@@ -113,7 +118,7 @@ void fsim_json_calibration(FILE *out, const fsim_calibration *x)
         const fsim_fit *f = &x->fit[i];
         fsim_json_text(out, i ? ",\n  {" : "\n  {", "name", f->group->name);
         fprintf(out, ", \"rows\": %d", f->rows);
-        if (f->rows > 0) {
+        if (f->rows > 0 && !x->host) {
             put_stats(out, "before", &f->before);
             put_stats(out, "after", &f->after);
             put_stats(out, "fitted", &f->fitted);

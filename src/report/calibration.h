@@ -11,6 +11,7 @@ typedef struct {
     const fsim_fit *fit;
     int fits, folds;
     const char *file; /* written; NULL */
+    const char *host; /* of calibrate --host: the file of measured figures, nothing was fitted; NULL */
 } fsim_calibration;
 
 /* Errors before and after, by group, and each figure that was fitted. */

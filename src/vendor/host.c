@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.c: what PyTorch's host does for an operator beside its launches (vendor/host.def). */
+/* host.c: what PyTorch's host does for an operator beside its launches (vendor/host.def, the keys host_* of the
+ * hardware). */
 #include "vendor/kernels.h"
 
 #include <math.h>
 
-/* Of views that launch nothing. */
-static double view_extra(void)
-{
-#define FSIM_HOST_VIEW(extra) return extra;
-#include "vendor/host.def"
-}
-
-static double call_extra(const fsim_source *s)
+static double call_extra(const fsim_hw *hw, const fsim_source *s)
 {
     static const struct {
-        double plain, biased;
+        fsim_hw_key plain, biased;
+        bool has;
     } extra[FSIM_OP_COUNT] = {
-#define FSIM_HOST_CALL(op, plain, biased) [FSIM_OP_##op] = {plain, biased},
+#define FSIM_HOST_CALL(op, plain, biased) [FSIM_OP_##op] = {FSIM_HW_HOST_##plain, FSIM_HW_HOST_##biased, true},
 #include "vendor/host.def"
+#undef FSIM_HOST_CALL
     };
-    return s->nodes > 1 ? extra[s->op].biased : extra[s->op].plain;
+    return extra[s->op].has ? fsim_hw_get(hw, s->nodes > 1 ? extra[s->op].biased : extra[s->op].plain) : 0;
 }
 
 /* Does the operator only look at its input in another way? */
@@ -29,11 +25,11 @@ static bool is_view(const fsim_graph *g, const fsim_source *s)
 }
 
 /* Of operator number `of` and of the views between it and the operator before. */
-static double extra_of(const fsim_graph *g, int of)
+static double extra_of(const fsim_hw *hw, const fsim_graph *g, int of)
 {
-    double extra = call_extra(&g->source[of]);
+    double extra = call_extra(hw, &g->source[of]);
     for (int s = of - 1; s >= 0 && is_view(g, &g->source[s]); s--)
-        extra += view_extra();
+        extra += fsim_hw_get(hw, FSIM_HW_HOST_VIEW);
     return extra;
 }
 
@@ -53,7 +49,7 @@ void fsim_add_library_call(const fsim_costing *c, fsim_kernel *k)
 {
     const fsim_node *n = &c->g->node[c->group->anchor];
     if (c->regime == FSIM_REGIME_EAGER && !c->hw->host && k->time_s > 0)
-        add_extra(c->hw, call_extra(&c->g->source[n->source]), k);
+        add_extra(c->hw, call_extra(c->hw, &c->g->source[n->source]), k);
 }
 
 void fsim_add_host_calls(const fsim_software *s, const fsim_group *group, fsim_kernel *k)
@@ -66,7 +62,7 @@ void fsim_add_host_calls(const fsim_software *s, const fsim_group *group, fsim_k
         const fsim_source *of = &s->graph->source[n->source];
         const bool last =
             group->member[i].node == of->first + of->nodes - 1; /* its other kernels are part of its call */
-        extra += last && !is_view(s->graph, of) ? extra_of(s->graph, n->source) : 0;
+        extra += last && !is_view(s->graph, of) ? extra_of(s->hw, s->graph, n->source) : 0;
     }
     add_extra(s->hw, extra, k);
 }
