@@ -121,6 +121,9 @@ static int calibrate_to_host(fsim_context *c)
         fsim_error(c->diag, fsim_command_line, "calibrate --host wants the one GPU of the machine: --hw NAME");
     if (fsim_errors(c->diag))
         return fsim_usage_status(c);
+    const int status = fsim_open_outputs_and(c, "-o", c->set.output);
+    if (status)
+        return status;
     const fsim_hw_wanted how = fsim_wanted_hw(c);
     fsim_hw *hw = fsim_hw_open(c->arena, c->diag, c->set.hw.at[0], &how.folders);
     const char *text = hw && fsim_hw_complete(c->arena, c->diag, hw, &how)
@@ -138,7 +141,7 @@ static int calibrate_to_host(fsim_context *c)
                                 .fits = 1,
                                 .host = base_of(c->set.host),
                                 .file = fsim_is_stdout(c->set.output) ? NULL : c->set.output};
-    return fsim_deliver_hw(c, c->set.output ? fsim_host_text(c->arena, old, &fit, &note) : "", &x);
+    return fsim_deliver_hw(c, c->set.output ? fsim_host_figures_text(c->arena, old, &fit, &note) : "", &x);
 }
 
 int fsim_run_calibrate(fsim_context *c)

@@ -136,7 +136,8 @@ bool fsim_read_host_figures(fsim_arena *a, fsim_diag *d, const char *path, const
     return fsim_errors(d) == errors;
 }
 
-const char *fsim_host_text(fsim_arena *a, const char *text, const fsim_fit *fit, const fsim_calibration_note *note)
+const char *fsim_host_figures_text(fsim_arena *a, const char *text, const fsim_fit *fit,
+                                   const fsim_calibration_note *note)
 {
     text = fsim_hw_text_head(a, text, "Measured by: ", note->command);
     for (int k = 0; k < fit->fitted_keys; k++) {

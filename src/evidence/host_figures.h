@@ -13,6 +13,7 @@
 bool fsim_read_host_figures(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, fsim_hw *hw,
                             fsim_fit *fit);
 /* The text of the hardware file with these figures. In a. */
-const char *fsim_host_text(fsim_arena *a, const char *text, const fsim_fit *fit, const fsim_calibration_note *note);
+const char *fsim_host_figures_text(fsim_arena *a, const char *text, const fsim_fit *fit,
+                                   const fsim_calibration_note *note);
 
 #endif

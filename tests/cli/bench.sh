@@ -66,6 +66,16 @@ runs jobs.sh '^what +jobs +wall +user +times$' '^several GPUs +1 ' '^several GPU
     ROWS="$SOURCE_DIR/tests/measured/toy.csv" FUSESIM_HWMODELS="$SOURCE_DIR/tests/hw" WORKLOADS="$SOURCE_DIR/tests/measured/workloads" "$bench/jobs.sh"
 runs validate.sh '^toy +15 +[0-9.]+ s +[0-9]+ rows/s$' -- env FUSESIM_HWMODELS="$SOURCE_DIR/tests/hw" WORKLOADS="$SOURCE_DIR/tests/measured/workloads" "$bench/validate.sh" "$SOURCE_DIR/tests/measured/toy.csv"
 runs sweep.sh '^bert_layer, B, 6 GPUs +12 points +[0-9.]+ s ' '^mlp, M +20 points .* ms a point$' -- env BATCHES=2 ROWS=20 "$bench/sweep.sh" 1
+# A workload that a tuned compiler is made to run faster than predicted, and in graphs with its inputs copied.
+mkdir -p tuned/measured tuned/workloads/kernelbench/v0/l1
+cp "$SOURCE_DIR/workloads/seeds/chain4.yaml" tuned/workloads/kernelbench/v0/l1/002.yaml
+header=id,hw,workload,set,strategy,l2,launch,time_s,dram_read_bytes,dram_write_bytes,source
+row() { echo "$1,l40s,kernelbench/v0/l1/002,,$2,warm,$3,$4,,,KernelBench L40S_matx3 made up"; }
+{ echo $header; row a inductor graph 1e-3; row b inductor eager 1e-9; } >tuned/measured/kernelbench_v0_autotune.csv
+{ echo $header; row c eager eager 1e-3; row d inductor eager 1e-3; } >tuned/measured/kernelbench_v0.csv
+{ echo $header; row e eager graph 2e-3; row f inductor graph 2e-3; } >tuned/measured/kernelbench_v0_graphs.csv
+runs autotune.sh '^wrote tuned.md$' -- env DATA=tuned "$bench/autotune.sh" tuned.md
+grep -Eq '^## Where the tuned compiler is faster than the predicted optimum: 1 of 1 rows$' tuned.md && grep -Eq '^\| l40s \| l1/002 \| 0.001 \| [0-9.]+ \(.*Triton' tuned.md || { echo "FAILED: autotune.sh: $(cat tuned.md)"; fail=1; }
 # Two functions and their tests: one change that no input shows, the others fail.
 mkdir -p small/bench small/src/hw small/tests
 cp "$bench/mutate.sh" "$bench/mutate.py" small/bench
