@@ -249,7 +249,10 @@ static void sweep(const writer *w)
         int end = 0;
         if (sscanf(e->d_name, ".codegen.%*d.tmp%n", &end) != 0 || end == 0 || e->d_name[end])
             continue;
+        struct stat st;
         const char *left = in_folder(w, w->folder, e->d_name);
+        if (lstat(left, &st) != 0 || !S_ISDIR(st.st_mode)) /* what a link leads to is not ours */
+            continue;
         for (int i = 0; i < w->p->files; i++)
             unlink(in_folder(w, left, w->p->file[i].name));
         rmdir(left);

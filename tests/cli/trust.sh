@@ -93,10 +93,31 @@ for run in 1 2 3; do
 done
 [ -z "$(find both -name '.codegen*')" ] || complain "codegen leaves $(find both -name '.codegen*')"
 
+# Links in the folder lead nowhere: they are replaced, and what looks like a run that was killed is only deleted where it is a folder.
+rm -rf both elsewhere && mkdir both elsewhere && echo mine >elsewhere/k0_x4.cu && cp elsewhere/k0_x4.cu elsewhere/Makefile
+"$FUSESIM" codegen seeds/chain4 --hw t4 -o both >out 2>err && mv both/Makefile elsewhere/old && ln -s ../elsewhere/Makefile both/Makefile
+for name in both/*.cu; do echo mine >"elsewhere/${name#both/}"; done
+ln -s ../elsewhere both/.codegen.999999999.tmp
+"$FUSESIM" codegen seeds/chain4 --hw t4 -o both >out 2>err
+kept=$(cat elsewhere/*.cu elsewhere/Makefile | sort -u)
+[ "$kept" = mine ] || complain "codegen follows links: $kept, $(head -n 2 err)"
+
 # A pipe that has the manifest's name is no manifest: nobody waits for it.
 mkdir -p piped && mkfifo piped/manifest.json
 timeout 20 "$FUSESIM" codegen seeds/chain4 --hw t4 -o piped >out 2>err
 [ $? = 2 ] && grep -q "holds files that fusesim did not write: 'manifest.json'" err || complain "a pipe as manifest.json: $(head -c 300 err)"
+
+# Extremes of inputs and surroundings (bench/extremes.sh has more): each ends by itself, with a message where it fails.
+printf 'tensors: {x0: {shape: [64, 64], dtype: f16}}\noperators:\n  - repeat: 1000000\n    carry: {x0: y}\n    operators: [{op: relu, in: x0, out: y}]\n' >repeat.yaml
+timeout 20 "$FUSESIM" repeat.yaml --hw t4 >out 2>err
+[ $? = 65 ] && grep -q '^repeat.yaml:3:3: error: 1000000 operators with repeat blocks unrolled; at most 262144' err || complain 'repeat: 1000000'
+timeout 30 "$FUSESIM" mlp --hw /dev/zero >out 2>err
+[ $? = 66 ] && grep -q "'/dev/zero': larger than 64 MiB" err || complain 'hardware /dev/zero'
+"$FUSESIM" seeds/chain4 --hw t4 >want || complain 'a plan'
+env -i "$FUSESIM" seeds/chain4 --hw t4 >out 2>err && cmp -s want out || complain 'no environment'
+if ! grep -q __asan_init "$FUSESIM"; then # the sanitizer maps terabytes
+    (ulimit -v 524288 && exec "$FUSESIM" seeds/chain4 --hw t4) >out 2>err && cmp -s want out || complain 'RLIMIT_AS of 512 MB'
+fi
 
 # An expression of 100 kB is not repeated.
 printf 'tensors:\n  x: {shape: ["%s*"], dtype: f32}\noperators:\n  - {op: exp, in: x, out: y}\noutputs: [y]\n' "$(printf '1 + %.0s' {1..25000})" >long.yaml

@@ -258,7 +258,7 @@ bool fsim_guard_begin(fsim_arena *a, fsim_guarded *out)
     *out = (fsim_guarded){.status = -1};
     w.of = mmap(NULL, sizeof *w.of, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (w.of == MAP_FAILED)
-        return fsim_fail(&out->fault, a, FSIM_UNAVAILABLE, "no memory to share with a process: %s", strerror(errno));
+        return fsim_fail(&out->fault, a, FSIM_FAILED, "no memory to share with a process: %s", strerror(errno));
     sigprocmask(SIG_BLOCK, &w.ends, &before);
     w.child = fork();
     if (w.child != 0) {

@@ -76,7 +76,8 @@ fsim_host_memory *fsim_host_memory_new(const fsim_reference *r, const fsim_progr
     *m = (fsim_host_memory){.programs = programs, .program = p, .tensors = g->tensors};
     m->tensor = calloc((size_t)g->tensors + 1, sizeof *m->tensor);
     m->argument = calloc((size_t)programs + 1, sizeof *m->argument);
-    for (int k = 0; k < programs && m->tensor && m->argument; k++) {
+    enough = m->tensor && m->argument;
+    for (int k = 0; k < programs && enough; k++) {
         m->argument[k] = calloc((size_t)p[k].parameters + 1, sizeof **m->argument);
         for (int i = 0; i < p[k].parameters && m->argument[k]; i++) {
             const fsim_parameter *x = &p[k].parameter[i];
@@ -97,7 +98,7 @@ fsim_host_memory *fsim_host_memory_new(const fsim_reference *r, const fsim_progr
         for (int k = 0; k < g->node[n].results; k++)
             if (m->tensor[g->node[n].result[k]])
                 memset(m->tensor[g->node[n].result[k]], 0xff, (size_t)g->tensor[g->node[n].result[k]].bytes);
-    if (enough && m->tensor && m->argument)
+    if (enough)
         return m;
     fsim_host_memory_free(m);
     return NULL;
