@@ -58,6 +58,8 @@ typedef struct {
 fsim_shape fsim_tensor_shape(const fsim_tensor *t);
 /* That shape as text, in a. */
 const char *fsim_tensor_shape_text(fsim_arena *a, const fsim_tensor *t);
+/* Its elements, as that shape counts them. */
+int64_t fsim_tensor_numbers(const fsim_tensor *t);
 
 /* Bytes that are taken when an intermediate is made, and freed when its last reader is done. A write in place hands the
  * memory of the old tensor on to the new one. */

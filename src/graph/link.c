@@ -216,7 +216,7 @@ void fsim_count_totals(fsim_graph *g)
 {
     for (int t = 0; t < g->tensors; t++)
         if (g->tensor[t].role == FSIM_WEIGHT && g->tensor[t].storage == t)
-            g->parameters += g->tensor[t].elems;
+            g->parameters += fsim_tensor_numbers(&g->tensor[t]);
     for (int n = 0; n < g->nodes; n++) {
         const fsim_gemm *m = &g->node[n].gemm;
         const double flops = 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k;

@@ -31,6 +31,8 @@ fsim_shape fsim_tensor_shape(const fsim_tensor *t)
     return s;
 }
 
+int64_t fsim_tensor_numbers(const fsim_tensor *t) { return t->elems * (fsim_dtype_paired(t->dtype) ? 2 : 1); }
+
 const char *fsim_tensor_shape_text(fsim_arena *a, const fsim_tensor *t)
 {
     const fsim_shape s = fsim_tensor_shape(t);

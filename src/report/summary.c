@@ -46,7 +46,7 @@ static void add_weights(sums *s)
         if (x->role != FSIM_WEIGHT || x->storage != t || x->readers == 0)
             continue;
         fsim_layer_sum *to = &s->layer[s->of[g->node[x->reader[0]].source]];
-        to->parameters += x->elems;
+        to->parameters += fsim_tensor_numbers(x);
         to->weight_bytes += (double)x->bytes;
     }
 }

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "f8e4m3": 1, "f8e5m2": 1,
-         "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1, "bool": 1}
+         "f8e8m0": 1, "f4e2m1": 0.5, "i4": 0.5, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1, "bool": 1}
 ALONE = {"communication", "transfer", "opaque"}  # classes whose operators are kernels of their own
 CHEAP = {"elementwise", "random", "permute"}  # classes that a second kernel may compute again
 REDUCING = {"row_reduction", "column_reduction", "full_reduction", "mixed_reduction"}

@@ -457,17 +457,20 @@ static void limit_truncates(void **unused)
     fsim_arena_free(scratch);
 }
 
-/* What one kernel leaves in the 1 MiB of L2 for the next: its results first, then its inputs, then what was there. a is
- * made, then b from another input, then both are read: with tensors of `side` rows of 1 KiB. */
+/* What one kernel leaves in the 1 MiB of L2 for the next, with tensors of R rows of 1 KiB: a is made of x, then b of y,
+ * then c of both. Behind a are the 2 R KiB of its own kernel and the 2 R of the next; behind b the 2 R of its own; the
+ * last kernel's own are 3 R. */
 static void residency_follows_capacity(void **unused)
 {
     (void)unused;
     static const struct {
         int rows;
         int64_t read_rows;      /* from DRAM by the three kernels together */
-    } want[] = {{300, 2 * 300}, /* x, a, y, b: 1200 KiB, but a and b are still there when c is made */
-                {200, 2 * 200}, /* everything fits */
-                {400, 3 * 400}, /* b and y push a out */
+    } want[] = {{200, 2 * 200}, /* 4 R = 800: both are there */
+                {256, 2 * 256}, /* 4 R = 1024, just so */
+                {257, 3 * 257}, /* 4 R = 1028: a is gone */
+                {341, 3 * 341}, /* 3 R = 1023: the last kernel still finds b */
+                {342, 4 * 342}, /* 3 R = 1026: it finds nothing, though 2 R are behind b */
                 {1100, 4 * 1100} /* larger than L2: nothing stays */};
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
         fsim_arena *scratch = fsim_arena_new();

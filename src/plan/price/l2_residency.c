@@ -14,12 +14,7 @@ typedef struct {
 
 static bool resident(const l2_clock *c, int tensor) { return c->entered - c->last[tensor] <= c->capacity; }
 
-/* Bytes that pass through L2 while the kernel runs. Its blocks (a host's threads) go through all of its tensors side by
- * side, from beginning to end, and so do those of the next kernel. At its first element all bytes of the kernel before
- * have passed, at its last element all bytes of its own. So a tensor is found again only where the bytes of either
- * kernel fit: kernels of one tensor read and one written that repeat on an H100 (50 MiB) take what L2 takes at 2 x 17
- * MB and what DRAM takes at 2 x 32 MB (validate/measured/h100). */
-static double bytes_in_flight(const fsim_problem *p, const fsim_group *o)
+double fsim_bytes_in_flight(const fsim_problem *p, const fsim_group *o)
 {
     double all = 0;
     for (int i = 0; i < o->writes; i++)
@@ -31,7 +26,7 @@ static double bytes_in_flight(const fsim_problem *p, const fsim_group *o)
 
 static void run_through(const fsim_problem *p, l2_clock *c, const fsim_group *o, const bool *hit)
 {
-    const double all = bytes_in_flight(p, o);
+    const double all = fsim_bytes_in_flight(p, o);
     for (int i = 0; i < o->writes; i++)
         c->entered += (double)p->graph->tensor[o->write[i].tensor].written_bytes;
     for (int i = 0; i < o->reads; i++)
@@ -55,7 +50,7 @@ void fsim_find_residency(const fsim_problem *p, const fsim_launches *launches, f
     for (int run = p->warm ? 0 : 1; run < 2; run++)
         for (int k = 0; k < launches->kernels; k++) {
             const fsim_group *o = &launches->kernel[k]->group;
-            const bool room = bytes_in_flight(p, o) <= c.capacity;
+            const bool room = fsim_bytes_in_flight(p, o) <= c.capacity;
             for (int i = 0; i < o->reads; i++) {
                 hit[k][i] = room && resident(&c, o->read[i].tensor);
                 missed[o->read[i].tensor] = missed[o->read[i].tensor] || (run == 1 && !hit[k][i]);

@@ -251,18 +251,6 @@ static void use(l2_search *w, int tensor, double age)
     w->now[k].age = fmin(w->now[k].age, age);
 }
 
-/* As bytes_in_flight in plan/price/l2_residency.c. */
-static double used_together(const fsim_frontier *f, const step *by, const fsim_variant *v)
-{
-    double all = 0;
-    for (int i = 0; i < v->writes; i++)
-        all += (double)v->write[i].bytes;
-    for (int i = 0; i < v->reads; i++)
-        all += (double)(v->read[i].whole ? f->p->graph->tensor[fsim_touched(&f->l, by->root, &v->read[i], false)].bytes
-                                         : v->read[i].bytes);
-    return all;
-}
-
 /* Runs one kernel from a label. */
 static void run_kernel(l2_search *w, int from, int through, fsim_variant *v)
 {
@@ -276,7 +264,7 @@ static void run_kernel(l2_search *w, int from, int through, fsim_variant *v)
     w->count = 0;
     for (int k = 0; k < at.count; k++)
         *FSIM_PUSH(w->a, w->now, w->count, w->room) = w->resident[at.first + k];
-    const double all = used_together(f, by, v);
+    const double all = fsim_bytes_in_flight(f->p, &v->kernel->group);
     for (int i = 0; i < v->writes; i++) {
         entered += (double)v->write[i].bytes;
         if (i < 64 && v->write[i].intermediate && (double)v->write[i].bytes <= w->capacity)

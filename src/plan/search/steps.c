@@ -31,20 +31,23 @@ bool fsim_out_of_order(const expansion *x, const fsim_bits *copies)
     return true;
 }
 
-/* The relaxed cost: everything that may be in L2 is; a graph input only where something has read it before. */
+/* The relaxed cost: everything that may be in L2 is, where the kernel leaves room for it; a graph input only where
+ * something has read it before. */
 static fsim_sum relaxed_cost(const expansion *x, fsim_variant *v)
 {
     const fsim_frontier *f = x->f;
     const fsim_graph *g = f->p->graph;
+    const bool room = fsim_bytes_in_flight(f->p, &v->kernel->group) <= fsim_l2_effective(f->p->hw),
+               finds = room || f->l.parted; /* parts of a kernel may read together what each would read for itself */
     uint64_t hit = 0, absorbed = 0;
-    for (int i = 0; i < v->reads && i < 64; i++) {
+    for (int i = 0; i < v->reads && i < 64 && finds; i++) {
         const int t = fsim_touched(&f->l, x->root, &v->read[i], false);
         const bool before = g->tensor[t].producer >= 0 || f->p->warm || fsim_read_before(f, &x->at, t);
         if (before && fsim_may_reside(f->p, t))
             hit |= (uint64_t)1 << i;
     }
-    for (int i = 0; i < v->writes && i < 64; i++)
-        if (v->write[i].intermediate && (double)v->write[i].bytes <= fsim_l2_effective(f->p->hw))
+    for (int i = 0; i < v->writes && i < 64 && room; i++)
+        if (v->write[i].intermediate)
             absorbed |= (uint64_t)1 << i;
     return fsim_cost_of(&x->f->l, v, hit, absorbed);
 }
