@@ -31,6 +31,7 @@ enum {
     TRIES = 4,
     WAKE_AFTER_US = 3000 /* after so long, pool threads sleep */
 };
+static const double most_dispatch_s = 0.05; /* of a sample of empty launches, where it has enough of them */
 static const double most_idle = 0.05;
 static const double sample_s = 1.5e-3; /* a sample repeats its launch for about so long */
 
@@ -311,14 +312,31 @@ static double try_launch_s(bench *b, probe_launch x, int most, bool busiest, dou
 }
 
 /* Repeats a measurement that other processes disturbed; the last repetition measures CPU time, which leaves out the
- * barrier. An empty launch is mostly barrier. */
+ * barrier. */
 static double launch_s(bench *b, fsim_cpu_entry *entry, int64_t grid, void *const *args, int most)
 {
     double idle = 1, took_s = 0;
     for (int i = 0; i < TRIES && idle > most_idle; i++)
-        took_s = try_launch_s(b, (probe_launch){entry, grid, args}, most,
-                              i == TRIES - 1 && entry != b->of[FSIM_PROBE_DISPATCH], &idle);
+        took_s = try_launch_s(b, (probe_launch){entry, grid, args}, most, i == TRIES - 1, &idle);
     return took_s;
+}
+
+/* Seconds of an empty launch: the median of short series. It is mostly barrier, so CPU time does not measure it; and a
+ * thread that waits for its CPU while another process has it takes as long as thousands of launches, in few series. */
+static double dispatch_s(bench *b)
+{
+    enum { SERIES = 101, LEAST_SERIES = 15, EACH = 8 };
+    void *const none[] = {NULL};
+    double each_s[SERIES];
+    int done = 0;
+    const double start_s = fsim_now_s();
+    while (done < SERIES && (done < LEAST_SERIES || fsim_now_s() - start_s < most_dispatch_s)) {
+        const double from_s = fsim_now_s();
+        for (int i = 0; i < EACH; i++)
+            fsim_cpu_launch(b->pool, b->of[FSIM_PROBE_DISPATCH], fsim_cpu_threads(b->pool), none);
+        each_s[done++] = (fsim_now_s() - from_s) / EACH;
+    }
+    return fsim_times_of(each_s, done).median_s;
 }
 
 /* Bytes per second, where `tensors` tensors of `bytes` each are read or written. */
@@ -365,7 +383,6 @@ static double sample(bench *b, fsim_probe p)
 {
     const int64_t quarter = fsim_cpu_cache_bytes() / 8 / (BLOCK * ELEM_BYTES) *
                             (BLOCK * ELEM_BYTES); /* an eighth of the cache for each of the two tensors */
-    void *const none[] = {NULL};
     switch (p) {
     case FSIM_PROBE_COPY:
         return stream(b, b->of[p], b->bytes, 2);
@@ -391,7 +408,7 @@ static double sample(bench *b, fsim_probe p)
     case FSIM_PROBE_CLOCK:
         return thread_rate(b, p, 16, 400000) / fsim_cpu_threads(b->pool);
     case FSIM_PROBE_DISPATCH:
-        return launch_s(b, b->of[p], fsim_cpu_threads(b->pool), none, 1 << 20);
+        return dispatch_s(b);
     case FSIM_PROBE_WAKE:
         return wake_s(b);
     case FSIM_PROBE_LATENCY:
