@@ -130,10 +130,12 @@ struct fsim_output {
 
 /* The paths of open temporary files, for signal handlers: what is full or longer is not deleted by them. */
 enum { MOST_TEMPORARY = 32, LONGEST_TEMPORARY = 1024 };
-static struct {
+typedef struct {
     atomic_int state; /* FREE, or the path is being written, or it is there */
+    pid_t of;
     char path[LONGEST_TEMPORARY];
-} temporary[MOST_TEMPORARY];
+} open_temporary;
+static open_temporary of_this[MOST_TEMPORARY], *temporary = of_this;
 enum { FREE, CHANGING, THERE };
 
 static void remember(const char *path)
@@ -142,6 +144,7 @@ static void remember(const char *path)
         int expected = FREE;
         if (!atomic_compare_exchange_strong(&temporary[i].state, &expected, CHANGING))
             continue;
+        temporary[i].of = getpid();
         memcpy(temporary[i].path, path, strlen(path) + 1);
         temporary[i].state = THERE;
         return;
@@ -160,6 +163,27 @@ void fsim_discard_all(void)
     for (int i = 0; i < MOST_TEMPORARY; i++)
         if (temporary[i].state == THERE)
             unlink(temporary[i].path);
+}
+
+bool fsim_share_outputs(void)
+{
+    if (temporary != of_this)
+        return true;
+    void *at = mmap(NULL, sizeof of_this, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return false;
+    memcpy(at, of_this, sizeof of_this);
+    temporary = at;
+    return true;
+}
+
+void fsim_discard_outputs_of(pid_t gone)
+{
+    for (int i = 0; i < MOST_TEMPORARY; i++)
+        if (temporary[i].state == THERE && temporary[i].of == gone) {
+            unlink(temporary[i].path);
+            temporary[i].state = FREE;
+        }
 }
 
 /* Deletes what a process that was killed left beside `path`: PATH.PID.N.tmp, where no process has that number any more

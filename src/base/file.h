@@ -5,6 +5,7 @@
 
 #include "base/diag.h"
 #include <dirent.h>
+#include <sys/types.h>
 
 enum { FSIM_MAX_FILE_BYTES = 64 << 20 };
 
@@ -44,6 +45,10 @@ void fsim_discard(fsim_output *o);
 
 /* Deletes the temporary files of all outputs that are open. A signal handler may call it. */
 void fsim_discard_all(void);
+/* Processes that are started from now on note their open outputs where this one sees them. False: no memory. */
+bool fsim_share_outputs(void);
+/* Deletes the temporary files of the outputs that a process had open when it ended, however that was. */
+void fsim_discard_outputs_of(pid_t gone);
 
 /* Hex SHA-256 of bytes (FIPS 180-4); hex holds 65 characters. */
 void fsim_sha256(const void *bytes, size_t count, char hex[65]);

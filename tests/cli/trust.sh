@@ -149,7 +149,9 @@ if command -v gcc >/dev/null; then
     }
     printf '#!/bin/sh\nfor a; do case $a in *.c) sed -i "s/FS_BLOCKS(/%s FS_BLOCKS(/" "$a";; esac; done\nexec gcc "$@"\n' '__builtin_trap();' >broken-cc
     runs 70 'kernel k0_y crashed: Illegal instruction' 60
-    sed -i 's/__builtin_trap();/for (volatile int i = 0; ; i = 1);/' broken-cc
+    sed -i 's/__builtin_trap();/extern int raise(int); raise(9);/' broken-cc # no handler of the process that is killed deletes anything
+    runs 70 'kernel k0_y crashed: Killed' 60
+    sed -i 's/extern int raise(int); raise(9);/for (volatile int i = 0; ; i = 1);/' broken-cc
     runs 70 'kernel k0_y does not end in 4 s' 4
     printf '#!/bin/sh\ncase "$*" in *-shared*text_* | *-shared*k0*) sleep 50 & wait;; esac\nexec gcc "$@"\n' >broken-cc
     runs 69 'a compiler does not end in 2 s' 2

@@ -219,6 +219,7 @@ static void conclude(watch *w, int status, fsim_arena *a, fsim_guarded *out)
 {
     kill_compilers(w->of);
     delete_left(w->child);
+    fsim_discard_outputs_of(w->child);
     if (WIFEXITED(status)) {
         out->status = WEXITSTATUS(status);
     } else if (w->too_long) {
@@ -257,7 +258,7 @@ bool fsim_guard_begin(fsim_arena *a, fsim_guarded *out)
     sigset_t before;
     *out = (fsim_guarded){.status = -1};
     w.of = mmap(NULL, sizeof *w.of, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (w.of == MAP_FAILED)
+    if (w.of == MAP_FAILED || !fsim_share_outputs())
         return fsim_fail(&out->fault, a, FSIM_FAILED, "no memory to share with a process: %s", strerror(errno));
     sigprocmask(SIG_BLOCK, &w.ends, &before);
     w.child = fork();
