@@ -42,10 +42,38 @@ static double elements(const fsim_costing *c, int vector)
     return taken > vector ? taken * paired_halves : taken;
 }
 
+static const fsim_node *concatenation(const fsim_costing *c, int member)
+{
+    const fsim_node *n = &c->g->node[c->group->member[member].node];
+    return n->op == FSIM_OP_CONCAT ? n : NULL;
+}
+
+static bool parts_alike(const fsim_node *x, const fsim_node *y)
+{
+    bool alike = x->args == y->args;
+    for (int i = 0; i < x->args && alike; i++)
+        alike = x->arg[i].distinct == y->arg[i].distinct;
+    return alike;
+}
+
+/* Parts of two concatenations of the same lengths: the compiler tests once in which part an element is, and keeps where
+ * in it, for the second. (Where nothing is computed between them, sm_80 often does not.) */
+static int parts_met_again(const fsim_costing *c)
+{
+    int most = 0;
+    for (int i = 0; i < c->group->members; i++)
+        for (int k = 0; k < i && concatenation(c, i); k++)
+            if (concatenation(c, k) && parts_alike(concatenation(c, i), concatenation(c, k)))
+                most = concatenation(c, i)->args > most ? concatenation(c, i)->args : most;
+    return most;
+}
+
 int fsim_streaming_registers(const fsim_costing *c, int vector)
 {
     const fsim_group *o = c->group;
-    const int staying = fsim_registers(o->live, vector);
+    const int parts = vector > 1 ? parts_met_again(c) : 0,
+              met = parts ? (int)fmin(255, FREE_REGISTERS + each_part_met * parts) : 0,
+              staying = (int)fmax(met, fsim_registers(o->live, vector));
     bool tiled = false;
     for (int i = 0; i < o->reads; i++)
         tiled = tiled || c->read[i].staged_bytes > 0;
