@@ -129,7 +129,10 @@ static int calibrate_to_host(fsim_context *c)
     const char *text = hw && fsim_hw_complete(c->arena, c->diag, hw, &how)
                            ? fsim_read_text(c, "host's figures", c->set.host, &bytes)
                            : NULL;
-    if (!text || !fsim_read_host_figures(c->arena, c->diag, c->set.host, text, bytes, hw, &fit))
+    if (!text)
+        return fsim_give_up_outputs(c, FSIM_EXIT_OK);
+    const fsim_csv rows = fsim_csv_open(c->arena, c->diag, c->set.host, text, bytes);
+    if (!fsim_read_host_figures(&rows, hw, &fit))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     const char *date = fsim_today(c), *old = c->set.output ? fsim_read_text(c, "hardware file", hw->path, &bytes) : "";
     if (!old)

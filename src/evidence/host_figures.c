@@ -2,7 +2,6 @@
 #include "evidence/host_figures.h"
 
 #include "evidence/hardware_text.h"
-#include "input/csv.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -114,24 +113,25 @@ static void set_figures(const reader *r, fsim_hw *hw, fsim_fit *fit)
     }
 }
 
-bool fsim_read_host_figures(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes, fsim_hw *hw,
-                            fsim_fit *fit)
+bool fsim_read_host_figures(const fsim_csv *file, fsim_hw *hw, fsim_fit *fit)
 {
     static const fsim_fit_group host = {.name = "host", .help = "what PyTorch's host takes for operators"};
-    reader r = {.csv = fsim_csv_open(a, d, path, text, bytes), .diag = d, .machine = ""};
+    fsim_diag *const d = file->diag;
+    reader r = {.csv = *file, .diag = d, .machine = ""};
     const int errors = fsim_errors(d);
     if (!read_header(&r))
         return false;
     while (fsim_csv_next(&r.csv))
         read_row(&r);
     if (fsim_errors(d) == errors && !(r.seconds[PLAIN] > 0 && r.launches[PLAIN] > 0))
-        fsim_error(d, (fsim_loc){path, 1, 1}, "no row of '%s' with its launches, in which the others are counted",
+        fsim_error(d, (fsim_loc){file->path, 1, 1}, "no row of '%s' with its launches, in which the others are counted",
                    operators[PLAIN].name);
     if (fsim_errors(d) > errors)
         return false;
-    const char *slash = strrchr(path, '/');
-    *fit = (fsim_fit){.group = &host,
-                      .files = fsim_printf(a, "%s%s%s", slash ? slash + 1 : path, *r.machine ? ", " : "", r.machine)};
+    const char *slash = strrchr(file->path, '/');
+    *fit = (fsim_fit){
+        .group = &host,
+        .files = fsim_printf(file->arena, "%s%s%s", slash ? slash + 1 : file->path, *r.machine ? ", " : "", r.machine)};
     set_figures(&r, hw, fit);
     return fsim_errors(d) == errors;
 }
