@@ -65,7 +65,8 @@ static double prefix_for(fsim_unit_of_scale unit, double value, const char **nam
     return size;
 }
 
-const char *fsim_scale_text(const fsim_scale *s, double value, fsim_arena *a)
+/* "20 us", "1.5x": a value as a tick of the scale. In a. */
+static const char *tick_text(const fsim_scale *s, double value, fsim_arena *a)
 {
     const char *name;
     const double size = prefix_for(s->unit, s->log ? value : s->high, &name);
@@ -149,7 +150,7 @@ void fsim_axis_below(fsim_canvas *c, fsim_area plot, const fsim_scale *x)
     const int ticks = ticks_on(x, 95, tick);
     for (int i = 0; i < ticks; i++) {
         const double at = fsim_scale_px(x, tick[i]);
-        const char *text = fsim_scale_text(x, tick[i], c->a);
+        const char *text = tick_text(x, tick[i], c->a);
         const double half = fsim_words_px(text, FSIM_SMALL + 1) / 2;
         fsim_put_line(c, (fsim_area){at, plot.top, at, plot.bottom}, (fsim_pen){1, 1, FSIM_PAINT(FSIM_INK_GRID)});
         if (at - half < last + 6 || at + half > c->width)
@@ -172,7 +173,7 @@ void fsim_axis_left(fsim_canvas *c, fsim_area plot, const fsim_scale *y)
     const int ticks = ticks_on(y, 55, tick);
     for (int i = 0; i < ticks; i++) {
         const double at = fsim_scale_px(y, tick[i]);
-        const char *text = fsim_scale_text(y, tick[i], c->a);
+        const char *text = tick_text(y, tick[i], c->a);
         fsim_put_line(c, (fsim_area){plot.left, at, plot.right, at}, (fsim_pen){1, 1, FSIM_PAINT(FSIM_INK_GRID)});
         widest = fmax(widest, fsim_words_px(text, FSIM_SMALL + 1));
         fsim_put_words(c, &(fsim_words_at){plot.left - 7, at, FSIM_WORDS_RIGHT, FSIM_SMALL + 1, FSIM_INK_MUTED, 0},

@@ -28,8 +28,6 @@ void fsim_scale_reach(fsim_scale *s, double value);
 void fsim_scale_widen(fsim_scale *s, double share);
 /* The pixel of a value. */
 double fsim_scale_px(const fsim_scale *s, double value);
-/* "20 us", "1.5x": a value as a tick of the scale. In a. */
-const char *fsim_scale_text(const fsim_scale *s, double value, fsim_arena *a);
 
 /* Draws head and a line below it at the top of the box, and returns the box without them. */
 fsim_area fsim_panel_head(fsim_canvas *c, fsim_area b, const char *head, const char *below);
