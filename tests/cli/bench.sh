@@ -60,6 +60,14 @@ grep -q '^10 ' growth/growth.dat || { echo "FAILED: growth.dat: $(cat growth/gro
 runs limits.sh '^chain +30 +[0-9.]+ +20.000 +[0-9.]+ +0  yes +proven$' '^mlp +12 +[0-9.]+ +20.000 ' '^2 of 2 limits hold; 0 others' -- env FAMILIES=chain SIZES=30 WORKLOADS=mlp LIMITS=20 RUNS=1 \
     "$bench/limits.sh" a100-sxm4-40gb
 runs growth.sh '^fork-join +30 +takes more than 0.001 s' 'nothing to draw' -- env SIZES='30 100' FAMILIES='chain fork-join' LIMIT=0.001 MEMORY=0 "$bench/growth.sh" none
+if [ -x /usr/bin/time ]; then # GNU time
+    runs extremes.sh '^\| 100 operators \| 0 \| [0-9.]+ s \| [0-9]+ MB \|' '^\| a file is full \| 70 \| .* error: cannot write ' '^0 of 8 rows ended as they must not' -- \
+        env SCALE=1000 LIMIT=20 ONLY='operators$|^[0-9]+ tensors|CSV|^a file|eight|environment|jumps by a day$' "$bench/extremes.sh"
+    FUSESIM=$(command -v false) SCALE=1000 ONLY=environment "$bench/extremes.sh" >out 2>err && { echo "FAILED: extremes.sh takes a program that always fails: $(cat out err)"; fail=1; }
+    grep -Eq '^\| no HOME.* \| \*\*1\*\* \|' out && grep -q '^1 of 1 rows ended as they must not' out || { echo "FAILED: extremes.sh: $(cat out err)"; fail=1; }
+fi
+known="$known extremes.sh"
+runs outputs.sh '^seeds/chain4 on .*: the report alone takes [0-9.]+ ms, ' '^\| --json .json \| -?[0-9]+ \| -?[0-9]+ \| [1-9][0-9]+ \|$' '^\| --chart .pdf .* [1-9][0-9]+ \|$' -- "$bench/outputs.sh" seeds/chain4 "$toy" 1
 runs attention.sh 'fused DRAM bytes +1\.00' '^fused is faster than eager from ' 'reaches [0-9]+ % of 312 TFLOP/s' -- \
     env SEQUENCES='2048 4096' "$bench/attention.sh" a100-sxm4-40gb
 runs jobs.sh '^what +jobs +wall +user +times$' '^several GPUs +1 ' '^several GPUs +2 +[0-9.]+ s +[0-9.]+ s +[0-9.]+$' '^rows of validate +2 ' -- env RUNS=1 WORKLOAD=seeds/chain4 GPUS="$toy,t4,l4" \
