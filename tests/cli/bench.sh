@@ -63,7 +63,7 @@ runs growth.sh '^fork-join +30 +takes more than 0.001 s' 'nothing to draw' -- en
 if [ -x /usr/bin/time ]; then # GNU time
     runs extremes.sh '^\| 100 operators \| 0 \| [0-9.]+ s \| [0-9]+ MB \|' '^\| a file is full \| 70 \| .* error: cannot write ' '^0 of 8 rows ended as they must not' -- \
         env SCALE=1000 LIMIT=20 ONLY='operators$|^[0-9]+ tensors|CSV|^a file|eight|environment|jumps by a day$' "$bench/extremes.sh"
-    FUSESIM=$(command -v false) SCALE=1000 ONLY=environment "$bench/extremes.sh" >out 2>err && { echo "FAILED: extremes.sh takes a program that always fails: $(cat out err)"; fail=1; }
+    FUSESIM=$(type -P false) SCALE=1000 ONLY=environment "$bench/extremes.sh" >out 2>err && { echo "FAILED: extremes.sh takes a program that always fails: $(cat out err)"; fail=1; }
     grep -Eq '^\| no HOME.* \| \*\*1\*\* \|' out && grep -q '^1 of 1 rows ended as they must not' out || { echo "FAILED: extremes.sh: $(cat out err)"; fail=1; }
 fi
 known="$known extremes.sh"
