@@ -41,7 +41,11 @@ type_it() {
             make -n -C "$folder" NVCC=nvcc | grep -q '^nvcc .* -o launcher ' # cli.codegen_cuda builds it, where there is nvcc
         fi
         ;;
-    'cmake --install build/release') ;; # cli.library
+    'cmake --install build/release' | 'cmake --install build/release --prefix prefix') ;; # cli.library
+    'tools/wheel.py prefix dist' | 'pip install --no-index dist/fusesim-*.whl') ;;         # cli.wheel
+    'python3 tools/host.py -o host.csv') # no torch here: it ends well with --help, and tests/measured/host.csv is such a file
+        "${PYTHON:-python3}" "$SOURCE_DIR/tools/host.py" --help | grep -q -- ' -o ' && cp "$SOURCE_DIR/tests/measured/host.csv" host.csv
+        ;;
     'cmake --preset package && '*' && cpack)') ;; # cli.packages
     'SHARDS='*'examples/slurm/submit.sh '* | 'kubectl apply -f examples/kubernetes/'*) # cli.slurm, cli.killed_sweep
         folder=${1##*examples/}
