@@ -87,6 +87,24 @@ static fsim_interval likely_ratio(const fsim_software *s, const fsim_plan *x, co
     return fsim_ratio_interval(&errors, &others, x->time_s / y->time_s, a);
 }
 
+/* Of two primitives, the one that each kernel with both computes again; -1 where there is none. */
+static int computed_again(const fsim_plan *plan, int a, int b)
+{
+    int again = -1;
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_part *part = &plan->partition.part[k];
+        int met = 0, clone = -1;
+        for (int i = 0; i < part->count; i++) {
+            met += part->node[i] == a || part->node[i] == b;
+            clone = (part->node[i] == a || part->node[i] == b) && part->clone[i] ? part->node[i] : clone;
+        }
+        if (met == 2 && clone < 0)
+            return -1;
+        again = met == 2 ? clone : again;
+    }
+    return again;
+}
+
 fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, int a, int b,
                               fsim_arena *arena)
 {
@@ -120,6 +138,7 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
         !fsim_convex(g, pair, 2, arena, &path))
         e.why = path; /* primitives between them can't join the kernel, so it would depend on them and they on it */
     e.together = fsim_shares_kernel(best, a, b);
+    e.again = computed_again(best, a, b);
     const fsim_plan forced = e.together ? *best : best_with(g, hw, &half, set, true, arena);
     const fsim_plan apart = e.together ? best_with(g, hw, &half, set, false, arena) : *best;
     e.best_s = best->time_s;

@@ -38,6 +38,12 @@ static void may_they(const fsim_page *page, fsim_arena *a, const fsim_graph *g, 
     if (e->legal)
         fsim_paragraph(page, FSIM_GOOD, 0, 2,
                        fsim_printf(a, "'%s' and '%s' may share a kernel%s.", first, second, with));
+    else if (e->together && e->again >= 0)
+        fsim_paragraph(page, FSIM_GOOD, 0, 2,
+                       fsim_printf(a,
+                                   "The kernel of '%s' computes '%s' again. More they may not share%s: %s (rule %s).",
+                                   e->again == e->a ? second : first, e->again == e->a ? first : second, with,
+                                   fsim_refusal_text(g, &e->why, a), fsim_rule_names[e->why.rule]));
     else if (e->together)
         fsim_paragraph(
             page, FSIM_GOOD, 0, 2,
