@@ -135,7 +135,7 @@ symbols: {N: 4, dtype: float16}
 tensors: {x: {shape: [N], dtype: dtype}}
 operators: [{op: exp, in: x, out: y}]
 END
-workload 65 "unknown dtype 'complex64'; there are f64, f32, .*, bool$" <<'END'
+workload 65 "unknown dtype 'complex64'; there are f64, f32, .*, bool, f4e2m1, i4$" <<'END'
 tensors: {x: {shape: [4], dtype: complex64}}
 operators: [{op: exp, in: x, out: y}]
 END
