@@ -293,6 +293,18 @@ static double generated_least_s(const fsim_hw *hw, fsim_dtype t, const fsim_gemm
     return least;
 }
 
+/* The product's sizes, with no bytes of DRAM. */
+static fsim_gemm_shape bare_shape(const fsim_graph *g, int node)
+{
+    const fsim_gemm *m = &g->node[node].gemm;
+    return (fsim_gemm_shape){.batch = (double)m->batch,
+                             .m = (double)m->m,
+                             .n = (double)m->n,
+                             .k = (double)m->k,
+                             .elem_bytes = fsim_dtype_bytes(g->tensor[g->node[node].arg[0].tensor].dtype),
+                             .transposed_b = m->transposed_b};
+}
+
 double fsim_contraction_alone_s(const fsim_graph *g, const fsim_hw *hw, int node)
 {
     const fsim_gemm *m = &g->node[node].gemm;
@@ -301,12 +313,7 @@ double fsim_contraction_alone_s(const fsim_graph *g, const fsim_hw *hw, int node
     if (m->convolution)
         return anywhere;
     const fsim_gemm_device d = fsim_gemm_device_of(hw, m->arithmetic);
-    const fsim_gemm_shape s = {.batch = (double)m->batch,
-                               .m = (double)m->m,
-                               .n = (double)m->n,
-                               .k = (double)m->k,
-                               .elem_bytes = fsim_dtype_bytes(g->tensor[g->node[node].arg[0].tensor].dtype),
-                               .transposed_b = m->transposed_b};
+    const fsim_gemm_shape s = bare_shape(g, node);
     const double ours = fmin(generated_least_s(hw, m->arithmetic, &s, 1), direct_least_s(hw, &d, products));
     return fmax(anywhere, fmin(ours, fsim_gemm_call_least_s(&d, s)));
 }
@@ -319,9 +326,7 @@ double fsim_contraction_share_s(const fsim_graph *g, const fsim_hw *hw, int node
     if (m->convolution)
         return anywhere;
     const fsim_gemm_device d = fsim_gemm_device_of(hw, m->arithmetic);
-    const int elem = fsim_dtype_bytes(g->tensor[g->node[node].arg[0].tensor].dtype);
-    const fsim_gemm_shape s = {
-        .batch = (double)m->batch, .m = (double)m->m, .n = (double)m->n, .k = (double)m->k, .elem_bytes = elem};
+    const fsim_gemm_shape s = bare_shape(g, node);
     const double own =
         fmin(company > 1 ? generated_least_s(hw, m->arithmetic, &s, company) : fsim_gemm_tiled_least_s(&d, &s, company),
              direct_least_s(hw, &d, products));

@@ -153,8 +153,8 @@ static void lay_out_groups(const fsim_tile_shape *s, int threads, fsim_tile_layo
     l->grouped = l->async = true;
     l->step = GROUP_STEP_BYTES / s->elem_bytes;
     l->m = threads ? threads / 2 : snap(FSIM_TILE_SIDE, s->m, s->operand[0].extent, GROUP_ROWS);
-    const bool bytes_wide = s->elem_bytes == 1;
-    l->n = snap((bytes_wide ? GROUP_BYTE_COLUMNS : FSIM_GROUP_COLUMNS) / s->products, s->n, s->operand[1].extent,
+    const bool of_bytes = s->elem_bytes == 1;
+    l->n = snap((of_bytes ? GROUP_BYTE_COLUMNS : FSIM_GROUP_COLUMNS) / s->products, s->n, s->operand[1].extent,
                 GROUP_ROWS);
     l->threads = 2 * l->m;
     l->across_m = l->threads / WARP;
@@ -164,10 +164,10 @@ static void lay_out_groups(const fsim_tile_shape *s, int threads, fsim_tile_layo
         l->copied[i] = true;
     }
     const int bytes = (l->m + s->products * l->n) * GROUP_STEP_BYTES;
-    l->stages = bytes == GROUP_PAIRED || bytes_wide ? GROUP_PAIRED_STAGES : GROUP_STAGES;
+    l->stages = bytes == GROUP_PAIRED || of_bytes ? GROUP_PAIRED_STAGES : GROUP_STAGES;
     l->shared_bytes = bytes * l->stages + GROUP_ALIGNMENT;
     const int sums = s->products * l->n / 2; /* 8-bit floats: and those of a step */
-    l->registers = fsim_group_registers(sums, s->live) + (bytes_wide ? l->n / 2 : 0);
+    l->registers = fsim_group_registers(sums, s->live) + (of_bytes ? l->n / 2 : 0);
 }
 
 bool fsim_tile_layout_of(const fsim_tile_shape *s, int threads, fsim_tile_layout *out)
