@@ -11,6 +11,8 @@
 
 #include "fusion/fuse.h"
 #include "plan/price/price.h"
+#include "plan/search/cluster.h"
+#include "plan/search/polish.h"
 #include "predict.h"
 #include "random.h"
 #include <math.h>
@@ -319,6 +321,44 @@ static void bound_holds_when_time_ends(void **unused)
         fsim_arena_free(f.a);
         fsim_arena_free(scratch);
     }
+}
+
+/* From one kernel for each primitive, small changes lead to a legal plan that is no worse, and in most cases to the
+ * optimum. */
+static void polished_plans_are_legal_and_no_worse(void **unused)
+{
+    (void)unused;
+    enum { TURNS = 80, MOST_OFTEN = TURNS * 3 / 4 };
+    state = 1127;
+    int best = 0, better = 0;
+    for (int turn = 0; turn < TURNS; turn++) {
+        const int side = turn % 2 ? 1024 : 128;
+        fsim_arena *scratch = fsim_arena_new();
+        fixture f = load(random_workload(scratch, 6, side, side, turn % 4 > 1));
+        fsim_options o = usual;
+        o.no_recompute = turn % 8 > 3;
+        const listing all = list_all(&f, &o);
+        listing own = {.a = f.a, .g = f.g, .least = -1};
+        fsim_problem p = fsim_problem_of(f.g, f.hw, &o, f.a);
+        fsim_spent spent;
+        const fsim_budget budget = fsim_budget_of(&p, &spent);
+        const fsim_partition singles = fsim_singles(&p, f.a);
+        fsim_plan plan;
+        fsim_refusal why;
+        assert_true(fsim_price(&p, &singles, f.a, &plan, &why));
+        const fsim_sum before = plan.objective;
+        fsim_polish(&p, &budget, f.a, &plan);
+        take(&own, &plan);
+        assert_non_null(bsearch(&own.key[0], all.key, (size_t)all.count, sizeof *all.key, by_text));
+        assert_true(plan.objective <= before);
+        better += plan.objective < before;
+        best += plan.objective == all.least;
+        fsim_arena_free(f.a);
+        fsim_arena_free(scratch);
+    }
+    fprintf(stderr, "%d of %d better, %d best\n", better, TURNS, best);
+    assert_true(better > MOST_OFTEN);
+    assert_true(best > MOST_OFTEN);
 }
 
 /* What no kernel can avoid is a bound for attention too, though it leaves most divisions to the end, and for weights
@@ -676,6 +716,7 @@ int main(void)
         cmocka_unit_test(limit_truncates),
         cmocka_unit_test(residency_follows_capacity),
         cmocka_unit_test(prologues_count_every_load),
+        cmocka_unit_test(polished_plans_are_legal_and_no_worse),
         cmocka_unit_test(bound_holds_for_chains),
         cmocka_unit_test(sets_with_gaps_are_reached),
         cmocka_unit_test(keys_are_read_again_beyond_l2),

@@ -13,7 +13,8 @@
  * candidate sets.
  * 4. Where the plan found costs more than the bound because L2 was assumed too favourable, the search is repeated
  * with the real contents of L2, from border to border (plan/search/excess.c). If a gap remains, partitions are visited
- * by rising relaxed cost until the budget is used up. */
+ * by rising relaxed cost until the budget is used up.
+ * 5. What is not proven then is changed, a kernel or two at a time, for as long as that pays (plan/search/polish.c). */
 #include "fusion/fuse.h"
 #include "fusion/sets.h"
 #include "plan/price/deadline.h"
@@ -24,6 +25,7 @@
 #include "plan/search/frontier.h"
 #include "plan/search/layers.h"
 #include "plan/search/merge.h"
+#include "plan/search/polish.h"
 #include "plan/search/search.h"
 #include "plan/search/sides.h"
 
@@ -39,7 +41,9 @@ enum {
     WHOLE_SHARES = 8, /* this part of the budget is kept back for the whole graph when equal layers are searched once */
     SIDE_SHARES = 2,  /* this part of the budget is kept back where the sides of the barrier are searched apart */
     SMALL = 24,       /* graphs of so many primitives are searched as a whole at once */
-    VISITED_MOST = 32 /* largest graph whose partitions are visited one by one */
+    POLISH_SHARES = 8,     /* changes to a plan that is not proven may take this part of the steps, */
+    POLISH_STEPS = 750000, /* and so many at most */
+    VISITED_MOST = 32      /* largest graph whose partitions are visited one by one */
 };
 
 /* Does node read all elements of each argument? Every plan then reads, and computes, each of them at least once. */
@@ -360,6 +364,19 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     }
 }
 
+/* A plan that is not proven is changed for as long as that pays and a part of the steps lasts. */
+static void polish(solver *s, fsim_arena *keep, fsim_plan *best)
+{
+    fsim_spent spent;
+    fsim_problem part = *s->p;
+    part.search_steps =
+        part.search_steps < POLISH_STEPS * POLISH_SHARES ? part.search_steps / POLISH_SHARES : POLISH_STEPS;
+    const fsim_budget own = fsim_budget_of(&part, &spent);
+    fsim_polish(s->p, &own, keep, best);
+    if (spent.end == FSIM_SEARCH_STOPPED_BY_CLOCK)
+        s->budget.spent->end = spent.end;
+}
+
 /* What keeps the proof open. */
 static void find_open(solver *s, const fsim_plan *best, fsim_proof *proof)
 {
@@ -502,6 +519,8 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     fsim_progress_phase(p, "search with L2");
     if (s.bound < cost_of(out) && !spent.over && !fsim_late(p))
         close_gap(&s, a, out);
+    if (s.bound < cost_of(out) && out->kernels > 0)
+        polish(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
     const double unit = p->objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
     assert(out->kernels == 0 || s.bound <= out->objective); /* a bound above a plan is none */

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/search/polish.h"
+
+#include "fusion/sets.h"
+#include "plan/price/price.h"
+#include "plan/price/progress.h"
+#include "plan/price/user_rules.h"
+
+#include <string.h>
+
+typedef struct {
+    fsim_problem *p;
+    const fsim_graph *g;
+    const fsim_budget *budget;
+    fsim_arena *keep, *scratch;
+    fsim_plan *best;
+    bool *in[2]; /* by primitive: the kernels that are being changed */
+} polisher;
+
+static void mark(const polisher *w, bool *in, const fsim_part *part)
+{
+    memset(in, 0, sizeof *in * (size_t)w->g->nodes);
+    for (int i = 0; i < part->count; i++)
+        in[part->node[i]] = true;
+}
+
+static fsim_part marked(polisher *w, const bool *in)
+{
+    fsim_part part = {0, fsim_new(w->scratch, int, w->g->nodes + 1), fsim_new(w->scratch, bool, w->g->nodes + 1)};
+    for (int n = 0; n < w->g->nodes; n++)
+        if (in[n])
+            part.node[part.count++] = n;
+    return part;
+}
+
+/* Does a primitive that is marked read what primitive n makes? */
+static bool is_read(const polisher *w, const bool *in, int n)
+{
+    for (int r = 0; r < w->g->node[n].results; r++) {
+        const fsim_tensor *t = &w->g->tensor[w->g->node[n].result[r]];
+        for (int k = 0; k < t->readers; k++)
+            if (in[t->reader[k]])
+                return true;
+    }
+    return false;
+}
+
+/* Takes primitive n out of a kernel, and then the copies that nothing else there reads. */
+static void take_out(const polisher *w, const fsim_part *part, bool *in, int n)
+{
+    in[n] = false;
+    for (int i = part->count - 1; i >= 0; i--)
+        if (part->clone[i] && in[part->node[i]] && !is_read(w, in, part->node[i]))
+            in[part->node[i]] = false;
+}
+
+/* May the part be a kernel by its place in the graph and the rules of the workload? What it costs, and whether it
+ * can be one kernel at all, is the price's to say. */
+static bool is_kernel(polisher *w, const fsim_part *part)
+{
+    fsim_refusal why;
+    return part->count == 0 || (fsim_connected(w->g, part->node, part->count, w->scratch, &why) &&
+                                fsim_user_allows(w->p, part->node, part->count, &why));
+}
+
+/* Replaces the plan by this partition if that is legal and better. */
+static bool improve(polisher *w, const fsim_partition *new)
+{
+    const fsim_mark keep = fsim_save(w->keep);
+    fsim_plan plan;
+    fsim_refusal why;
+    if (fsim_keeps_rules(w->p, new) && fsim_price(w->p, new, w->keep, &plan, &why) &&
+        plan.objective < w->best->objective) {
+        *w->best = plan;
+        fsim_progress_best(w->p, w->best);
+        return true;
+    }
+    fsim_rewind(w->keep, keep);
+    return false;
+}
+
+/* The same for kernels x and y that hold what is marked in w->in[0] and w->in[1]. One that holds nothing ends to be; y
+ * may be x, and is then not looked at; y may be one more than there are. */
+static bool improve_two(polisher *w, int x, int y)
+{
+    const fsim_partition *old = &w->best->partition;
+    fsim_partition new = {0, fsim_new(w->scratch, fsim_part, old->parts + 2)};
+    for (int i = 0; i <= old->parts; i++) {
+        fsim_part part = {0, NULL, NULL};
+        if (i == x || i == y)
+            part = marked(w, w->in[i == x ? 0 : 1]);
+        else if (i < old->parts)
+            part = old->part[i];
+        if ((i == x || i == y) && !is_kernel(w, &part))
+            return false;
+        if (part.count > 0)
+            new.part[new.parts++] = part;
+    }
+    return improve(w, &new);
+}
+
+static bool join(polisher *w, int x, int y)
+{
+    const fsim_part *other = &w->best->partition.part[y];
+    mark(w, w->in[0], &w->best->partition.part[x]);
+    for (int i = 0; i < other->count; i++)
+        w->in[0][other->node[i]] = true;
+    memset(w->in[1], 0, sizeof(bool) * (size_t)w->g->nodes);
+    return improve_two(w, x, y);
+}
+
+/* Primitive n of kernel x runs in kernel y. y may be one more than there are. */
+static bool move(polisher *w, int x, int n, int y)
+{
+    const fsim_partition *all = &w->best->partition;
+    mark(w, w->in[0], &all->part[x]);
+    if (y < all->parts)
+        mark(w, w->in[1], &all->part[y]);
+    else
+        memset(w->in[1], 0, sizeof(bool) * (size_t)w->g->nodes);
+    take_out(w, &all->part[x], w->in[0], n);
+    w->in[1][n] = true;
+    return improve_two(w, x, y);
+}
+
+/* Marks primitive n with everything before it whose results are not in memory. */
+static void copy(const polisher *w, bool *in, const bool *stored, int n)
+{
+    in[n] = true;
+    for (int k = 0; k < w->g->node[n].args; k++) {
+        const int t = w->g->node[n].arg[k].tensor, from = w->g->tensor[t].producer;
+        if (from >= 0 && !in[from] && !stored[t])
+            copy(w, in, stored, from);
+    }
+}
+
+static bool again(polisher *w, int n, int y, const bool *stored)
+{
+    if (!w->p->recompute || !fsim_may_clone(w->p, n))
+        return false;
+    mark(w, w->in[0], &w->best->partition.part[y]);
+    copy(w, w->in[0], stored, n);
+    return improve_two(w, y, y);
+}
+
+/* The copies of kernel x, each read from memory instead. */
+static bool drop(polisher *w, int x)
+{
+    const fsim_part *part = &w->best->partition.part[x];
+    for (int i = 0; i < part->count && fsim_within(w->budget, w->p); i++)
+        if (part->clone[i]) {
+            mark(w, w->in[0], part);
+            take_out(w, part, w->in[0], part->node[i]);
+            if (improve_two(w, x, x))
+                return true;
+        }
+    return false;
+}
+
+static const bool *stored_by(polisher *w)
+{
+    bool *stored = fsim_new(w->scratch, bool, w->g->tensors + 1);
+    for (int k = 0; k < w->best->kernels; k++)
+        for (int i = 0; i < w->best->kernel[k].outputs; i++)
+            stored[w->best->kernel[k].output[i].tensor] = true;
+    return stored;
+}
+
+/* Kernel x with another one that reads what it reads too. */
+static bool beside(polisher *w, int x, const int *home)
+{
+    const fsim_part *part = &w->best->partition.part[x];
+    for (int i = 0; i < part->count; i++)
+        for (int k = 0; k < w->g->node[part->node[i]].args; k++) {
+            const fsim_tensor *t = &w->g->tensor[w->g->node[part->node[i]].arg[k].tensor];
+            for (int r = 0; r < t->readers && fsim_within(w->budget, w->p); r++)
+                if (home[t->reader[r]] > x && join(w, x, home[t->reader[r]]))
+                    return true;
+        }
+    return false;
+}
+
+/* Must a kernel store what the primitive makes, whoever reads it? */
+static bool must_store(const polisher *w, int n)
+{
+    bool must = w->g->node[n].effect;
+    for (int r = 0; r < w->g->node[n].results && !must; r++) {
+        const fsim_tensor *t = &w->g->tensor[w->g->node[n].result[r]];
+        must = t->output || t->materialize || (r == 0 && t->readers == 0);
+    }
+    return must;
+}
+
+/* Kernel x computed again by all that read its results, none of which is stored then. */
+static bool spread(polisher *w, int x)
+{
+    const fsim_partition *old = &w->best->partition;
+    const fsim_part *part = &old->part[x];
+    fsim_partition new = {0, fsim_new(w->scratch, fsim_part, old->parts + 1)};
+    if (!w->p->recompute)
+        return false;
+    for (int i = 0; i < part->count; i++)
+        if (!fsim_may_clone(w->p, part->node[i]) || must_store(w, part->node[i]))
+            return false;
+    for (int i = 0; i < old->parts; i++) {
+        if (i == x)
+            continue;
+        new.part[new.parts] = old->part[i];
+        mark(w, w->in[0], &old->part[i]);
+        bool reads = false;
+        for (int k = part->count - 1; k >= 0; k--)
+            if (!w->in[0][part->node[k]] && is_read(w, w->in[0], part->node[k]))
+                reads = w->in[0][part->node[k]] = true;
+        if (reads)
+            new.part[new.parts] = marked(w, w->in[0]);
+        if (reads && !is_kernel(w, &new.part[new.parts]))
+            return false;
+        new.parts++;
+    }
+    return improve(w, &new);
+}
+
+/* What primitive n of kernel x makes is read in another kernel: brings the two together. */
+static bool at_reader(polisher *w, int x, int n, int reader, const int *home, const bool *stored)
+{
+    const int y = home[reader];
+    return y != x && y >= 0 && (again(w, n, y, stored) || move(w, x, n, y) || move(w, y, reader, x) || join(w, x, y));
+}
+
+/* Changes kernel x once. True where that made the plan better. */
+static bool change(polisher *w, int x)
+{
+    const fsim_partition *all = &w->best->partition;
+    const fsim_part *part = &all->part[x];
+    const bool *stored = stored_by(w);
+    int *home = fsim_new(w->scratch, int, w->g->nodes + 1);
+    for (int i = 0; i < all->parts; i++)
+        for (int k = 0; k < all->part[i].count; k++)
+            if (!all->part[i].clone[k])
+                home[all->part[i].node[k]] = i;
+    if (drop(w, x) || spread(w, x) || beside(w, x, home))
+        return true;
+    for (int i = 0; i < part->count; i++) {
+        const fsim_node *n = &w->g->node[part->node[i]];
+        if (part->clone[i])
+            continue;
+        for (int r = 0; r < n->results; r++)
+            for (int k = 0; k < w->g->tensor[n->result[r]].readers && fsim_within(w->budget, w->p); k++)
+                if (at_reader(w, x, part->node[i], w->g->tensor[n->result[r]].reader[k], home, stored))
+                    return true;
+        if (part->count > 1 && fsim_within(w->budget, w->p) && move(w, x, part->node[i], all->parts))
+            return true;
+    }
+    return false;
+}
+
+void fsim_polish(fsim_problem *p, const fsim_budget *b, fsim_arena *a, fsim_plan *plan)
+{
+    polisher w = {p, p->graph, b, a, fsim_arena_new(), plan, {NULL, NULL}};
+    int x = 0;
+    for (int i = 0; i < 2; i++)
+        w.in[i] = fsim_new(a, bool, p->graph->nodes + 1);
+    for (int same = 0; same < plan->partition.parts && fsim_within(b, p);) {
+        const fsim_mark mark = fsim_save(w.scratch);
+        same = change(&w, x) ? 0 : same + 1;
+        x = same == 0 ? x : x + 1;
+        x = x < plan->partition.parts ? x : 0;
+        fsim_rewind(w.scratch, mark);
+    }
+    fsim_arena_free(w.scratch);
+}
