@@ -167,7 +167,7 @@ static const bool *stored_by(polisher *w)
 }
 
 /* Kernel x with another one that reads what it reads too. */
-static bool beside(polisher *w, int x, const int *home)
+static bool join_sharer(polisher *w, int x, const int *home)
 {
     const fsim_part *part = &w->best->partition.part[x];
     for (int i = 0; i < part->count; i++)
@@ -238,7 +238,7 @@ static bool change(polisher *w, int x)
         for (int k = 0; k < all->part[i].count; k++)
             if (!all->part[i].clone[k])
                 home[all->part[i].node[k]] = i;
-    if (drop(w, x) || spread(w, x) || beside(w, x, home))
+    if (drop(w, x) || spread(w, x) || join_sharer(w, x, home))
         return true;
     for (int i = 0; i < part->count; i++) {
         const fsim_node *n = &w->g->node[part->node[i]];
