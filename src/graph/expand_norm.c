@@ -149,6 +149,22 @@ static bool trained(fsim_call *c, const fsim_list *dims, const int *side, int64_
     return true;
 }
 
+/* 1 / sqrt(var + eps), viewed as `like`. Of a buffer, which nothing changes while the model runs, it is a buffer too:
+ * computed once, when the model is loaded. -1 after an error. */
+static int deviation_of(fsim_call *c, int var, int like)
+{
+    fsim_graph *g = c->build->graph;
+    const fsim_tensor *t = &g->tensor[g->tensor[var].storage];
+    if (!t->buffer || !fsim_dtype_floating(t->dtype))
+        return unary(c, FSIM_OP_RSQRT, "rstd", scalar(c, FSIM_OP_ADD, "eps", like, c->attrs.eps));
+    const fsim_shape shape = g->tensor[like].shape;
+    const int rstd =
+        fsim_add_tensor(c->build, c->at, fsim_printf(c->build->arena, "%s/rstd", c->out[0]), &shape, t->dtype, t->role);
+    if (rstd >= 0)
+        g->tensor[rstd].buffer = g->tensor[rstd].detached = g->tensor[rstd].used = true;
+    return rstd;
+}
+
 bool fsim_rule_batch_norm(fsim_call *c)
 {
     const fsim_shape s = fsim_arg(c, 0)->shape;
@@ -171,7 +187,7 @@ bool fsim_rule_batch_norm(fsim_call *c)
         return trained(c, &dims, side, s.dim[channel]);
     }
     const int centred = like_x(c, FSIM_OP_SUB, "centre", x, side[3]);
-    const int rstd = unary(c, FSIM_OP_RSQRT, "rstd", scalar(c, FSIM_OP_ADD, "eps", side[4], c->attrs.eps));
+    const int rstd = deviation_of(c, c->arg[4], side[4]);
     const int scaled = like_x(c, FSIM_OP_MUL, "scale", like_x(c, FSIM_OP_MUL, "norm", centred, rstd), side[1]);
     return finish(c, like_x(c, FSIM_OP_ADD, NULL, scaled, side[2]));
 }

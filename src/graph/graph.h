@@ -31,6 +31,7 @@ typedef struct {
     fsim_shape shape;
     fsim_dtype dtype;
     fsim_role role;
+    bool buffer;    /* of a weight: it is no parameter: a running statistic, a table, or computed from such */
     int storage;    /* the tensor that owns the memory: itself, or what it is a view of */
     int64_t offset; /* of a view: elements from the start of that memory */
     int over; /* a write in place: the tensor in whose memory the rows are written; -1: it has memory of its own */

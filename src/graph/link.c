@@ -215,7 +215,7 @@ void fsim_check_overwritten(fsim_reader *r)
 void fsim_count_totals(fsim_graph *g)
 {
     for (int t = 0; t < g->tensors; t++)
-        if (g->tensor[t].role == FSIM_WEIGHT && g->tensor[t].storage == t)
+        if (g->tensor[t].role == FSIM_WEIGHT && g->tensor[t].storage == t && !g->tensor[t].buffer)
             g->parameters += fsim_tensor_numbers(&g->tensor[t]);
     for (int n = 0; n < g->nodes; n++) {
         const fsim_gemm *m = &g->node[n].gemm;

@@ -43,24 +43,27 @@ static bool read_shape(fsim_reader *r, const fsim_yaml *y, const char *name, fsi
     return ok;
 }
 
-static bool read_role(fsim_reader *r, const fsim_yaml *y, const char *name, fsim_role *role)
+static bool read_role(fsim_reader *r, const fsim_yaml *y, const char *name, fsim_role *role, bool *buffer)
 {
-    static const char *const roles[] = {"input", "weight", "output"};
+    enum { WEIGHT = 1, BUFFER, OUTPUT, ROLES };
+    static const char *const roles[ROLES] = {"input", "weight", "buffer", "output"};
     int which = 0;
     *role = FSIM_INPUT;
+    *buffer = false;
     if (!y)
         return true;
     if (!fsim_want_scalar(r, y, "'role'"))
         return false;
-    while (which < 3 && strcmp(y->text, roles[which]) != 0)
+    while (which < ROLES && strcmp(y->text, roles[which]) != 0)
         which++;
-    if (which == 3)
-        fsim_error(r->diag, y->at, "unknown role '%s'%s; roles are input, weight", y->text,
-                   fsim_did_you_mean(r->arena, y->text, roles, 2));
-    if (which == 2)
+    if (which == ROLES)
+        fsim_error(r->diag, y->at, "unknown role '%s'%s; roles are input, weight, buffer", y->text,
+                   fsim_did_you_mean(r->arena, y->text, roles, OUTPUT));
+    if (which == OUTPUT)
         fsim_error(r->diag, y->at, "tensor '%s' has role output: outputs are inferred; name it under 'outputs:'", name);
-    *role = which == 1 ? FSIM_WEIGHT : FSIM_INPUT;
-    return which < 2;
+    *role = which == WEIGHT || which == BUFFER ? FSIM_WEIGHT : FSIM_INPUT;
+    *buffer = which == BUFFER;
+    return which < OUTPUT;
 }
 
 /* Does the tensor have a value of its own for each example of the batch? */
@@ -91,14 +94,14 @@ static int read_tensor(fsim_reader *r, const fsim_yaml *key, const fsim_yaml *y,
     fsim_shape s = {0};
     fsim_dtype t = FSIM_F32;
     fsim_role role;
-    bool mapped = false;
+    bool mapped = false, buffer;
     if (!shape || !dtype) {
         fsim_error(r->diag, y->at, "tensor '%s' has no '%s'", key->text, shape ? "dtype" : "shape");
         return -1;
     }
     bool ok = read_shape(r, shape, key->text, &s);
     ok = fsim_read_dtype(r, dtype, &t) && ok;
-    ok = read_role(r, fsim_yaml_get(y, "role"), key->text, &role) && ok;
+    ok = read_role(r, fsim_yaml_get(y, "role"), key->text, &role, &buffer) && ok;
     ok = ok && read_mapped(r, fsim_yaml_get(y, "batch"), key->text, role, &mapped);
     const fsim_yaml *grad = fsim_yaml_get(y, "grad");
     bool wanted = true;
@@ -124,7 +127,8 @@ static int read_tensor(fsim_reader *r, const fsim_yaml *key, const fsim_yaml *y,
     const int id = fsim_add_tensor(&r->build, key->at, name, &s, t, role);
     if (id >= 0) {
         r->graph->tensor[id].mapped = mapped;
-        r->graph->tensor[id].detached = !wanted;
+        r->graph->tensor[id].buffer = buffer;
+        r->graph->tensor[id].detached = !wanted || buffer;
     }
     return id;
 }

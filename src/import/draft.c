@@ -178,6 +178,13 @@ const char *fsim_draft_tensor(fsim_draft *x, const char *wanted, const fsim_shap
     return name;
 }
 
+void fsim_draft_buffer(fsim_draft *x, const char *name)
+{
+    fsim_yaml *y = (fsim_yaml *)(uintptr_t)fsim_yaml_get(x->tensors.yaml, name);
+    growing tensor = {y, y->count, y->count};
+    put(x, &tensor, "role", scalar(x, "buffer"));
+}
+
 void fsim_draft_op_outs(fsim_draft *x, const char *op, int ins, const char *const *in, int outs, const char **out)
 {
     for (int i = 0; i < outs; i++)

@@ -38,6 +38,8 @@ void fsim_draft_source(fsim_draft *x, const char *layer, const char *from);
  * unique. */
 const char *fsim_draft_tensor(fsim_draft *x, const char *wanted, const fsim_shape *shape, fsim_dtype dtype,
                               fsim_role role);
+/* That tensor is a buffer: nothing changes it, and it is no parameter. */
+void fsim_draft_buffer(fsim_draft *x, const char *name);
 /* An operator with one result. Returns the result's name in the workload; wanted NULL: one is made from the operator's.
  * Its attributes follow, by the functions below. */
 const char *fsim_draft_op(fsim_draft *x, const char *op, const char *wanted, int ins, const char *const *in);

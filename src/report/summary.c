@@ -43,7 +43,7 @@ static void add_weights(sums *s)
     const fsim_graph *g = s->g;
     for (int t = 0; t < g->tensors; t++) {
         const fsim_tensor *x = &g->tensor[t];
-        if (x->role != FSIM_WEIGHT || x->storage != t || x->readers == 0)
+        if (x->role != FSIM_WEIGHT || x->buffer || x->storage != t || x->readers == 0)
             continue;
         fsim_layer_sum *to = &s->layer[s->of[g->node[x->reader[0]].source]];
         to->parameters += fsim_tensor_numbers(x);

@@ -94,6 +94,34 @@ static const struct {
     {"{op: custom, in: [x], out: o, shape: [2, 2], dtype: f16}", "[2, 2]", FSIM_F16, 1},
 };
 
+/* A batch norm of running statistics that nothing changes reads 1 / deviation, which is computed when the model is
+ * loaded; neither is a parameter, and neither has a gradient. */
+static void buffers(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *role;
+        int steps;
+        int64_t parameters;
+    } cases[] = {{"buffer", 4, 12}, {"weight", 6, 24}, {"input", 6, 12}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const char *text = fsim_printf(a,
+                                       "tensors:\n  x: {shape: [4, 6, 8], dtype: f32}\n"
+                                       "  w: {shape: [6], dtype: f32, role: weight}\n"
+                                       "  b: {shape: [6], dtype: f32, role: weight}\n"
+                                       "  m: {shape: [6], dtype: f32, role: %s}\n"
+                                       "  v: {shape: [6], dtype: f32, role: %s}\n"
+                                       "operators:\n  - {op: batch_norm, in: [x, w, b, m, v], out: y}\n",
+                                       cases[i].role, cases[i].role);
+        const fsim_graph *g = parse(a, text, NULL, 0);
+        assert_non_null(g);
+        assert_int_equal(g->nodes, cases[i].steps);
+        assert_int_equal(g->parameters, cases[i].parameters);
+        fsim_arena_free(a);
+    }
+}
+
 static void shape_rules(void **unused)
 {
     (void)unused;
@@ -415,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repeated_names_say_where_numbers_stand),
         cmocka_unit_test(shape_rules),
+        cmocka_unit_test(buffers),
         cmocka_unit_test(eps_is_what_the_workload_says),
         cmocka_unit_test(sums_have_any_number_of_terms),
         cmocka_unit_test(table_is_whole),

@@ -242,6 +242,10 @@ static void what_exporters_write_out_is_found_again(void **unused)
         "const eps f32 - = 1\nnode ReduceMean x -> m axes=[-1]\nnode Sub x,m -> c\nnode Pow c,two -> p\n"
         "node ReduceMean p -> v axes=[-1]\nnode Add v,eps -> e\nnode Sqrt e -> s\nnode Div c,s -> n\n"
         "node Mul n,fc.weight -> w\nnode Add w,fc.bias -> y\n";
+    static const char sdpa[] =
+        "input q f32 1,2,8,4\ninput k f32 1,8,2,4\ninput v f32 1,2,8,4\noutput y\nconst h f32 - = 0.5\n"
+        "node Transpose k -> t perm=[0,2,3,1]\nnode Mul q,h -> qs\nnode Mul t,h -> ks\nnode MatMul qs,ks -> s\n";
+    static const char tail[] = "node Softmax m -> p axis=-1\nnode MatMul p,v -> y\n";
     fsim_arena *a = fsim_arena_new();
     const row rows[] = {
         {layer_norm, "", "layer_norm x,fc.weight,fc.bias -> y layer=fc eps=1\n"},
@@ -257,6 +261,18 @@ static void what_exporters_write_out_is_found_again(void **unused)
          "node Transpose k -> t perm=[0,2,3,1]\nnode Mul q,h -> qs\nnode Mul t,h -> ks\nnode MatMul qs,ks -> s\n"
          "node Softmax s -> p axis=-1\nnode MatMul p,v -> y\n",
          "", "permute k -> t dim=0,2,1,3\nattention q,t,v -> y scale=0.25\n"},
+        /* with a mask that is added, and with one that a bias of 0 and minus infinity was made of */
+        {fsim_printf(a, "%sinput b f32 8,8\nnode Add s,b -> m\n%s", sdpa, tail), "",
+         "permute k -> t dim=0,2,1,3\nattention q,t,v,b -> y scale=0.25\n"},
+        {fsim_printf(a,
+                     "%sinput c bool 1,1,8,8\nconst none f32 - = 0\nconst inf f32 - = -inf\n"
+                     "node Where c,none,inf -> b\nnode Add s,b -> m\n%s",
+                     sdpa, tail),
+         "", "permute k -> t dim=0,2,1,3\nattention q,t,v,c -> y scale=0.25\n"},
+        /* three masks for one batch: no mask of these scores */
+        {fsim_printf(a, "%sinput b f32 3,2,8,8\nnode Add s,b -> m\n%s", sdpa, tail), "",
+         "permute k -> t dim=0,2,3,1\nmul q -> qs scalar=0.5\nmul t -> ks scalar=0.5\nmatmul qs,ks -> s\n"
+         "add s,b -> m\nsoftmax m -> p dim=-1\nmatmul p,v -> y\n"},
         {"input x f32 2,8\noutput y\nnode Sigmoid x -> s\nnode Mul x,s -> y\n", "", "silu x -> y\n"},
         {"input x f32 2,8\noutput y\nnode Sigmoid x -> s\nnode Relu x -> r\nnode Mul r,s -> y\n", "",
          "sigmoid x -> s\nrelu x -> r\nmul r,s -> y\n"},

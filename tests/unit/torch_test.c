@@ -467,6 +467,7 @@ static void writes_in_place(void **unused)
     const fsim_tensor *written = tensor_of(&o, "new");
     assert_true(written->over >= 0 && written->output);
     assert_string_equal(o.g->tensor[written->over].name, "cache");
+    assert_false(o.g->tensor[written->over].buffer);
     assert_int_equal(written->written_bytes, 2 * 8 * 4);
     assert_int_equal(o.g->node[tensor_of(&o, "y")->producer].arg[0].tensor, (int)(written - o.g->tensor));
     fsim_arena_free(o.a);
@@ -590,6 +591,8 @@ static void codes_are_read_as_they_are(void **unused)
         "");
     assert_non_null(o.g);
     assert_string_equal(o.said, "");
+    assert_true(tensor_of(&o, "s")->buffer && !tensor_of(&o, "x")->buffer);
+    assert_int_equal(o.g->parameters, 0);
     assert_int_equal(tensor_of(&o, "q")->dtype, FSIM_I8);
     assert_int_equal(tensor_of(&o, "d")->dtype, FSIM_F32);
     assert_int_equal(tensor_of(&o, "y")->dtype, FSIM_I8);

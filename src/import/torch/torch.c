@@ -470,6 +470,23 @@ static bool begin_input(fsim_torch_import *m, const fsim_torch_input *in)
     return true;
 }
 
+/* Buffers and constants that nothing writes. */
+static void finish_buffers(fsim_torch_import *m)
+{
+    fsim_names written = {0};
+    for (int i = 0; i < m->p->outputs; i++)
+        if (m->p->output[i].mutation)
+            fsim_names_set(m->a, &written, m->p->output[i].name, 1);
+    for (int i = 0; i < m->p->inputs; i++) {
+        const fsim_torch_input *in = &m->p->input[i];
+        const int t = in->arg.kind == FSIM_TORCH_TENSOR ? fsim_torch_index(m, in->arg.text) : -1;
+        const fsim_torch_value *v = t < 0 ? NULL : m->s->value[t];
+        if (v && v->tensor && !v->mutated && (in->role == FSIM_TORCH_BUFFER || in->role == FSIM_TORCH_CONSTANT) &&
+            (!in->name || fsim_names_get(&written, in->name) < 0))
+            fsim_draft_buffer(m->x, v->tensor);
+    }
+}
+
 /* What is given back, and the state that was written, each once. */
 static void finish_outputs(fsim_torch_import *m)
 {
@@ -498,6 +515,7 @@ static bool run_program(fsim_torch_import *m)
             return false;
     if (!run_nodes(m) || !results_of(m))
         return false;
+    finish_buffers(m);
     finish_outputs(m);
     return true;
 }
