@@ -1,98 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/recognise.h"
-
-#include "base/names.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { MOST_MEMBERS = 12, MOST_INPUTS = 4 };
-
-typedef struct {
-    fsim_arena *a;
-    const fsim_recognise_facts *facts;
-    fsim_yaml *ops;
-    const fsim_yaml *tensors;
-    fsim_names maker, readers; /* tensor -> the operator that makes it; how often it is read */
-    fsim_names weight;         /* tensor that nothing makes -> its place in tensors */
-    bool *merged;              /* of each operator: it is part of another now */
-} recogniser;
-
-/* Operators that are to be one: the last one first. */
-typedef struct {
-    int member[MOST_MEMBERS];
-    int members;
-    const char *op, *in[MOST_INPUTS], *key; /* key and number: an attribute of the new operator; NULL: none */
-    int ins;
-    double number;
-    int64_t groups;          /* of a group norm */
-    const fsim_yaml *turned; /* the order of a permutation whose last two dimensions change places */
-} found;
-
-static const char *text_of(const fsim_yaml *op, const char *key)
-{
-    const fsim_yaml *v = fsim_yaml_get(op, key);
-    return v && v->kind == FSIM_YAML_SCALAR ? v->text : "";
-}
-
-static int inputs(const fsim_yaml *op)
-{
-    const fsim_yaml *in = fsim_yaml_get(op, "in");
-    return !in ? 0 : in->kind == FSIM_YAML_SCALAR ? 1 : in->count;
-}
-
-static const char *input(const fsim_yaml *op, int i)
-{
-    const fsim_yaml *in = fsim_yaml_get(op, "in");
-    return in->kind == FSIM_YAML_SCALAR ? in->text : in->item[i]->text;
-}
-
-static const fsim_yaml *op_at(const recogniser *r, int i) { return r->ops->item[i]; }
-
-static bool is_scalar(const fsim_yaml *op, double number)
-{
-    const char *text = text_of(op, "scalar");
-    return *text && fabs(strtod(text, NULL) - number) < 1e-5 * fabs(number);
-}
-
-/* The operator that makes a tensor, if it is this one with so many inputs: it becomes a member. -1: it is not. */
-static int made_by(const recogniser *r, found *f, const char *tensor, const char *op, int ins)
-{
-    const int at = fsim_names_get(&r->maker, tensor);
-    if (at < 0 || r->merged[at] || strcmp(text_of(op_at(r, at), "op"), op) != 0 || inputs(op_at(r, at)) != ins ||
-        f->members == MOST_MEMBERS)
-        return -1;
-    f->member[f->members++] = at;
-    return at;
-}
-
-static bool read_times(const recogniser *r, const char *tensor, int times)
-{
-    return fsim_names_get(&r->readers, tensor) == times;
-}
-
-/* The tensors that members hand on are read by members alone: `twice`, where it is not NULL, by two of them. */
-static bool is_closed(const recogniser *r, const found *f, const char *twice)
-{
-    for (int i = 1; i < f->members; i++) {
-        const char *out = text_of(op_at(r, f->member[i]), "out");
-        if (!*out || !read_times(r, out, twice && strcmp(out, twice) == 0 ? 2 : 1))
-            return false;
-    }
-    return true;
-}
-
-/* Of two inputs, the one that `op` makes from `ins` others: which one, else -1. */
-static int side_of(const recogniser *r, const fsim_yaml *y, const char *op, int ins)
-{
-    for (int i = 0; i < 2 && inputs(y) == 2; i++) {
-        const int at = fsim_names_get(&r->maker, input(y, i));
-        if (at >= 0 && !r->merged[at] && strcmp(text_of(op_at(r, at), "op"), op) == 0 && inputs(op_at(r, at)) == ins)
-            return i;
-    }
-    return -1;
-}
+#include "import/recogniser.h"
 
 /* x * sigmoid(x) */
 static bool is_silu(recogniser *r, found *f, int last)
@@ -163,16 +70,6 @@ static bool is_vector(const recogniser *r, const char *tensor, int64_t length)
 {
     const fsim_shape *s = fsim_names_get(&r->weight, tensor) >= 0 ? r->facts->shape(r->facts->model, tensor) : NULL;
     return s && s->rank == 1 && s->dim[0] == length;
-}
-
-/* Does it work along the last dimension of x alone? */
-static bool is_last(const fsim_yaml *op, const fsim_shape *x)
-{
-    const fsim_yaml *dim = fsim_yaml_get(op, "dim");
-    if (dim && dim->kind == FSIM_YAML_SEQUENCE && dim->count == 1)
-        dim = dim->item[0];
-    const int at = dim && dim->kind == FSIM_YAML_SCALAR ? atoi(dim->text) : 0;
-    return dim && dim->kind == FSIM_YAML_SCALAR && (at == -1 || at == x->rank - 1);
 }
 
 /* The mean of tensor along the last dimension: what it is the mean of; NULL: it is none. */
@@ -340,93 +237,6 @@ static bool is_group_norm(recogniser *r, found *f, int last)
     return is_channelwise(r, f->in[1], s) && is_channelwise(r, f->in[2], s) && is_closed(r, f, NULL);
 }
 
-/* The other factor of a product with a constant; NULL: it is none. */
-static const char *scaled_of(const recogniser *r, found *f, const char *tensor, double *factor)
-{
-    const int m = made_by(r, f, tensor, "mul", 1);
-    const char *text = m < 0 ? "" : text_of(op_at(r, m), "scalar");
-    *factor = strtod(text, NULL);
-    return *text ? input(op_at(r, m), 0) : NULL;
-}
-
-/* k of its transpose, which is a permutation of 4 dimensions: a permutation without that last exchange, or what is
- * permuted where there is no other. NULL: it is none. */
-static const char *untransposed(recogniser *r, found *f, const char *tensor)
-{
-    const int at = fsim_names_get(&r->maker, tensor);
-    const fsim_yaml *dim = at < 0 || r->merged[at] || strcmp(text_of(op_at(r, at), "op"), "permute") != 0
-                               ? NULL
-                               : fsim_yaml_get(op_at(r, at), "dim");
-    if (!dim || dim->kind != FSIM_YAML_SEQUENCE || dim->count != 4 || !read_times(r, tensor, 1))
-        return NULL;
-    if (strcmp(dim->item[0]->text, "0") == 0 && strcmp(dim->item[1]->text, "1") == 0) {
-        f->member[f->members++] = at;
-        return input(op_at(r, at), 0);
-    }
-    f->turned = dim;
-    return tensor;
-}
-
-/* What a bias of 0 where it holds and minus infinity elsewhere is made of; NULL: it is no such bias. */
-static const char *condition_of(const recogniser *r, found *f, const char *bias)
-{
-    const int w = read_times(r, bias, 1) ? fsim_names_get(&r->maker, bias) : -1;
-    const fsim_yaml *y = w < 0 ? NULL : op_at(r, w);
-    if (!y || strcmp(text_of(y, "op"), "where") != 0 || !*text_of(y, "input") || strtod(text_of(y, "input"), NULL) != 0)
-        return NULL;
-    const bool none = inputs(y) == 2 ? r->facts->filled && r->facts->filled(r->facts->model, input(y, 1), -INFINITY)
-                                     : strtod(text_of(y, "other"), NULL) == -INFINITY;
-    return none && made_by(r, f, bias, "where", inputs(y)) >= 0 ? input(y, 0) : NULL;
-}
-
-/* Scores with a mask added: the scores, and in *mask what is added, or what that is made of. NULL: no mask is added. */
-static const char *unmasked(const recogniser *r, found *f, const char *scores, const char **mask)
-{
-    const int a = made_by(r, f, scores, "add", 2), side = a < 0 ? -1 : side_of(r, op_at(r, a), "matmul", 2);
-    if (side < 0)
-        return NULL;
-    *mask = input(op_at(r, a), 1 - side);
-    const char *condition = condition_of(r, f, *mask);
-    *mask = condition ? condition : *mask;
-    return input(op_at(r, a), side);
-}
-
-/* Has it four dimensions, the first two those of s? */
-static bool has_heads(const recogniser *r, const char *tensor, const fsim_shape *s)
-{
-    const fsim_shape *own = r->facts->shape(r->facts->model, tensor);
-    return own && own->rank == 4 && own->dim[0] == s->dim[0] && own->dim[1] == s->dim[1];
-}
-
-/* softmax(q * a times (k * a) transposed, plus a mask) times v: what torch's exporters make of
- * scaled_dot_product_attention, with the root of the scale on either side. */
-static bool is_attention(recogniser *r, found *f, int last)
-{
-    const fsim_yaml *y = op_at(r, last);
-    double q_factor, k_factor;
-    const int p = strcmp(text_of(y, "op"), "matmul") == 0 ? made_by(r, f, input(y, 0), "softmax", 1) : -1;
-    const char *scores = p < 0 ? NULL : input(op_at(r, p), 0), *mask = NULL;
-    const fsim_shape *s = scores ? r->facts->shape(r->facts->model, scores) : NULL;
-    if (!s || s->rank != 4 || !is_last(op_at(r, p), s))
-        return false;
-    const char *plain = unmasked(r, f, scores, &mask);
-    const int m = made_by(r, f, plain ? plain : scores, "matmul", 2);
-    const char *q = m < 0 ? NULL : scaled_of(r, f, input(op_at(r, m), 0), &q_factor);
-    const char *k = q ? scaled_of(r, f, input(op_at(r, m), 1), &k_factor) : NULL;
-    if (!k || q_factor != k_factor || !has_heads(r, q, s) || !has_heads(r, k, s) || !has_heads(r, input(y, 1), s) ||
-        !is_closed(r, f, NULL))
-        return false;
-    f->op = "attention";
-    f->in[f->ins++] = q;
-    f->in[f->ins++] = untransposed(r, f, k);
-    f->in[f->ins++] = input(y, 1);
-    if (mask)
-        f->in[f->ins++] = mask;
-    f->key = "scale";
-    f->number = q_factor * k_factor;
-    return f->in[1] != NULL;
-}
-
 /* x times a weight that the exporter transposed, and a bias where it is added right away */
 static bool is_linear(recogniser *r, found *f, int last)
 {
@@ -510,6 +320,8 @@ static void write_found(recogniser *r, found *f)
         put(r, y, f->key, scalar(r, fsim_printf(r->a, "%.7g", f->number)));
     if (f->groups)
         put(r, y, "groups", scalar(r, fsim_printf(r->a, "%lld", (long long)f->groups)));
+    if (f->causal)
+        put(r, y, "causal", scalar(r, "true"));
     for (int i = 0; i < f->members; i++)
         r->merged[f->member[i]] = f->member[i] != last;
     r->ops->item[last] = y;
@@ -551,9 +363,9 @@ static bool recognise_at(recogniser *r, int last)
     static const struct {
         bool (*is)(recogniser *, found *, int);
         bool always;
-    } rules[] = {{is_layer_norm, false},    {is_group_norm, false}, {is_rms_norm, true},
-                 {is_halved_gelu, false},   {is_gelu, false},       {is_silu, false},
-                 {is_plain_rms_norm, true}, {is_attention, false},  {is_linear, false}};
+    } rules[] = {{is_layer_norm, false},    {is_group_norm, false},     {is_rms_norm, true},
+                 {is_halved_gelu, false},   {is_gelu, false},           {is_silu, false},
+                 {is_plain_rms_norm, true}, {fsim_is_attention, false}, {is_linear, false}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         found f = {.member = {last}, .members = 1};
         if ((!rules[i].always && !r->facts->decomposed) || !rules[i].is(r, &f, last))
@@ -568,6 +380,28 @@ static bool recognise_at(recogniser *r, int last)
         return true;
     }
     return false;
+}
+
+/* Masks of causal attention that nobody reads any more are no tensors of the workload. */
+static void drop_masks(const recogniser *r, const fsim_yaml *tree)
+{
+    const fsim_yaml *outputs = fsim_yaml_get(tree, "outputs");
+    fsim_yaml *tensors = (fsim_yaml *)(uintptr_t)r->tensors;
+    fsim_names read = {0};
+    for (int i = 0; outputs && i < outputs->count; i++)
+        fsim_names_set(r->a, &read, outputs->item[i]->text, 1);
+    for (int i = 0; i < r->ops->count; i++)
+        for (int k = 0; k < inputs(op_at(r, i)); k++)
+            fsim_names_set(r->a, &read, input(op_at(r, i), k), 1);
+    int kept = 0;
+    for (int i = 0; i < tensors->count; i++) {
+        const char *name = tensors->key[i]->text;
+        if (fsim_names_get(&read, name) < 0 && r->facts->causal && r->facts->causal(r->facts->model, name))
+            continue;
+        tensors->key[kept] = tensors->key[i];
+        tensors->item[kept++] = tensors->item[i];
+    }
+    tensors->count = kept;
 }
 
 const fsim_yaml *fsim_recognise(fsim_arena *a, const fsim_yaml *tree, const fsim_recognise_facts *facts)
@@ -585,5 +419,6 @@ const fsim_yaml *fsim_recognise(fsim_arena *a, const fsim_yaml *tree, const fsim
         if (!r.merged[i])
             ops->item[kept++] = ops->item[i];
     ops->count = kept;
+    drop_masks(&r, tree);
     return tree;
 }

@@ -16,6 +16,8 @@ typedef struct {
     bool (*transposed)(const void *model, const char *tensor);
     /* Is every element of it this value? False where that is not known; NULL: it never is. */
     bool (*filled)(const void *model, const char *tensor, double value);
+    /* Is it the mask of causal attention? NULL: it never is. */
+    bool (*causal)(const void *model, const char *tensor);
     /* The exporter split the framework's operators. Otherwise small ones are what the framework itself launches, and
      * only what eager prices step by step becomes one. */
     bool decomposed;

@@ -245,6 +245,11 @@ static void what_exporters_write_out_is_found_again(void **unused)
     static const char sdpa[] =
         "input q f32 1,2,8,4\ninput k f32 1,8,2,4\ninput v f32 1,2,8,4\noutput y\nconst h f32 - = 0.5\n"
         "node Transpose k -> t perm=[0,2,3,1]\nnode Mul q,h -> qs\nnode Mul t,h -> ks\nnode MatMul qs,ks -> s\n";
+    static const char causal[] =
+        "const one f32 - = 1\nconst none f32 - = 0\nconst inf f32 - = -inf\nconst size i64 2 = 8,8\nconst d i64 - = "
+        "%d\n"
+        "node Expand one,size -> ones\nnode Trilu ones,d -> low upper=0\nnode Equal low,none -> high\n"
+        "node Where high,inf,none -> b\n%snode Add s,b -> m\n%s";
     static const char tail[] = "node Softmax m -> p axis=-1\nnode MatMul p,v -> y\n";
     fsim_arena *a = fsim_arena_new();
     const row rows[] = {
@@ -269,6 +274,10 @@ static void what_exporters_write_out_is_found_again(void **unused)
                      "node Where c,none,inf -> b\nnode Add s,b -> m\n%s",
                      sdpa, tail),
          "", "permute k -> t dim=0,2,1,3\nattention q,t,v,c -> y scale=0.25\n"},
+        /* the mask of causal attention as the exporter makes it, and one that also shows the next key */
+        {fsim_printf(a, causal, 0, sdpa, tail), "",
+         "permute k -> t dim=0,2,1,3\nattention q,t,v -> y scale=0.25 causal=true\n"},
+        {fsim_printf(a, causal, 1, sdpa, tail), "", "permute k -> t dim=0,2,1,3\nattention q,t,v,b -> y scale=0.25\n"},
         /* three masks for one batch: no mask of these scores */
         {fsim_printf(a, "%sinput b f32 3,2,8,8\nnode Add s,b -> m\n%s", sdpa, tail), "",
          "permute k -> t dim=0,2,3,1\nmul q -> qs scalar=0.5\nmul t -> ks scalar=0.5\nmatmul qs,ks -> s\n"

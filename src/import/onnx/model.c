@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model.c: an ONNX model as a workload. */
 #include "import/onnx/import.h"
+#include "import/onnx/triangle.h"
 #include "import/recognise.h"
 
 #include <inttypes.h>
@@ -319,6 +320,12 @@ static bool is_filled(const void *model, const char *tensor, double value)
     return all;
 }
 
+static bool is_causal(const void *model, const char *tensor)
+{
+    const fsim_operand *v = called(model, tensor);
+    return v && fsim_onnx_is_causal(v);
+}
+
 bool fsim_read_onnx(fsim_arena *a, fsim_diag *d, const fsim_import_source *from, const fsim_workload_wanted *how,
                     fsim_imported *out)
 {
@@ -334,6 +341,7 @@ bool fsim_read_onnx(fsim_arena *a, fsim_diag *d, const fsim_import_source *from,
                        &(fsim_recognise_facts){.shape = shape_called,
                                                .transposed = is_transposed,
                                                .filled = is_filled,
+                                               .causal = is_causal,
                                                .decomposed = true,
                                                .model = m,
                                                .draft = m->x});

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node.c: a node is translated by its row of onnx.def, as a call of a local function, or as an unknown operator. */
 #include "import/onnx/import.h"
+#include "import/onnx/triangle.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -395,7 +396,10 @@ static bool run_node(fsim_onnx_import *m, const fsim_onnx_node *n, int at)
     if (!find_inputs(&c))
         return false;
     guess_layer(&c);
-    return translate(&c) && keep_outputs(&c);
+    if (!translate(&c))
+        return false;
+    fsim_onnx_follow_triangle(&c);
+    return keep_outputs(&c);
 }
 
 bool fsim_onnx_run(fsim_onnx_import *m, fsim_onnx_scope *s, const fsim_onnx_node *node, int nodes, int outs,

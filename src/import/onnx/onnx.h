@@ -24,6 +24,12 @@ enum {
     FSIM_ONNX_MAX_INS = 256 /* that fsim_onnx_make takes */
 };
 
+/* One value on and below the diagonal of the last two dimensions, one above it (triangle.h). */
+typedef struct {
+    bool known;
+    double below, above;
+} fsim_triangle;
+
 typedef struct fsim_operand fsim_operand;
 struct fsim_operand {
     const char *name; /* in the file; NULL: a step's */
@@ -41,6 +47,7 @@ struct fsim_operand {
     bool input;                          /* an input of the model */
     bool file;                           /* constant: as it stands in the file */
     bool still;                          /* it does not depend on the model's inputs, at most on their shapes */
+    fsim_triangle triangle;              /* its contents, if they are so */
     int depth;                           /* of recipes that it takes to write it */
     struct fsim_onnx_recipe *recipe;     /* the operator that makes it, not written yet; NULL: none */
     const struct fsim_onnx_codes *codes; /* what it was dequantised from (quantised.h); NULL: nothing */
