@@ -29,8 +29,8 @@ static inline int onnx_text_dtype(const char *word)
     static const struct {
         const char *name;
         int number;
-    } table[] = {{"f32", 1},  {"u8", 2},   {"i8", 3},   {"i32", 6},  {"i64", 7},
-                 {"bool", 9}, {"f16", 10}, {"f64", 11}, {"bf16", 16}};
+    } table[] = {{"f32", 1},  {"u8", 2},   {"i8", 3},    {"i32", 6}, {"i64", 7}, {"bool", 9},
+                 {"f16", 10}, {"f64", 11}, {"bf16", 16}, {"u4", 21}, {"i4", 22}, {"f4", 23}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strcmp(table[i].name, word) == 0)
             return table[i].number;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node.c: a node is translated by its row of onnx.def, as a call of a local function, or as an unknown operator. */
 #include "import/onnx/import.h"
+#include "import/onnx/quantised.h"
 #include "import/onnx/triangle.h"
 
 #include <inttypes.h>
@@ -345,7 +346,8 @@ static bool reads_no_dtype(fsim_onnx_call *c)
 {
     bool found = false;
     for (int i = 0; i < c->ins; i++)
-        found = found || (c->in[i] && c->in[i]->items < 0 && c->in[i]->dtype == FSIM_DTYPE_NONE);
+        found = found || (c->in[i] && c->in[i]->items < 0 && c->in[i]->dtype == FSIM_DTYPE_NONE &&
+                          !fsim_onnx_reads_pairs(c, c->in[i]));
     if (found)
         c->unsupported = "strings or complex numbers";
     return found && strcmp(c->op, "Shape") != 0 && strcmp(c->op, "Size") != 0;

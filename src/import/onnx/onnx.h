@@ -47,6 +47,7 @@ struct fsim_operand {
     bool input;                          /* an input of the model */
     bool file;                           /* constant: as it stands in the file */
     bool still;                          /* it does not depend on the model's inputs, at most on their shapes */
+    fsim_dtype pairs;                    /* constant: the dtype of its elements, two in a byte, where `dtype` is none */
     fsim_triangle triangle;              /* its contents, if they are so */
     int depth;                           /* of recipes that it takes to write it */
     struct fsim_onnx_recipe *recipe;     /* the operator that makes it, not written yet; NULL: none */

@@ -51,6 +51,49 @@ static bool read_linear(fsim_onnx_call *c, fsim_operand **x, fsim_onnx_scale *s)
                             (long long)(*x)->shape.dim[s->axis], s->axis);
 }
 
+bool fsim_onnx_reads_pairs(const fsim_onnx_call *c, const fsim_operand *v)
+{
+    return v->constant && fsim_dtype_paired(v->pairs) && !*c->domain && strcmp(c->op, "DequantizeLinear") == 0;
+}
+
+/* A scale or zero of codes x with as many dimensions as they have. */
+static fsim_operand *beside(fsim_onnx_call *c, const char *step, fsim_operand *v, const fsim_operand *x, int axis)
+{
+    fsim_shape s = {.rank = x->shape.rank};
+    if (!v || fsim_onnx_elems(v) == 1 || v->shape.rank == s.rank)
+        return v;
+    for (int d = 0; d < s.rank; d++)
+        s.dim[d] = d == axis ? fsim_onnx_elems(v) : 1;
+    return fsim_onnx_view(c, FSIM_STEP(step), v, &s);
+}
+
+/* A constant as the tensor of another dtype that it is in memory. */
+static fsim_operand *stored_as(fsim_onnx_call *c, const fsim_operand *v, fsim_dtype dtype)
+{
+    fsim_operand *own = fsim_new(c->a, fsim_operand, 1);
+    *own = *v;
+    own->dtype = dtype;
+    own->tensor = NULL;
+    return own;
+}
+
+/* Codes of 4 bits are stored, and read, as half a byte each; a zero point is a byte. */
+static bool dequantize_pairs(fsim_onnx_call *c, fsim_operand *x, fsim_onnx_scale *s)
+{
+    if (x->shape.rank == 0 || x->shape.dim[x->shape.rank - 1] % 2 != 0)
+        return fsim_onnx_unsupported(c, "an odd number of codes of 4 bits in a row");
+    fsim_operand *in[3] = {stored_as(c, x, x->pairs), beside(c, "scales", s->scale, x, s->axis)};
+    if (s->zero && s->zero->dtype == FSIM_DTYPE_NONE && fsim_dtype_paired(s->zero->pairs))
+        in[2] = beside(c, "zeros", stored_as(c, s->zero, FSIM_I8), x, s->axis);
+    c->keep = true;
+    in[0]->parameter = true;
+    if (!in[1] ||
+        !fsim_onnx_emit(c, FSIM_OUT(0), "dequantize", &x->shape, s->scale->dtype, FSIM_LIST(in[2] ? 3 : 2, in)))
+        return false;
+    fsim_onnx_put_word(c, "dtype", fsim_dtype_names[s->scale->dtype]);
+    return true;
+}
+
 bool fsim_onnx_op_dequantize(fsim_onnx_call *c)
 {
     fsim_operand *x, *y;
@@ -58,6 +101,8 @@ bool fsim_onnx_op_dequantize(fsim_onnx_call *c)
     fsim_shape apart;
     if (!read_linear(c, &x, &s))
         return false;
+    if (x->dtype == FSIM_DTYPE_NONE)
+        return dequantize_pairs(c, x, &s);
     const bool one = fsim_onnx_elems(s.scale) == 1, blocks = in_blocks(c, x, &s, &apart);
     const fsim_shape whole = x->shape;
     fsim_operand *scale = s.scale;

@@ -92,6 +92,9 @@ fsim_operand *fsim_onnx_operand_of(fsim_onnx_import *m, const fsim_onnx_tensor *
     fsim_operand *v = fsim_onnx_operand_new(m, name, &shape, fsim_onnx_stored_dtype(t->type));
     v->constant = v->still = v->file = true;
     v->parameter = parameter;
+    v->pairs = t->type == FSIM_ONNX_FLOAT4E2M1                           ? FSIM_F4E2M1
+               : t->type == FSIM_ONNX_INT4 || t->type == FSIM_ONNX_UINT4 ? FSIM_I4
+                                                                         : FSIM_DTYPE_NONE;
     if (v->dtype != FSIM_DTYPE_NONE)
         read_contents(m, v, t);
     return v;

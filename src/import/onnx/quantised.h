@@ -10,6 +10,9 @@
 
 #include "import/onnx/rows.h"
 
+/* Does the node dequantise v, a constant with two elements in a byte? */
+bool fsim_onnx_reads_pairs(const fsim_onnx_call *c, const fsim_operand *v);
+
 struct fsim_onnx_codes {
     fsim_operand *code, *scale;
     int axis; /* of code: the one along which scale has a length; -1: it has one element */
