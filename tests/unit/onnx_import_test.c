@@ -173,8 +173,13 @@ static void control_flow_is_unrolled(void **unused)
         {known, "n=1", "relu x -> p\n"},
         {known, "n=2", "exp x -> q\n"},
         {data, "",
-         "m.onnx: node 0 'If': warning: the condition of an If is data: counted is the branch that is taken where it "
-         "holds\nrelu x -> p\n"},
+         "m.onnx: node 0 'If': warning: the condition of an If is data: counted is the branch of more nodes, which is "
+         "taken where it holds\nrelu x -> p\n"},
+        {"input x f32 2,3\ninput c bool 1\noutput y\nbegin\noutput p\nnode Relu x -> p\nend then_branch\n"
+         "begin\noutput q\nnode Exp x -> e\nnode Neg e -> q\nend else_branch\nnode If c -> y\n",
+         "",
+         "m.onnx: node 0 'If': warning: the condition of an If is data: counted is the branch of more nodes, which is "
+         "taken where it does not hold\nexp x -> e\nneg e -> q\n"},
         {loop, "",
          "exp x -> w\nrelu x -> t\nexp w -> w_1\nrelu w -> t_1\nexp w_1 -> w_2\nrelu w_1 -> t_2\n"
          "stack t,t_1,t_2 -> all dim=0\n"},

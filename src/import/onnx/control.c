@@ -33,13 +33,17 @@ static fsim_onnx_scope *inner_scope(fsim_onnx_call *c, const fsim_onnx_graph *g)
 bool fsim_onnx_op_if(fsim_onnx_call *c)
 {
     const fsim_operand *condition = fsim_onnx_need(c, 0);
-    double is = 1;
+    const fsim_onnx_graph *holds = fsim_onnx_graph_of(c, "then_branch"), *fails = fsim_onnx_graph_of(c, "else_branch");
+    double is;
     if (!condition)
         return false;
-    if (!fsim_onnx_number_of(condition, &is))
+    if (!fsim_onnx_number_of(condition, &is)) {
+        is = !fails || (holds && holds->nodes >= fails->nodes);
         fsim_warning(c->d, fsim_draft_place(c->x),
-                     "the condition of an If is data: counted is the branch that is taken where it holds");
-    const fsim_onnx_graph *g = fsim_onnx_graph_of(c, is != 0 ? "then_branch" : "else_branch");
+                     "the condition of an If is data: counted is the branch of more nodes, which is taken where it %s",
+                     is != 0 ? "holds" : "does not hold");
+    }
+    const fsim_onnx_graph *g = is != 0 ? holds : fails;
     fsim_onnx_scope *s = g ? inner_scope(c, g) : NULL;
     if (!g || g->outs < c->outs)
         return fsim_onnx_refuse(c, g ? "its branch has too few results" : "a branch is missing");
