@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "import/recognise.h"
+
 #include "import/recogniser.h"
 
 /* x * sigmoid(x) */

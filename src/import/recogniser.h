@@ -4,7 +4,8 @@
 #define FUSESIM_IMPORT_RECOGNISER_H
 
 #include "base/names.h"
-#include "import/recognise.h"
+#include "import/recognise_facts.h"
+#include "input/yaml.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -57,7 +57,7 @@ bool fsim_onnx_reads_pairs(const fsim_onnx_call *c, const fsim_operand *v)
 }
 
 /* A scale or zero of codes x with as many dimensions as they have. */
-static fsim_operand *beside(fsim_onnx_call *c, const char *step, fsim_operand *v, const fsim_operand *x, int axis)
+static fsim_operand *with_rank_of(fsim_onnx_call *c, const char *step, fsim_operand *v, const fsim_operand *x, int axis)
 {
     fsim_shape s = {.rank = x->shape.rank};
     if (!v || fsim_onnx_elems(v) == 1 || v->shape.rank == s.rank)
@@ -82,9 +82,9 @@ static bool dequantize_pairs(fsim_onnx_call *c, fsim_operand *x, fsim_onnx_scale
 {
     if (x->shape.rank == 0 || x->shape.dim[x->shape.rank - 1] % 2 != 0)
         return fsim_onnx_unsupported(c, "an odd number of codes of 4 bits in a row");
-    fsim_operand *in[3] = {stored_as(c, x, x->pairs), beside(c, "scales", s->scale, x, s->axis)};
+    fsim_operand *in[3] = {stored_as(c, x, x->pairs), with_rank_of(c, "scales", s->scale, x, s->axis)};
     if (s->zero && s->zero->dtype == FSIM_DTYPE_NONE && fsim_dtype_paired(s->zero->pairs))
-        in[2] = beside(c, "zeros", stored_as(c, s->zero, FSIM_I8), x, s->axis);
+        in[2] = with_rank_of(c, "zeros", stored_as(c, s->zero, FSIM_I8), x, s->axis);
     c->keep = true;
     in[0]->parameter = true;
     if (!in[1] ||

@@ -42,4 +42,7 @@ const char *fsim_torch_wanted(const fsim_aten *c, const fsim_torch_value *v);
 /* The node of the graph that makes a tensor; NULL where none does. */
 const fsim_torch_node *fsim_torch_maker(const fsim_torch_import *m, const fsim_torch_arg *arg);
 
+/* Says which of the program's inputs are buffers, and what its results are, once all nodes were translated. */
+void fsim_torch_finish(fsim_torch_import *m);
+
 #endif
