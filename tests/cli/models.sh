@@ -51,6 +51,7 @@ same() {
     fusesim 0 "$model" --hw h100-sxm5-80gb "${first[@]}" --json -
     sed "s|$SOURCE_DIR/workloads/||; s|$model[.a-z0-9]*|MODEL|; s|--dim|--set|" out >direct.json
     fusesim 0 written.yaml --hw h100-sxm5-80gb "${first[@]}" --json -
+    ! grep 'warning' err || complain "$model as a workload warns"
     sed "s|written.yaml|MODEL|; s|--dim|--set|" out >through.json
     cmp -s direct.json through.json || complain "$model plans otherwise as a workload: $(diff direct.json through.json | head -4)"
     fusesim 0 "$model" --hw h100-sxm5-80gb "${other[@]}" --json -

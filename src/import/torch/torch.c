@@ -464,7 +464,7 @@ static bool begin_input(fsim_torch_import *m, const fsim_torch_input *in)
         return false;
     m->s->value[t] = v;
     v->state = true;
-    if (!v->empty)
+    if (!v->empty && (m->s->read[t] || in->role == FSIM_TORCH_USER || in->role == FSIM_TORCH_PARAMETER))
         v->tensor = fsim_draft_tensor(m->x, in->name && *in->name ? in->name : v->name, &v->shape, v->dtype,
                                       in->role == FSIM_TORCH_PARAMETER ? FSIM_WEIGHT : FSIM_INPUT);
     return true;
