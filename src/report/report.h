@@ -58,7 +58,7 @@ void fsim_json_explanation(FILE *out, const fsim_graph *g, const fsim_hw *hw, co
 /* trace.c, dot.c: plans for other programs. */
 
 /* The chosen plans on a timeline for chrome://tracing and Perfetto: a process for each GPU, a thread for each
- * stream. */
+ * stream, memory in use as a counter. */
 void fsim_report_trace(FILE *out, const fsim_prediction *p, int count);
 /* The chosen plan as a graph for Graphviz: a cluster for each kernel. */
 void fsim_report_dot(FILE *out, const fsim_prediction *p);

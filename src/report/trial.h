@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trial.h: plans that ran, predicted beside measured: as text, JSON, Markdown and JUnit XML. */
+/* trial.h: plans that ran, predicted beside measured: as text, JSON, Markdown, JUnit XML and a trace. */
 #ifndef FUSESIM_REPORT_TRIAL_H
 #define FUSESIM_REPORT_TRIAL_H
 
@@ -36,5 +36,7 @@ void fsim_markdown_trials(FILE *out, const fsim_trials *x);
 void fsim_json_trials(FILE *out, const fsim_trials *x);
 /* A test case for each gate, and for each plan whether its kernels are right. */
 void fsim_junit_trials(FILE *out, const fsim_trials *x);
+/* For Perfetto: of each plan two processes, predicted and measured, with the kernels one behind the other. */
+void fsim_trace_trials(FILE *out, const fsim_trials *x);
 
 #endif

@@ -28,7 +28,7 @@ assert all((k["not_compared"] is None) == (k["comparable"] > 0.9) for k in plan[
 PY
 
 # Measured: the figures are this machine's, so that only their presence is asked for.
-exits 0 seeds/tanh_axpb seeds/softmax_primitive --device cpu --set M=512 --strategies eager,optimal --samples 3 --measured rows.csv --json out.json --markdown out.md --junit out.xml
+exits 0 seeds/tanh_axpb seeds/softmax_primitive --device cpu --set M=512 --strategies eager,optimal --samples 3 --measured rows.csv --json out.json --markdown out.md --junit out.xml --trace out.trace
 [ "$(grep -Ec '^(optimal|eager)( \*)? +[0-9]+ +[0-9.]+ [mun]s +[0-9.]+ [mun]s ' out)" = 4 ] || complain "plans: $(cat out)"
 has out '^Regret [0-9.]+ %'
 has out '^k0_y '
@@ -48,6 +48,19 @@ PY
 import json, sys
 import jsonschema
 jsonschema.validate(json.load(open("out.json")), json.load(open(sys.argv[1])))
+PY
+# Of each plan two processes, predicted and measured, with the same kernels and figures.
+"$python" - <<'PY' || complain "the trace: $(head -c 900 out.trace)"
+import json
+events, said = json.load(open("out.trace"))["traceEvents"], json.load(open("out.json"))
+name = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+assert len(name) == 8 and sum(n.startswith("predicted ") for n in name.values()) == sum(n.startswith("measured ") for n in name.values()) == 4, name
+slices = {n: [e for e in events if e["ph"] == "X" and e["pid"] == p and e["cat"] != "plan"] for p, n in name.items()}
+for w in said["workloads"]:
+    for p in w["plans"]:
+        for which, times in ("predicted", [k["predicted"]["cold_s"] for k in p["kernels"]]), ("measured", [k["measured"]["cold"]["median_s"] for k in p["kernels"]]):
+            found = next(s for n, s in slices.items() if n.startswith(f"{which} {p['strategy']}: {w['name']} on "))
+            assert len(found) == len(times) and all(abs(e["dur"] * 1e-6 - t) < 2e-9 and e["args"][which + "_s"] == t for e, t in zip(found, times)), (found, times)
 PY
 # What was measured is predicted again without the device.
 timeout 60 "$FUSESIM" validate --measurements rows.csv >again 2>err || complain "rows.csv is not read: $(cat err)"
