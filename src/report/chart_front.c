@@ -50,10 +50,11 @@ static void put_spot(const fsim_charted *s, const spot *x, const fsim_scale scal
     fsim_put_mark(s->c, at, y, x->front ? 6 : 5, x->front ? look.symbol : 6,
                   FSIM_PAINT(x->front || s->count > 1 ? look.ink : fsim_strategy_ink(x->strategy)));
     fsim_put_tip(s->c, (fsim_area){at - 7, y - 7, at + 7, y + 7},
-                 fsim_printf(s->c->a, "%s on %s: %s (%s to %s), peak memory %s, %d kernels", x->name, x->p->hw->name,
+                 fsim_printf(s->c->a, "%s on %s: %s (%s to %s), peak memory %s, %d kernel%s", x->name, x->p->hw->name,
                              fsim_seconds_text(s->c->a, x->plan->time_s), fsim_seconds_text(s->c->a, likely.low),
                              fsim_seconds_text(s->c->a, likely.high),
-                             fsim_bytes_text(s->c->a, (double)x->plan->peak_memory_bytes), x->plan->kernels));
+                             fsim_bytes_text(s->c->a, (double)x->plan->peak_memory_bytes), x->plan->kernels,
+                             x->plan->kernels == 1 ? "" : "s"));
     fsim_put_figure(s->c,
                     &(fsim_chart_figure){"pareto", x->p->hw->name, x->front ? "optimal" : x->name,
                                          x->front ? x->name : NULL, x->front ? "front" : "strategy", 0, x->plan->time_s,
@@ -87,6 +88,25 @@ static fsim_labelled mark_of(const spot *x, const fsim_scale scale[2])
                            x->front ? FSIM_INK_TEXT : FSIM_INK_MUTED, FSIM_SMALL + 1};
 }
 
+/* Keeps names away from the lines of intervals and from those down to the next plan of the front. */
+static void take_intervals(const fsim_charted *s, int gpu, const fsim_scale scale[2], fsim_places *places)
+{
+    spot *all;
+    const int count = spots_of(s, &s->p[gpu], &all);
+    for (int i = 0; i < count; i++) {
+        const double y = mark_of(&all[i], scale).y;
+        if (all[i].front)
+            fsim_place_take(places, (fsim_area){fsim_scale_px(&scale[0], likely_of(s, &all[i]).low), y - 2,
+                                                fsim_scale_px(&scale[0], likely_of(s, &all[i]).high), y + 2});
+    }
+    const fsim_prediction *p = &s->p[gpu];
+    for (int i = 1; i < p->fronts; i++) {
+        const double x = fsim_scale_px(&scale[0], p->front[i].time_s);
+        fsim_place_take(places, (fsim_area){x - 1, fsim_scale_px(&scale[1], (double)p->front[i - 1].peak_memory_bytes),
+                                            x + 1, fsim_scale_px(&scale[1], (double)p->front[i].peak_memory_bytes)});
+    }
+}
+
 /* Draws the plans of a GPU, and notes the places of their marks. */
 static void put_gpu(const fsim_charted *s, int gpu, const fsim_scale scale[2], fsim_places *places)
 {
@@ -101,13 +121,25 @@ static void put_gpu(const fsim_charted *s, int gpu, const fsim_scale scale[2], f
     }
 }
 
+/* Plans whose marks are one have one label. */
 static void name_gpu(const fsim_charted *s, int gpu, const fsim_scale scale[2], fsim_places *places)
 {
     spot *all;
     const int count = spots_of(s, &s->p[gpu], &all);
+    const double same = 3; /* pixels */
+    bool *named = fsim_new(s->c->a, bool, count + 1);
     for (int i = 0; i < count; i++) {
         const fsim_labelled m = mark_of(&all[i], scale);
-        (void)fsim_place_label(places, &m, all[i].name, 8);
+        const char *text = all[i].name;
+        for (int j = i + 1; j < count && !named[i]; j++) {
+            const fsim_labelled other = mark_of(&all[j], scale);
+            if (!named[j] && fabs(m.x - other.x) < same && fabs(m.y - other.y) < same) {
+                named[j] = true;
+                text = fsim_printf(s->c->a, "%s, %s", text, all[j].name);
+            }
+        }
+        if (!named[i])
+            (void)fsim_place_label(places, &m, text, 8);
     }
 }
 
@@ -149,6 +181,9 @@ void fsim_draw_pareto(const fsim_charted *s, fsim_area b)
     fsim_axis_left(s->c, plot, &scale[1]);
     fsim_axis_below(s->c, plot, &scale[0]);
     fsim_places places = {.c = s->c, .in = plot};
+    for (int g = 0; g < s->count; g++)
+        take_intervals(s, g, scale, &places);
+    places.marks_from = places.count;
     for (int g = 0; g < s->count; g++)
         put_gpu(s, g, scale, &places);
     for (int g = 0; g < s->count && s->count <= FEW; g++)

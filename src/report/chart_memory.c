@@ -6,6 +6,7 @@
 #include "plan/price/phases.h"
 #include "plan/price/timeline.h"
 #include "report/describe.h"
+#include "report/place.h"
 #include <math.h>
 
 /* A plan's kernels in time, and the memory in use while each runs. */
@@ -103,8 +104,22 @@ static void put_tips(const fsim_charted *s, const course *x, const fsim_scale sc
     }
 }
 
-/* Marks the peak, and says how much it is and where. */
-static void put_peak(const fsim_charted *s, const course *x, const fsim_scale scale[2], fsim_look look)
+/* Keeps words away from a course. */
+static void take_course(fsim_places *places, const course *x, const fsim_scale scale[2])
+{
+    double *xy;
+    const int n = corners(places->c, x, &scale[0], &scale[1], &xy);
+    for (int i = 0; i + 1 < n; i++) {
+        const double *p = &xy[2 * i];
+        fsim_place_take(places, (fsim_area){fmin(p[0], p[2]) - 2, fmin(p[1], p[3]) - 2, fmax(p[0], p[2]) + 2,
+                                            fmax(p[1], p[3]) + 2});
+    }
+}
+
+/* Marks the peak; of one GPU, says how much it is and where, beside the courses, or above it where they leave no room.
+ */
+static void put_peak(const fsim_charted *s, const course *x, const fsim_scale scale[2], fsim_look look,
+                     fsim_places *places)
 {
     const int k = peak_of(x);
     const double at = fsim_scale_px(&scale[0], (x->when.span[k].start_s + x->when.span[k].end_s) / 2 / x->unit_s),
@@ -113,7 +128,7 @@ static void put_peak(const fsim_charted *s, const course *x, const fsim_scale sc
         fsim_printf(s->c->a, "peak %s in kernel %d", fsim_bytes_text(s->c->a, (double)x->at[k].live_bytes), k + 1);
     const double half = fsim_words_px(text, FSIM_SMALL + 1) / 2;
     fsim_put_mark(s->c, at, y, 5, look.symbol, FSIM_PAINT(look.ink));
-    if (s->count == 1)
+    if (s->count == 1 && !fsim_place_label(places, &(fsim_labelled){at, y, 5, FSIM_INK_TEXT, FSIM_SMALL + 1}, text, 8))
         fsim_put_words(s->c,
                        &(fsim_words_at){fmin(fmax(at, scale[0].from + half + 4), scale[0].to - half - 4), y - 14,
                                         FSIM_WORDS_CENTER, FSIM_SMALL + 1, FSIM_INK_TEXT, 0},
@@ -183,13 +198,19 @@ void fsim_draw_memory(const fsim_charted *s, fsim_area b)
         put_phases(s->c, plot, &shown[0], &scale[0]);
     fsim_axis_left(s->c, plot, &scale[1]);
     fsim_axis_below(s->c, plot, &scale[0]);
-    if (both)
+    fsim_places places = {.c = s->c, .in = plot};
+    if (both) {
         put_course(s, &eager, scale, FSIM_INK_GREY, false);
+        take_course(&places, &eager, scale);
+    }
     for (int g = 0; g < s->count; g++) {
         const fsim_look look =
             s->count > 1 ? fsim_look_of_gpu(s->p[g].hw->name) : (fsim_look){fsim_strategy_ink(s->p->chosen), 7};
         put_course(s, &shown[g], scale, look.ink, true);
-        put_peak(s, &shown[g], scale, look);
+        if (s->count == 1)
+            take_course(&places, &shown[g], scale);
+        places.marks_from = places.count;
+        put_peak(s, &shown[g], scale, look, &places);
         put_tips(s, &shown[g], scale, plot);
     }
     if (both)

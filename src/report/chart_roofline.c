@@ -136,11 +136,18 @@ static void put_slope(roofline *r, level which, double top)
     }
 }
 
-static void put_roofs(roofline *r)
+/* The highest roof of arithmetic. */
+static double top_of(const roofline *r)
 {
     double top = 0;
     for (int i = 0; i < r->roofs; i++)
         top = fmax(top, r->roof[i].flops_per_s);
+    return top;
+}
+
+static void put_roofs(roofline *r)
+{
+    const double top = top_of(r);
     for (int v = 0; v < LEVELS; v++)
         put_slope(r, (level)v, top);
     for (int i = 0; i < r->roofs; i++) {
@@ -162,7 +169,7 @@ static void name_roof(roofline *r, const fsim_ceiling *roof)
     for (int attempt = 0; attempt < 2; attempt++) {
         const char *text = fsim_printf(r->s->c->a, "%s %s", attempt ? brief : roof->name, shown);
         const double half = fsim_words_px(text, FSIM_SMALL) / 2 + 3;
-        for (double x = r->x.to - half; x - half > (attempt ? r->x.from : from); x -= 12)
+        for (double x = r->x.to - half; x - half > (attempt ? r->x.from : from) && x + half > from; x -= 12)
             for (int side = -1; side <= 1; side += 2) {
                 const fsim_area b = fsim_place_of_words(x, y + side * 10, text, FSIM_SMALL);
                 if ((side > 0 && x - half <= from) || !fsim_place_is_free(&r->places, &b))
@@ -176,8 +183,8 @@ static void name_roof(roofline *r, const fsim_ceiling *roof)
     }
 }
 
-/* The name of a roof of memory along its line, above it. */
-static void name_slope(roofline *r, level which)
+/* The name of a roof of memory along its line, above it: a third of it at least. */
+static void name_slope(roofline *r, level which, double top)
 {
     char rate[32];
     const double speed = r->bandwidth[which];
@@ -189,8 +196,9 @@ static void name_slope(roofline *r, level which)
                  y0 = fsim_scale_px(&r->y, from * speed),
                  angle = atan2(fsim_scale_px(&r->y, speed) - fsim_scale_px(&r->y, speed * 10),
                                fsim_scale_px(&r->x, 10) - fsim_scale_px(&r->x, 1)),
-                 length = fsim_words_px(text, FSIM_SMALL);
-    for (double x = x0 + 4; x < r->x.to - length * cos(angle); x += 6) {
+                 length = fsim_words_px(text, FSIM_SMALL), third = length * cos(angle) / 3,
+                 end = fsim_scale_px(&r->x, fmin(top / speed, r->x.high)); /* of its line */
+    for (double x = x0 + 4; x < fmin(r->x.to - 3 * third, end - third); x += 6) {
         const double px = x - sin(angle) * 9, py = y0 - (x - x0) * tan(angle) - cos(angle) * 9;
         bool clear = true;
         for (double along = 0; along <= length && clear; along += 5)
@@ -337,7 +345,7 @@ static void put_gpu(const fsim_charted *s, int gpu, fsim_area b, const fsim_scal
     for (int i = 0; i < r.roofs; i++)
         name_roof(&r, &r.roof[i]);
     for (int v = 0; v < LEVELS; v++)
-        name_slope(&r, (level)v);
+        name_slope(&r, (level)v, top_of(&r));
     put_labels(&r);
     if (r.hidden > 0 && !r.small)
         fsim_put_words(

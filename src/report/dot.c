@@ -256,8 +256,8 @@ static void put_results(const drawing *d, int k)
         fprintf(d->out, "  r%d_n%d [shape=ellipse, label=", k + 1, group->member[m].node);
         put_quoted(d->out, d->times[k] > 1 ? fsim_printf(d->a, "%s x %d", text, d->times[k]) : text);
         fputs("];\n", d->out);
-        put_edge(d, place_of(d, k, group->member[m].node),
-                 fsim_printf(d->a, "r%d_n%d", k + 1, group->member[m].node), "", "");
+        put_edge(d, place_of(d, k, group->member[m].node), fsim_printf(d->a, "r%d_n%d", k + 1, group->member[m].node),
+                 "", "");
     }
 }
 

@@ -3,32 +3,9 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "report/markup.h"
 #include <stdint.h>
 #include <string.h>
-
-static void put_escaped(FILE *out, const char *text)
-{
-    for (const char *c = text; *c; c++)
-        switch (*c) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        case '\'':
-            fputs("&#39;", out);
-            break;
-        default:
-            fputc(*c, out);
-        }
-}
 
 void fsim_html(FILE *out, const char *markup, ...)
 {
@@ -42,7 +19,7 @@ void fsim_html(FILE *out, const char *markup, ...)
             break;
         if (c[1] == 's') {
             const char *text = va_arg(args, const char *);
-            put_escaped(out, text ? text : "");
+            fsim_markup(out, text ? text : "");
         } else if (c[1] == 'd') {
             fprintf(out, "%d", va_arg(args, int));
         } else if (c[1] == 'g') {

@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/junit.h"
 
-#include "report/json_stream.h"
-#include <string.h>
-
-/* text, inside an attribute or not. XML 1.0 has no place for most control characters, nor for what is no UTF-8. */
-static void put_text(FILE *out, const char *text)
-{
-    static const char special[] = "<>&\"'";
-    static const char *const entity[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&apos;"};
-    for (int bytes; *text; text += bytes ? bytes : 1) {
-        const char *s = strchr(special, *text);
-        bytes = fsim_utf8_bytes(text);
-        if (s)
-            fputs(entity[s - special], out);
-        else if (bytes == 0 || (unsigned char)*text < ' ' || *text == 127)
-            putc('?', out);
-        else
-            fwrite(text, 1, (size_t)bytes, out);
-    }
-}
+#include "report/markup.h"
 
 static void put_attribute(FILE *out, const char *name, const char *text)
 {
     fprintf(out, " %s=\"", name);
-    put_text(out, text);
+    fsim_markup(out, text);
     putc('"', out);
 }
 
@@ -49,7 +31,7 @@ void fsim_junit_case(FILE *out, const char *class, const char *name, const char 
     put_case(out, class, name);
     if (!failure) {
         fputs("><system-out>", out);
-        put_text(out, text);
+        fsim_markup(out, text);
         fputs("</system-out></testcase>\n", out);
         return;
     }

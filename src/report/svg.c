@@ -1,30 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/svg.h"
 
+#include "report/markup.h"
 #include <stdbool.h>
 #include <string.h>
-
-/* Text as XML; control characters as blanks. */
-static void put_text(FILE *out, const char *text)
-{
-    for (; *text; text++)
-        switch (*text) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            fputc((unsigned char)*text < ' ' && *text != '\n' ? ' ' : *text, out);
-        }
-}
 
 /* Copies gnuplot's markup. gnuplot leaves '>' in texts as it is, and XML forbids "]]>" there. */
 static void put_markup(FILE *out, const char *from, const char *to)
@@ -43,7 +22,7 @@ static void put_tips(FILE *out, const fsim_svg_words *words)
         const fsim_area *b = &words->tip[i].at;
         fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>", b->left, b->top,
                 b->right - b->left, b->bottom - b->top);
-        put_text(out, words->tip[i].text);
+        fsim_markup(out, words->tip[i].text);
         fputs("</title></rect>\n", out);
     }
     fputs("</g>\n", out);
@@ -73,9 +52,9 @@ void fsim_svg_write(FILE *out, const char *svg, const fsim_svg_words *words)
         first = false;
         const char *said = strstr(at, about);
         fputs("<title id=\"chart-title\">", out);
-        put_text(out, words->title);
+        fsim_markup(out, words->title);
         fputs("</title>\n<desc id=\"chart-about\">", out);
-        put_text(out, words->about);
+        fsim_markup(out, words->about);
         fputs("</desc>", out);
         at = said ? said + strlen(about) : at;
     }
