@@ -87,6 +87,11 @@ else()
     install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT fusesim)
 endif()
 
+# Files in packages are dated by the release, so that two builds have the same bytes.
+execute_process(COMMAND date -u -d ${released} +%s OUTPUT_VARIABLE epoch OUTPUT_STRIP_TRAILING_WHITESPACE)
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_BINARY_DIR}/dates.cmake)
+file(CONFIGURE OUTPUT ${CPACK_PROJECT_CONFIG_FILE} CONTENT "if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})\n    set(ENV{SOURCE_DATE_EPOCH} ${epoch})\nendif()\n")
+
 set(CPACK_PACKAGE_NAME fusesim)
 set(CPACK_PACKAGE_VENDOR fusesim)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each package has its own

@@ -31,6 +31,18 @@ holds libfusesim-dev "^Depends: libfusesim0 \\(= $version-1\\), libyaml-dev" '^/
 dpkg-deb --ctrl-tarfile build/libfusesim0_*.deb | tar tf - | sed 's#^\./##' | sort >control
 grep -qx symbols control && grep -qx shlibs control && grep -qx triggers control || complain "control of libfusesim0: $(cat control)"
 
+# Every file has the release's date, not that of the build: two builds have the same bytes.
+for deb in build/*.deb; do
+    [ "$(dpkg-deb -c "$deb" | awk '{ print $4 }' | sort -u)" = "$(sed -n 's/^## [0-9.]* (\(.*\))$/\1/p' "$SOURCE_DIR/CHANGELOG.md" | head -n 1)" ] || complain "dates in $deb: $(dpkg-deb -c "$deb" | awk '{ print $4 }' | sort | uniq -c)"
+done
+
+# Debian's own check finds nothing. How programs are compiled is the preset's matter; these are another's.
+if command -v lintian >/dev/null; then
+    lintian --fail-on error,warning --suppress-tags hardening-no-relro,hardening-no-pie,unstripped-binary-or-object,library-not-linked-against-libc build/*.deb >log 2>&1 || complain 'lintian'
+else
+    echo 'no lintian: the packages were not checked by it'
+fi
+
 # Unpacked, the program finds its data.
 dpkg-deb -x build/fusesim_*.deb root && env -i PATH="$PATH" root/usr/bin/fusesim mlp --hw l4 --quiet >out 2>log && grep -q '^mlp on l4: optimal ' out || complain 'the packaged program does not find its data'
 exit $((failures > 0))
