@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence/evaluate.h"
 
+#include "evidence/alone.h"
 #include "evidence/harness.h"
 #include "evidence/step.h"
 #include "evidence/training.h"
@@ -368,6 +369,8 @@ static fsim_plan as_measured(fsim_problem *p, const fsim_measured *row, const fs
         fsim_add_host_calls(&software, out.kernel[k].group, &out.kernel[k]);
     }
     fsim_sdpa_join(p, fsim_row_maker(row, p->graph), &out, a);
+    if (fsim_row_is_own_plan(row, p->hw))
+        fsim_time_as_own_plan(row, &software, &out, a);
     return out;
 }
 
@@ -419,25 +422,30 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const w
     plan_row(row, &p, a, &own);
     plan = as_measured(&p, row, &own, a);
     int from = 0, to = plan.kernels;
+    out->predicted_s = out->low_s = out->high_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
     out->class = fsim_work_class_of(g);
     out->mixed = !row->of_memory && fsim_mode_mixed(g, &plan, row->mode);
-    if (out->mixed || !fsim_bench_kernels(b, i, g, &plan, &from, &to)) {
-        out->predicted_s = out->low_s = out->high_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
+    if (out->mixed || !fsim_bench_kernels(b, i, g, &plan, &from, &to))
         return;
-    }
     if (row->of_memory) {
         predict_memory(g, &plan, row, a, out);
         return;
     }
+    const fsim_software software = {g, hw, row->launch, fsim_row_maker(row, g)};
+    fsim_kernel alone;
     plan = part_of_plan(&plan, from, to);
+    if (fsim_row_is_alone(row)) {
+        if (!fsim_time_alone(row, &software, &p, &own, from, a, &alone))
+            return;
+        plan = part_of_plan(&(fsim_plan){.kernels = 1, .kernel = &alone}, 0, 1);
+    }
     if (row->mode != FSIM_MODE_NONE) {
         plan = fsim_mode_kernels(g, &plan, row->mode, a);
         plan = part_of_plan(&plan, 0, plan.kernels);
     }
     out->predicted_s = row->mode == FSIM_MODE_STEP
                            ? fsim_step_row_seconds(g, &plan, row, hw, a)
-                           : fsim_call_seconds(plan.kernel, plan.kernels, fsim_row_maker(row, g), row->launch, hw);
-    const fsim_software software = {g, hw, row->launch, fsim_row_maker(row, g)};
+                           : fsim_row_seconds(row, plan.kernel, plan.kernels, fsim_row_maker(row, g), hw);
     out->errors = fsim_errors_of(&software, &plan, mine->kept);
     host_errors(&plan, &software, out);
     const fsim_interval sure = fsim_time_interval(&out->errors, out->predicted_s);

@@ -2,13 +2,8 @@
 #include "evidence/harness.h"
 
 #include "cost/contraction.h"
+#include "evidence/constants.h"
 #include "vendor/library.h"
-
-#define FSIM_CONSTANT(name, value, unit, source) static const double name = value;
-#define FSIM_COUNT(name, value, unit, source)    enum { name = value };
-#include "evidence/constants.def"
-#undef FSIM_CONSTANT
-#undef FSIM_COUNT
 
 /* Public GEMM benchmarks that do not say what L2 holds: in CUDA graphs they keep their weights out of L2; otherwise
  * they measure one call with events around it. */

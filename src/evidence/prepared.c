@@ -2,9 +2,9 @@
 #include "evidence/prepared.h"
 
 #include "cost/costing.h"
+#include "evidence/alone.h"
 #include "evidence/harness.h"
 #include "plan/price/price.h"
-#include "plan/price/timeline.h"
 #include <string.h>
 
 static bool *kept_flags(fsim_arena *a, const bool *x, int count)
@@ -61,10 +61,12 @@ double fsim_price_again(const fsim_prepared *p, const fsim_hw *hw, fsim_arena *s
     fsim_kernel *kernel = fsim_new(scratch, fsim_kernel, p->kernels + 1);
     const fsim_software software = {p->graph, hw, p->row->launch, p->maker};
     for (int k = 0; k < p->kernels; k++) {
-        kernel[k] = fsim_kernel_measured(fsim_harness_of(p->row), &software, &p->group[k], &p->l2[k], NULL, scratch);
+        kernel[k] = fsim_row_is_alone(p->row) ? fsim_kernel_of_row(p->row, &software, &p->group[k], scratch)
+                                              : fsim_kernel_measured(fsim_harness_of(p->row), &software, &p->group[k],
+                                                                     &p->l2[k], NULL, scratch);
         fsim_add_host_calls(&software, &p->group[k], &kernel[k]);
     }
-    const double seconds = fsim_call_seconds(kernel, p->kernels, p->maker, p->row->launch, hw);
+    const double seconds = fsim_row_seconds(p->row, kernel, p->kernels, p->maker, hw);
     fsim_rewind(scratch, mark);
     return seconds;
 }

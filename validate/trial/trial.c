@@ -2,6 +2,7 @@
 #include "validate/trial/trial.h"
 
 #include "emit/generate.h"
+#include "evidence/alone.h"
 #include "plan/price/price.h"
 #include "plan/rivals/rivals.h"
 #include <math.h>
@@ -18,21 +19,10 @@ static double time_in(fsim_problem *all, const fsim_partition *partition, fsim_r
     return fsim_price(&p, partition, a, &plan, &why) ? plan.time_s : NAN;
 }
 
-/* The prediction for a kernel alone. Warm: what it reads and writes is in L2, as far as it fits. */
 static fsim_trial_kernel predicted_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o, fsim_arena *a)
 {
-    bool *hit = fsim_new(a, bool, o->reads + 1), *absorbed = fsim_new(a, bool, o->writes + 1);
-    double bytes = 0;
-    for (int i = 0; i < o->reads; i++)
-        bytes += (double)o->read[i].bytes;
-    for (int i = 0; i < o->writes; i++)
-        bytes += (double)g->tensor[o->write[i].tensor].bytes;
-    const bool fits = bytes <= fsim_l2_effective(hw);
-    memset(hit, fits, (size_t)o->reads);
-    memset(absorbed, fits, (size_t)o->writes);
-    const fsim_kernel cold = fsim_kernel_of(g, hw, FSIM_REGIME_KERNEL, o, NULL, a);
-    const fsim_kernel warm =
-        fsim_kernel_of(g, hw, FSIM_REGIME_KERNEL, o, &(fsim_residency){.hit = hit, .absorbed = absorbed}, a);
+    const fsim_software ours = {g, hw, FSIM_REGIME_KERNEL, FSIM_BY_FUSESIM};
+    const fsim_kernel cold = fsim_kernel_by_itself(&ours, o, false, a), warm = fsim_kernel_by_itself(&ours, o, true, a);
     return (fsim_trial_kernel){cold.time_s, warm.time_s, (double)cold.dram_read_bytes, (double)cold.dram_write_bytes};
 }
 
