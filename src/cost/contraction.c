@@ -132,14 +132,18 @@ static bool loads(const fsim_tile_plan *tile)
     return !all;
 }
 
+fsim_multipliers fsim_multipliers_of(const fsim_tile_plan *tile)
+{
+    return !tile->tensor     ? FSIM_BY_THREADS
+           : tile->l.grouped ? FSIM_BY_GROUPS
+           : loads(tile)     ? FSIM_BY_LOADING_WARPS
+                             : FSIM_BY_WARPS;
+}
+
 /* The rates of the layout that p->l has now. Only those that are asked for read their keys of the hardware file. */
 static const fsim_gemm_device *device_of(const product *p)
 {
-    const fsim_tile_plan *tile = &p->l->tiling->plan[0];
-    const fsim_multipliers by = !tile->tensor     ? FSIM_BY_THREADS
-                                : tile->l.grouped ? FSIM_BY_GROUPS
-                                : loads(tile)     ? FSIM_BY_LOADING_WARPS
-                                                  : FSIM_BY_WARPS;
+    const fsim_multipliers by = fsim_multipliers_of(&p->l->tiling->plan[0]);
     if (p->by[by].sms == 0)
         p->by[by] = fsim_gemm_generated_of(p->l->hw, p->g->arithmetic, by);
     return &p->by[by];

@@ -6,6 +6,7 @@
 
 #include "cost/costing.h"
 #include "cost/gemm.h"
+#include "kernel/tiling.h"
 
 /* The group's matrix product. Products side by side (same rows) count as one with the columns of all. */
 fsim_gemm fsim_product_of(const fsim_costing *c);
@@ -17,5 +18,8 @@ bool fsim_settle_product(const fsim_costing *c, fsim_kernel *k, const fsim_gemm_
                          const fsim_gemm_time *t);
 /* Adds to unit u seconds that overlap with nothing; negative seconds are taken away. */
 void fsim_add_seconds(fsim_kernel *k, fsim_unit u, double seconds);
+
+/* Who multiplies in a tile that is laid out. */
+fsim_multipliers fsim_multipliers_of(const fsim_tile_plan *tile);
 
 #endif

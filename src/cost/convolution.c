@@ -2,6 +2,7 @@
 #include "cost/convolution.h"
 
 #include "cost/constants.h"
+#include "cost/contraction.h"
 #include "kernel/layout.h"
 
 #include <math.h>
@@ -162,6 +163,12 @@ static double splits_of(const fsim_costing *c, const fsim_convolution_shape *s, 
     return fmax(1, s->sums_pixels ? idle : library ? fmin(idle, pieces) : 1);
 }
 
+/* Seconds of a block with such a tile and so many terms of each sum. */
+static double tile_s(const fsim_costing *c, const fsim_convolution_shape *s, int m, int n, double depth)
+{
+    return 2.0 * m * n * depth / (s->peak_flops / c->sms * fmin(s->most, own_share(c->hw, s) * tile_share(m, n)));
+}
+
 /* With the layout. Tiles are of pixels x filters. */
 static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s, const fsim_schedule *layout,
                          fsim_arena *a)
@@ -173,8 +180,6 @@ static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s,
     const double tiles_m = ceil(s->pixels / m), tiles_n = ceil(s->filters / filters),
                  tiles = s->groups * tiles_m * tiles_n, splits = splits_of(c, s, layout, tiles),
                  depth = s->channels * s->taps / splits, blocks = tiles * splits;
-    const double one_s = 2.0 * m * filters * depth /
-                         (s->peak_flops / c->sms * fmin(s->most, own_share(c->hw, s) * tile_share(m, filters)));
     k.schedule = *layout;
     k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
     k.penalised = k.penalised || layout->template == FSIM_TILED_CONTRACTION;
@@ -188,7 +193,7 @@ static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s,
                                                c->clock; /* a block's k loop when it has an SM to itself */
     if (!fsim_settle(c, &k, 1))
         return k;
-    k.unit[FSIM_COMPUTE] += ceil(blocks / c->sms) * one_s;
+    k.unit[FSIM_COMPUTE] += ceil(blocks / c->sms) * tile_s(c, s, m, filters, depth);
     fsim_sum_up(c, &k);
     return k;
 }
@@ -234,13 +239,60 @@ static void keep_faster(fsim_kernel *best, fsim_kernel k)
         *best = k;
 }
 
+/* Threads find each element of the windows by its number along k and among the pixels: divisions by what is known when
+ * the text is compiled, in integer units, before each load. */
+static void add_window_loads(const fsim_costing *c, const fsim_convolution_shape *s, const fsim_schedule *layout,
+                             fsim_kernel *k)
+{
+    const double elements = s->groups * s->pixels * s->channels * s->taps * ceil(s->filters / layout->tile_n);
+    if (s->alone || s->sums_pixels)
+        return;
+    k->unit[FSIM_COMPUTE] += elements * s->axes * CONV_AXIS_INSTRUCTIONS / fsim_pipe_rate(c, FSIM_I32);
+    k->unit[FSIM_ISSUE] += elements * (s->axes * CONV_AXIS_INSTRUCTIONS + CONV_ELEMENT_INSTRUCTIONS) /
+                           (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
+}
+
+/* With this layout, as generated: the equation and the rates of generated products (gemm.h). No faster than the
+ * library's best kernels would be with such tiles. */
+static fsim_kernel multiplied(const fsim_costing *c, const fsim_convolution_shape *s, const fsim_tile_plan *plan,
+                              const fsim_schedule *layout, fsim_arena *a)
+{
+    const fsim_node *n = &c->g->node[c->group->anchor];
+    const fsim_gemm_device d = fsim_gemm_generated_of(c->hw, n->gemm.arithmetic, fsim_multipliers_of(plan));
+    const double tiles_m = ceil(s->pixels / layout->tile_m), tiles_n = ceil(s->filters / layout->tile_n),
+                 tiles = s->groups * tiles_m * tiles_n, splits = splits_of(c, s, layout, tiles),
+                 elem = fsim_dtype_bytes(c->g->tensor[n->arg[0].tensor].dtype);
+    fsim_gemm_shape shape = {.batch = s->groups,
+                             .m = s->pixels,
+                             .n = s->filters,
+                             .k = s->channels * s->taps,
+                             .operand_bytes = {(double)n->arg[0].distinct * elem, (double)n->arg[1].distinct * elem},
+                             .result_bytes = s->groups * s->pixels * s->filters * elem,
+                             .elem_bytes = (int)elem,
+                             .whole = c->group->strict};
+    fsim_kernel k = fsim_blank_kernel(c, a);
+    k.schedule = *layout;
+    k.penalised = true;
+    fsim_add_arithmetic(c, &k, (const double[2]){tiles_n * window_loads(n), tiles_m}, true);
+    fsim_add_memory(c, &k, NULL, NULL);
+    fsim_add_access_issue(c, &k);
+    add_window_loads(c, s, layout, &k);
+    shape.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes);
+    fsim_gemm_time time = fsim_gemm_with(&d, &shape, (fsim_gemm_tile){layout->tile_m, layout->tile_n, (int)splits});
+    time.compute_s = fmax(time.compute_s, ceil(tiles * splits / c->sms) *
+                                              tile_s(c, s, layout->tile_m, layout->tile_n, shape.k / splits));
+    fsim_settle_product(c, &k, &d, &shape, &time);
+    return k;
+}
+
 static fsim_kernel generated(const fsim_costing *c, const fsim_convolution_shape *s, fsim_arena *a)
 {
     fsim_layout l = {.g = c->g, .hw = c->hw, .group = c->group, .tiling = fsim_tiling_of(c->g, c->hw, c->group, a)};
+    const bool known = !c->hw->host && !c->hw->arch->plain; /* whose kernels' rates are */
     fsim_schedule layout = fsim_blank_kernel(c, a).schedule;
     fsim_kernel best = {0};
     for (int i = 0; l.tiling && fsim_next_tile(&l, &i, &layout); i++)
-        keep_faster(&best, tiled(c, s, &layout, a));
+        keep_faster(&best, known ? multiplied(c, s, &l.tiling->plan[0], &layout, a) : tiled(c, s, &layout, a));
     return best.time_s > 0 ? best : direct(c, s, FSIM_TILED_CONTRACTION, a);
 }
 
