@@ -8,6 +8,7 @@
 
 enum {
     MOST_PIECES = 256, /* most blocks that share a row's width */
+    FEWEST_ROWS = 32,  /* tiles of fewer rows wait for memory */
     MOST_BLOCKS = 4    /* for each SM, where blocks share the only tile of rows */
 };
 
@@ -71,11 +72,11 @@ static double busy_schedulers(const fsim_costing *c, const fsim_kernel *k)
 static double steps_s(const fsim_costing *c, const fsim_chain_shape *s, const fsim_chain_block *b, fsim_chain_tile t,
                       bool grouped)
 {
-    enum { FEWEST_ROWS = 32 }; /* tiles of fewer rows wait for memory */
     const double usual = (double)CHAIN_STEP_ROWS * CHAIN_STEP_COLUMNS,
                  cycles = grouped ? chain_group_step : chain_warp_step,
-                 deeper = b->streams ? fmax(1, (s->k + s->results / t.chunks) / CHAIN_STEP_DEPTH) : 1;
-    if (c->hw->host || c->hw->arch->plain || !s->tensor || t.m < FEWEST_ROWS)
+                 deeper =
+                     b->streams || t.m < FEWEST_ROWS ? fmax(1, (s->k + s->results / t.chunks) / CHAIN_STEP_DEPTH) : 1;
+    if (c->hw->host || c->hw->arch->plain || !s->tensor)
         return 0;
     return b->steps * cycles * (t.m * t.n / usual) * deeper * (s->causal > 0 ? chain_masked : 1) / c->clock;
 }
@@ -128,21 +129,42 @@ static double instructions_of(const fsim_costing *c, const fsim_chained_tile *t)
                         : CHAIN_ELEMENT_INSTRUCTIONS;
 }
 
-/* Adds what threads do that fill the tiles of both other operands themselves: instructions, and in each step of a block
- * a wait for each of the two. A long k that is staged in parts waits for each part but the first. */
-static void add_fills(const fsim_costing *c, const chain *x, const fsim_chain_block *b, fsim_kernel *k)
+/* How often a thread of `threads` waits for memory while all of them fill a tile of so many elements. */
+static double waits_of(const fsim_chained_tile *t, double elements, int threads)
+{
+    return t->copied ? 0 : ceil(elements / threads / (t->widened ? 8 * CHAIN_FILLS_AHEAD : CHAIN_FILLS_AHEAD));
+}
+
+/* Seconds of all blocks in which a block does nothing but fill its tiles. Threads that compute a tile's elements wait
+ * for each few of them; what they issue meanwhile nobody overlaps with products, because a barrier follows. A long k
+ * that is staged in parts is copied part by part, each waited for; and tiles of few rows wait for both copies of a
+ * step, because their products take less time than these. With several blocks on an SM the others go on. */
+static double filling_s(const fsim_costing *c, const chain *x, const fsim_chain_block *b, const fsim_kernel *k)
 {
     const fsim_chained_tile *t = x->l->chain->operand;
-    const double one = instructions_of(c, &t[FSIM_CHAIN_FIRST]), two = instructions_of(c, &t[FSIM_CHAIN_SECOND]),
-                 columns = x->shape.batch * x->shape.width,
-                 issued = columns * (x->shape.k * b->loads[FSIM_CHAIN_FIRST] * one +
-                                     x->shape.results * b->loads[FSIM_CHAIN_SECOND] * two);
-    if (c->hw->host || !x->shape.tensor)
-        return;
-    k->unit[FSIM_ISSUE] += issued / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
     const fsim_chain_layout *l = &x->l->chained.l;
-    k->unit[FSIM_LATENCY] += b->steps * c->latency_s *
-                             ((double)((l->depth + l->depth_step - 1) / l->depth_step - 1) + (one > 0) + (two > 0));
+    const fsim_chain_shape *s = &x->shape;
+    const double resident = fmax(1, fsim_blocks_per_sm(c->hw, k->block, k->registers, k->shared_bytes)),
+                 parts = b->streams ? ceil((double)l->depth / (double)l->depth_step) : 1, step = s->k / parts,
+                 results = s->results / b->chunks, rows = l->m * step, first = l->n * step, second = l->n * results,
+                 port = fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH) / c->sms, c->clock * SM_PORT_BYTES);
+    if (c->hw->host || c->hw->arch->plain || !s->tensor || l->grouped)
+        return 0;
+    const double row_times = b->streams ? b->steps * parts : 1, first_times = b->steps * parts;
+    const double waits = row_times * waits_of(&t[FSIM_CHAIN_ROWS], rows, k->block) +
+                         first_times * waits_of(&t[FSIM_CHAIN_FIRST], first, k->block) +
+                         b->steps * waits_of(&t[FSIM_CHAIN_SECOND], second, k->block) +
+                         (b->streams           ? first_times
+                          : l->m < FEWEST_ROWS ? 2 * b->steps
+                                               : 0);
+    const double copied = !b->streams && l->m >= FEWEST_ROWS
+                              ? 0
+                              : (b->streams ? first_times * rows : 0) + first_times * first + b->steps * second,
+                 issued = row_times * rows * instructions_of(c, &t[FSIM_CHAIN_ROWS]) +
+                          first_times * first * instructions_of(c, &t[FSIM_CHAIN_FIRST]) +
+                          b->steps * second * instructions_of(c, &t[FSIM_CHAIN_SECOND]);
+    return ceil(b->blocks / (c->sms * resident)) * (waits * c->latency_s + copied * s->elem_bytes / port) +
+           ceil(b->blocks / c->sms) * issued / (c->clock * FSIM_ISSUE_PER_SM * c->warp);
 }
 
 /* Seconds of the launch that combines what the blocks of a row leave: a block for each row, whose threads load the
@@ -208,8 +230,7 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
         2 * (accesses / k.vector + b.l2_bytes / 16) / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
     k.unit[FSIM_LATENCY] += chain_start_s + b.steps *
                                                 (rates.tensor ? CHAIN_TENSOR_STEP_CYCLES : CHAIN_VECTOR_STEP_CYCLES) /
-                                                c->clock; /* the steps of a block that has an SM to itself */
-    add_fills(c, x, &b, &k);
+                                                c->clock;            /* the steps of a block that has an SM to itself */
     const double special = k.unit[FSIM_SPECIAL] * c->sms / b.blocks; /* special functions' time for one block */
     if (rates.special_turns > 0 && !o->strict) { /* the FP32 units work at the same time as the tensor units */
         k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], k.unit[FSIM_COMPUTE]);
@@ -225,7 +246,7 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
                                  1 / rates.overlap)
                            : products,
                  least = steps_s(c, shape, &b, tile, x->l->chained.l.grouped);
-    k.unit[FSIM_COMPUTE] += ceil(b.blocks / c->sms) * (fmax(one, least) + start);
+    k.unit[FSIM_COMPUTE] += ceil(b.blocks / c->sms) * (fmax(one, least) + start) + filling_s(c, x, &b, &k);
     fsim_sum_up(c, &k);
     if (tile.split > 1)
         fsim_add_after(&k, combining_s(c, tile.split));
