@@ -85,19 +85,37 @@ static double loads_of(const fsim_costing *c, const fsim_read *r)
     return pieces * fmax(1, r->repeats);
 }
 
+/* Where a kernel computes with an element of a concatenation, each part asks whether it has it: so many questions of
+ * read r. A copy alone and lists of tensors are taken to have blocks for each part. */
+static double questions_of(const fsim_costing *c, const fsim_read *r, int passes)
+{
+    const fsim_group *o = c->group;
+    double parts = 0;
+    if (!r->place || o->listed > 0 || o->template == FSIM_COPY || o->contractions > 0 || c->hw->host ||
+        c->hw->arch->plain)
+        return 0;
+    for (int i = 0; i < r->maps; i++)
+        parts += r->place[i].offset >= 0;
+    return parts * (double)o->points * (r->full ? (double)o->reduced : 1) * fmax(1, r->repeats) *
+           fmin(passes, fsim_bits(r->stages));
+}
+
 /* Loads and stores as instructions: for each `vector` elements one, and one for the address. */
 void fsim_add_access_issue(const fsim_costing *c, fsim_kernel *k)
 {
-    double accesses = 0;
+    double accesses = 0, questions = 0;
     for (int i = 0; i < c->group->reads; i++) {
         const fsim_read *r = &c->group->read[i];
         accesses += loads_of(c, r) * (k->passes > 1 ? fsim_bits(r->stages) : 1);
+        questions += questions_of(c, r, k->passes);
     }
     for (int i = 0; i < c->group->writes; i++) {
         const fsim_write *x = &c->group->write[i];
         accesses += (double)fsim_map_points(&x->map) * (x->full ? (double)fsim_map_reduced(&x->map) : 1);
     }
-    k->unit[FSIM_ISSUE] += 2 * accesses / k->vector / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
+    k->penalised = k->penalised || questions > 0;
+    k->unit[FSIM_ISSUE] +=
+        (2 * accesses / k->vector + PART_INSTRUCTIONS * questions) / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
 }
 
 void fsim_add_operand_loads(const fsim_costing *c, fsim_kernel *k, double products, int bytes)

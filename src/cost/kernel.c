@@ -106,7 +106,7 @@ static fsim_traffic by_the_row(fsim_traffic t)
 {
     if (t.across) {
         t.coalescing *= t.request_bytes / t.direct_bytes;
-        t.request_bytes = t.direct_bytes;
+        t.request_bytes = t.answered_bytes;
         t.staged_bytes = 0;
     }
     return t;
@@ -192,6 +192,16 @@ static void keep_row(const fsim_costing *c, fsim_kernel *k, double row_bytes, in
     }
 }
 
+/* Are rows put together from parts of several tensors? These are not kept: each walk asks for them again. Reductions
+ * that depend on each other share a walk (src/emit/rows.c), so there are at most two. */
+static bool is_put_together(const fsim_group *o)
+{
+    bool any = false;
+    for (int i = 0; i < o->reads; i++)
+        any = any || (o->read[i].place && o->read[i].full && fsim_bits(o->read[i].stages) > 1);
+    return any;
+}
+
 /* Reductions over rows: a warp or a block for each row, or `pieces` blocks whose results a second launch combines.
  * The row stays in registers or shared memory if it is needed again after a reduction. Where it does not fit, it is
  * read once for each stage, from L2 if the rows in progress fit there. */
@@ -223,7 +233,9 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
     k.registers = fsim_walk_registers(c, vector);
     for (int i = 0; i < o->reads; i++)
         most = fsim_bits(o->read[i].stages) > most ? fsim_bits(o->read[i].stages) : most;
-    if (o->kept_row_bytes > 0)
+    if (is_put_together(o) && !c->hw->host)
+        k.passes = 2;
+    else if (o->kept_row_bytes > 0)
         keep_row(c, &k, row_bytes, most);
     if (alone)
         k.shared_bytes =

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/traffic.h"
 
+#include "cost/constants.h"
 #include "fusion/assembly.h"
 #include <math.h>
 
@@ -8,6 +9,15 @@ enum { STREAM_BLOCK = 256 }; /* threads of a pooling block */
 enum { TILE = 32 };          /* of the shared-memory tile that makes accesses to a strided side contiguous */
 
 static int64_t sectors_of_run(int64_t bytes) { return (bytes + FSIM_SECTOR_BYTES - 1) / FSIM_SECTOR_BYTES; }
+
+/* What L2 takes for requests that are made directly: it answers two neighbouring sectors at a time, and one alone no
+ * sooner. */
+static double answered(const fsim_map *m, const fsim_map *place, int elem_bytes, int warp)
+{
+    return (place ? fsim_piece_requests(m, place, elem_bytes, LINE_PAIR_BYTES, warp)
+                  : fsim_map_requests(m, elem_bytes, LINE_PAIR_BYTES, warp)) *
+           LINE_PAIR_BYTES;
+}
 
 /* Requests of one map: directly, or through a tile whose rows run along the map's contiguous digit; whichever is
  * less. */
@@ -34,6 +44,7 @@ static double requests(const fsim_map *m, const fsim_map *place, int elem_bytes,
         return direct;
     t->staged_bytes = points * elem_bytes;
     t->across = across;
+    t->answered_bytes = fmax(direct, answered(m, place, elem_bytes, warp));
     return tiled;
 }
 
@@ -156,6 +167,7 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
         all.request_bytes += one.request_bytes;
         all.staged_bytes += one.staged_bytes;
         all.direct_bytes += one.direct_bytes;
+        all.answered_bytes += fmax(one.direct_bytes, one.answered_bytes);
         all.across = all.across || one.across;
         all.reread = fmax(all.reread, one.reread);
         useful +=
@@ -164,6 +176,7 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
     }
     all.coalescing = all.request_bytes > 0 ? fmin(1, useful / all.request_bytes) : 1;
     all.direct_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
+    all.answered_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
     all.request_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
     if (read->maps > 1) { /* several maps together touch at most the tensor */
         const int64_t whole = sectors_of_run(tensor->bytes) * FSIM_SECTOR_BYTES;

@@ -11,9 +11,10 @@ typedef struct {
     int64_t compulsory_bytes; /* distinct elements */
     int64_t sector_bytes;     /* of the sectors that hold them: the least that DRAM moves */
     double request_bytes;     /* sectors that warps request from L2, in one pass */
-    double staged_bytes; /* the part of request_bytes that goes through a shared-memory tile, so that both sides are
-                            contiguous */
-    double direct_bytes; /* requests without that tile */
+    double staged_bytes;   /* the part of request_bytes that goes through a shared-memory tile, so that both sides are
+                              contiguous */
+    double direct_bytes;   /* requests without that tile */
+    double answered_bytes; /* the same, as L2 answers them: two neighbouring sectors at a time */
     bool across; /* the tile needs neighbouring rows in a block: its contiguous side runs over points, not along the row
                   */
     double coalescing; /* useful over requested, at most 1 */
