@@ -29,7 +29,7 @@ bool fsim_row_is_own_plan(const fsim_measured *row, const fsim_hw *hw)
 static fsim_residency again(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o, fsim_arena *a)
 {
     bool *hit = fsim_new(a, bool, o->reads + 1), *absorbed = fsim_new(a, bool, o->writes + 1);
-    double bytes = 0;
+    double bytes = 0, *share = fsim_new(a, double, o->writes + 1);
     for (int i = 0; i < o->reads; i++)
         bytes += (double)o->read[i].bytes;
     for (int i = 0; i < o->writes; i++)
@@ -37,7 +37,9 @@ static fsim_residency again(const fsim_graph *g, const fsim_hw *hw, const fsim_g
     const bool fits = bytes <= fsim_l2_effective(hw);
     memset(hit, fits, (size_t)o->reads);
     memset(absorbed, fits, (size_t)o->writes);
-    return (fsim_residency){.hit = hit, .absorbed = absorbed};
+    for (int i = 0; i < o->writes; i++)
+        share[i] = fits ? 1 - results_waiting : 1;
+    return (fsim_residency){.hit = hit, .absorbed = absorbed, .write_share = hw->host ? NULL : share};
 }
 
 /* The kernel that runs: of whom? */
@@ -71,7 +73,7 @@ static fsim_kernel ending(runner by, const fsim_software *s, const fsim_group *g
 {
     const fsim_kernel all = kernel_by(by, s, group, l2, a);
     const double read = (double)all.dram_read_bytes, written = (double)all.dram_write_bytes,
-                 waiting = fmin(1, fsim_l2_effective(s->hw) / fmax(1, read + written));
+                 waiting = results_waiting * fmin(1, fsim_l2_effective(s->hw) / fmax(1, read + written));
     if (s->hw->host || s->hw->arch->plain || all.time_s <= 0 || written <= 0)
         return all;
     fsim_residency ended = l2 ? *l2 : (fsim_residency){0};

@@ -78,15 +78,17 @@ bool fsim_is_vendor_kernel(fsim_maker maker, const fsim_kernel *k)
 fsim_spread_parts fsim_spread_parts_of(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)
 {
     fsim_spread_parts p = {.kind = residual(hw, fsim_residual_key(g, k))};
-    const bool product = k->template == FSIM_TILED_CONTRACTION || k->template == FSIM_CHAINED_CONTRACTION;
+    const double product = k->template == FSIM_TILED_CONTRACTION     ? spread_product
+                           : k->template == FSIM_CHAINED_CONTRACTION ? spread_chain
+                                                                     : 0;
     if (k->template == FSIM_SERVING_KERNEL) /* its rows measured all that it does */
         return p;
     p.unmeasured = fsim_unmeasured_spread(g, hw, maker, k);
     if (fsim_is_vendor_kernel(maker, k))
         return p;
     p.generated = residual(hw, FSIM_HW_RESIDUAL_GENERATED);
-    if (product && maker == FSIM_BY_FUSESIM && !hw->host)
-        p.unmeasured = hypot(p.unmeasured, unmeasured_product);
+    if (maker == FSIM_BY_FUSESIM && !hw->host && k->time_s > 0)
+        p.unmeasured = hypot(p.unmeasured, hypot(product, fmin(spread_short, spread_short_s / k->time_s)));
     return p;
 }
 
