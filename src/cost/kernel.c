@@ -233,7 +233,7 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
     k.registers = fsim_walk_registers(c, vector);
     for (int i = 0; i < o->reads; i++)
         most = fsim_bits(o->read[i].stages) > most ? fsim_bits(o->read[i].stages) : most;
-    if (is_put_together(o) && !c->hw->host)
+    if (is_put_together(o) && !c->hw->host && !c->hw->arch->plain)
         k.passes = 2;
     else if (o->kept_row_bytes > 0)
         keep_row(c, &k, row_bytes, most);

@@ -280,13 +280,14 @@ static void plans_are_those_of_the_systems(void **unused)
          3, 1, 2, 1, 2, 1},
         /* with a bias and nothing else, cuDNN takes all three under XLA; Inductor keeps the bias for its own loop */
         {"op: conv2d, in: [image, filter, c1], out: a, padding: 1; op: relu, in: a, out: o", 3, 1, 2, 1, 1, 1},
-        /* ONNX Runtime's Clip goes behind the convolution where the library has it: cuDNN with tensor units alone */
+        /* ONNX Runtime's Clip goes behind the convolution where the library has it: cuDNN with tensor units alone.
+         * Greedy fusion leaves it out of a convolution of ours, which takes longer than the library's. */
         {"op: conv2d, in: [image, filter], out: a, padding: 1; op: relu, in: a, out: b; op: clamp, in: b, out: o, "
          "min: 0, max: 6",
-         3, 1, 2, 2, 2, 1},
+         3, 2, 2, 2, 2, 1},
         {"op: conv2d, in: [image, filter], out: a, padding: 1, compute: tf32; op: relu, in: a, out: b; op: clamp, in: "
          "b, out: o, min: 0, max: 6",
-         3, 1, 2, 1, 2, 1},
+         3, 2, 2, 1, 2, 1},
         /* cuBLASLt adds no bias to a product of integers */
         {"op: cast, in: x, out: i, dtype: i8; op: cast, in: w, out: j, dtype: i8; op: matmul, in: [i, j], out: a; op: "
          "add, in: [a, bytes], out: o",

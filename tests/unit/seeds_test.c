@@ -311,9 +311,11 @@ static void batch_norm_folds_into_the_weights(void **unused) /* row 18 */
     strict.strict = true;
     const seed s = on_a100("conv_bn_relu"), kept = run("conv_bn_relu", "hwmodels/a100-sxm4-40gb", &strict, NULL, 0);
     const int64_t outputs = 32 * 64 * 56 * 56;
-    const fsim_kernel *k = &s.best->kernel[0], *as_written = &kept.best->kernel[0];
+    const fsim_plan *written = &kept.p->plan[FSIM_STRATEGY_MAXIMAL];
+    const fsim_kernel *k = &s.best->kernel[0], *as_written = &written->kernel[0];
     assert_int_equal(s.best->kernels, 1);
-    assert_int_equal(kept.best->kernels, 1);
+    assert_int_equal(written->kernels, 1);
+    assert_true(kept.best->time_s < written->time_s); /* cuDNN's convolution and a kernel behind it */
     assert_true(s.p->proof.proven);
     assert_int_equal(k->group->folded, 6);
     assert_true(k->flops == 2.0 * (double)outputs * 64 * 9 + (double)outputs); /* the product and the ReLU */
@@ -536,24 +538,31 @@ static void register_pressure_splits(void **unused)
 }
 
 /* Public threads whose measurements other models missed. */
-static void concat_and_layer_norm_are_one_kernel(void **unused) /* pytorch PR 180930 */
+/* pytorch PR 180930: one kernel took 1149 us, two 412 us. On an H100 ours took 415 us, two 376 us
+ * (validate/measured/h100): each element asks all eight parts, in two walks. */
+static void concat_and_layer_norm_are_two_kernels(void **unused)
 {
     (void)unused;
     static const char *const hw[] = {"hwmodels/a100-sxm4-40gb", "hwmodels/h100-sxm5-80gb", "hwmodels/mi300x"};
+    static const int kernels[] = {2, 2, 1}; /* an MI300X issues five times as many instructions */
     for (int i = 0; i < 3; i++) {
         const seed s = run("golden/cat_layer_norm", hw[i], &usual, NULL, 0);
         const int64_t row_bytes = 8 * 2696 * 2;
-        assert_int_equal(s.best->kernels, 1);
-        assert_int_equal(s.best->kernel[0].passes, 1);
-        assert_int_equal(dram(s.best), 4096 * row_bytes * 2 + 2 * row_bytes);
-        assert_true(s.best->kernel[0].registers < 64); /* one piece's values at a time */
-        for (int m = 0; m < s.best->kernel[0].group->members; m++)
-            assert_true(s.best->kernel[0].group->member[m].divergence == 1 &&
-                        s.best->kernel[0].group->member[m].evaluations <= 4096 * row_bytes / 2);
+        const fsim_plan *one = &s.p->plan[FSIM_STRATEGY_MAXIMAL];
+        assert_true(s.p->proof.proven);
+        assert_int_equal(s.best->kernels, kernels[i]);
+        assert_int_equal(one->kernels, 1);
+        assert_int_equal(one->kernel[0].passes, 2);
+        assert_int_equal(dram(one), 4096 * row_bytes * 2 + 2 * row_bytes);
+        assert_true(i != 1 || fabs(one->time_s / 415e-6 - 1) < 0.1);
+        assert_true(one->kernel[0].registers < 64); /* one piece's values at a time */
+        for (int m = 0; m < one->kernel[0].group->members; m++)
+            assert_true(one->kernel[0].group->member[m].divergence == 1 &&
+                        one->kernel[0].group->member[m].evaluations <= 4096 * row_bytes / 2);
         const fsim_binding wide[] = {{"P", "26960"}, {"dtype", "f32"}, {"B", "2048"}}; /* rows of 863 kB fit nowhere */
         const seed w = run("golden/cat_layer_norm", hw[i], &usual, wide, 3);
         assert_true(w.best->kernel[0].passes > 1 || w.best->kernels > 1);
-        assert_true((double)dram(w.best) <= 1.51 * 2048 * 8 * 26960 * 4 * 2);
+        assert_true((double)dram(w.best) <= 2.01 * 2048 * 8 * 26960 * 4 * 2);
         fsim_arena_free(s.a);
         fsim_arena_free(w.a);
     }
@@ -673,7 +682,7 @@ int main(void)
         cmocka_unit_test(strict_numerics_refuse_split_sums),
         cmocka_unit_test(softmax_reads_rows_once_or_twice),
         cmocka_unit_test(register_pressure_splits),
-        cmocka_unit_test(concat_and_layer_norm_are_one_kernel),
+        cmocka_unit_test(concat_and_layer_norm_are_two_kernels),
         cmocka_unit_test(a_running_maximum_saves_a_read),
         cmocka_unit_test(transposes_are_tiled_or_priced),
         cmocka_unit_test(batching_is_one_kernel_for_any_size),
