@@ -129,42 +129,49 @@ static double instructions_of(const fsim_costing *c, const fsim_chained_tile *t)
                         : CHAIN_ELEMENT_INSTRUCTIONS;
 }
 
-/* How often a thread of `threads` waits for memory while all of them fill a tile of so many elements. */
-static double waits_of(const fsim_chained_tile *t, double elements, int threads)
+/* How often a thread of `threads` waits for memory while all of them fill a tile of so many elements. exposed: also for
+ * what is copied asynchronously. What is widened is loaded at once. */
+static double waits_of(const fsim_chained_tile *t, double elements, int threads, bool exposed)
 {
-    return t->copied ? 0 : ceil(elements / threads / (t->widened ? 8 * CHAIN_FILLS_AHEAD : CHAIN_FILLS_AHEAD));
+    return t->copied ? exposed : t->widened ? 1 : ceil(elements / threads / CHAIN_FILLS_AHEAD);
 }
 
-/* Seconds of all blocks in which a block does nothing but fill its tiles. Threads that compute a tile's elements wait
- * for each few of them; what they issue meanwhile nobody overlaps with products, because a barrier follows. A long k
- * that is staged in parts is copied part by part, each waited for; and tiles of few rows wait for both copies of a
- * step, because their products take less time than these. With several blocks on an SM the others go on. */
-static double filling_s(const fsim_costing *c, const chain *x, const fsim_chain_block *b, const fsim_kernel *k)
+/* Adds what threads do that fill tiles, on tensor cores. Threads that compute a tile's elements wait for each few of
+ * them. A long k that is staged in parts is copied part by part, each waited for; and tiles of few rows wait for both
+ * copies of a step, because their products take less time than these. With several blocks on an SM the others go on
+ * while one waits. What elements take to compute adds to the products, which wait for it behind a barrier; conversions
+ * are assumed to hide behind another block's products. */
+static void add_fills(const fsim_costing *c, const chain *x, const fsim_chain_block *b, fsim_kernel *k)
 {
     const fsim_chained_tile *t = x->l->chain->operand;
     const fsim_chain_layout *l = &x->l->chained.l;
     const fsim_chain_shape *s = &x->shape;
+    const bool exposed = b->streams || l->m < FEWEST_ROWS;
     const double resident = fmax(1, fsim_blocks_per_sm(c->hw, k->block, k->registers, k->shared_bytes)),
                  parts = b->streams ? ceil((double)l->depth / (double)l->depth_step) : 1, step = s->k / parts,
-                 results = s->results / b->chunks, rows = l->m * step, first = l->n * step, second = l->n * results,
+                 elements[FSIM_CHAIN_OPERANDS] = {[FSIM_CHAIN_ROWS] = l->m * step,
+                                                  [FSIM_CHAIN_FIRST] = l->n * step,
+                                                  [FSIM_CHAIN_SECOND] = l->n * s->results / b->chunks},
+                 times[FSIM_CHAIN_OPERANDS] = {[FSIM_CHAIN_ROWS] = b->streams ? b->steps * parts : 1,
+                                               [FSIM_CHAIN_FIRST] = b->steps * parts,
+                                               [FSIM_CHAIN_SECOND] = b->steps},
                  port = fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH) / c->sms, c->clock * SM_PORT_BYTES);
     if (c->hw->host || c->hw->arch->plain || !s->tensor || l->grouped)
-        return 0;
-    const double row_times = b->streams ? b->steps * parts : 1, first_times = b->steps * parts;
-    const double waits = row_times * waits_of(&t[FSIM_CHAIN_ROWS], rows, k->block) +
-                         first_times * waits_of(&t[FSIM_CHAIN_FIRST], first, k->block) +
-                         b->steps * waits_of(&t[FSIM_CHAIN_SECOND], second, k->block) +
-                         (b->streams           ? first_times
-                          : l->m < FEWEST_ROWS ? 2 * b->steps
-                                               : 0);
-    const double copied = !b->streams && l->m >= FEWEST_ROWS
-                              ? 0
-                              : (b->streams ? first_times * rows : 0) + first_times * first + b->steps * second,
-                 issued = row_times * rows * instructions_of(c, &t[FSIM_CHAIN_ROWS]) +
-                          first_times * first * instructions_of(c, &t[FSIM_CHAIN_FIRST]) +
-                          b->steps * second * instructions_of(c, &t[FSIM_CHAIN_SECOND]);
-    return ceil(b->blocks / (c->sms * resident)) * (waits * c->latency_s + copied * s->elem_bytes / port) +
-           ceil(b->blocks / c->sms) * issued / (c->clock * FSIM_ISSUE_PER_SM * c->warp);
+        return;
+    double waits = 0, copied = 0, computed = 0, widened = 0;
+    const double per_s = ceil(b->blocks / c->sms) / (c->clock * FSIM_ISSUE_PER_SM * c->warp);
+    for (int i = 0; i < FSIM_CHAIN_OPERANDS; i++) {
+        const bool again = i != FSIM_CHAIN_ROWS || b->streams;
+        /* both operands of a part are copied, and waited for, together */
+        waits += times[i] *
+                 waits_of(&t[i], elements[i], k->block, exposed && again && !(b->streams && i == FSIM_CHAIN_ROWS));
+        copied += t[i].copied && exposed && again ? times[i] * elements[i] : 0;
+        *(t[i].widened ? &widened : &computed) += times[i] * elements[i] * instructions_of(c, &t[i]);
+    }
+    k->unit[FSIM_COMPUTE] +=
+        ceil(b->blocks / (c->sms * resident)) * (waits * c->latency_s + copied * s->elem_bytes / port);
+    k->unit[FSIM_COMPUTE] += per_s * computed;
+    k->unit[FSIM_ISSUE] += per_s * widened;
 }
 
 /* Seconds of the launch that combines what the blocks of a row leave: a block for each row, whose threads load the
@@ -246,7 +253,8 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
                                  1 / rates.overlap)
                            : products,
                  least = steps_s(c, shape, &b, tile, x->l->chained.l.grouped);
-    k.unit[FSIM_COMPUTE] += ceil(b.blocks / c->sms) * (fmax(one, least) + start) + filling_s(c, x, &b, &k);
+    k.unit[FSIM_COMPUTE] += ceil(b.blocks / c->sms) * (fmax(one, least) + start);
+    add_fills(c, x, &b, &k);
     fsim_sum_up(c, &k);
     if (tile.split > 1)
         fsim_add_after(&k, combining_s(c, tile.split));
