@@ -131,15 +131,22 @@ static bool one_kernel(const eager *e, const int *node, int count)
                           fsim_kernel_alone(e->p, node, count, e->a));
 }
 
+/* The points of the largest of these primitives. */
+static int64_t most_points(const fsim_graph *g, int first, int nodes)
+{
+    int64_t largest = 0;
+    for (int n = first; n < first + nodes; n++)
+        largest = g->node[n].points > largest ? g->node[n].points : largest;
+    return largest;
+}
+
 /* Adds to node[0, count), primitives of s, the earlier primitives that they read and that are as large as anything
  * in s: the kernel computes those again. */
 static int with_copies(const eager *e, const fsim_source *s, int *node, int count)
 {
     const fsim_graph *g = e->p->graph;
     const int own = count;
-    int64_t largest = 0;
-    for (int i = 0; i < s->nodes; i++)
-        largest = g->node[s->first + i].points > largest ? g->node[s->first + i].points : largest;
+    const int64_t largest = most_points(g, s->first, s->nodes);
     for (int i = 0; i < own; i++)
         for (int k = 0; k < g->node[node[i]].args; k++) {
             const int from = g->tensor[g->node[node[i]].arg[k].tensor].producer;
@@ -154,8 +161,8 @@ static int with_copies(const eager *e, const fsim_source *s, int *node, int coun
     return count;
 }
 
-/* The same, where node[i] < from are copies. */
-static bool one_kernel_after(const eager *e, const int *node, int count, int from)
+/* The same, where of node[0, count) all but own[0, owns) are copies. Both are sorted. */
+static bool one_kernel_with(const eager *e, const int *node, int count, const int *own, int owns)
 {
     const fsim_graph *g = e->p->graph;
     bool *stored = fsim_new(e->a, bool, count), *copy = fsim_new(e->a, bool, count);
@@ -163,8 +170,8 @@ static bool one_kernel_after(const eager *e, const int *node, int count, int fro
     fsim_refusal why;
     for (int i = 0; i < count; i++) {
         const fsim_tensor *t = &g->tensor[g->node[node[i]].result[0]];
-        copy[i] = node[i] < from;
-        stored[i] = !copy[i] && (t->output || t->materialize || i == count - 1);
+        copy[i] = !contains(own, owns, node[i]);
+        stored[i] = !copy[i] && (t->output || t->materialize || node[i] == own[owns - 1]);
         for (int k = 0; k < t->readers && !copy[i]; k++)
             stored[i] = stored[i] || !contains(node, count, t->reader[k]);
     }
@@ -193,52 +200,109 @@ static bool add_cut(eager *e, const fsim_source *s)
     int *rest = fsim_new(e->a, int, 2 * s->nodes + 1);
     memcpy(rest, node + cut, (size_t)(s->nodes - cut) * sizeof *rest);
     const int count = with_copies(e, s, rest, s->nodes - cut);
-    if (!one_kernel_after(e, rest, count, s->first + cut))
+    if (!one_kernel_with(e, rest, count, node + cut, s->nodes - cut))
         return false;
     add_eager(e, node, cut);
     add_eager(e, rest, count);
     return true;
 }
 
-/* Adds to node[0, count), primitives of the backward pass of operator `of`, what they read of its steps: PyTorch's
- * kernel computes those again from what it keeps. */
-static int with_steps(const eager *e, int of, int *node, int count)
+/* The backward pass of operator `of`: its primitives. */
+typedef struct {
+    int of, first, nodes;
+    int64_t largest; /* points */
+} backward;
+
+static bool has(const int *node, int count, int n)
+{
+    for (int i = 0; i < count; i++)
+        if (node[i] == n)
+            return true;
+    return false;
+}
+
+/* Is primitive n as large as any of the backward pass, and cheap to compute again? */
+static bool is_passing(const eager *e, const backward *x, int n)
 {
     const fsim_graph *g = e->p->graph;
-    const int own = node[0], last = g->source[of].first + g->source[of].nodes - 1;
+    const fsim_tensor *t = &g->tensor[g->node[n].result[0]];
+    return fsim_ops[g->node[n].op].class == FSIM_ELEMENTWISE && g->node[n].points == x->largest && !t->output &&
+           !t->materialize && e->p->recompute && fsim_may_clone(e->p, n);
+}
+
+/* Adds to node[0, own), primitives of a backward pass, what they read of its operator's steps, and of the large values
+ * that kernels before compute: each of PyTorch's kernels computes those again from what it keeps. Returns how many
+ * there are, sorted. */
+static int with_steps(const eager *e, const backward *x, int *node, int own)
+{
+    const fsim_graph *g = e->p->graph;
+    const int first = node[0], last = g->source[x->of].first + g->source[x->of].nodes - 1;
+    int count = own;
     for (int i = 0; i < count; i++)
         for (int k = 0; k < g->node[node[i]].args; k++) {
             const fsim_tensor *t = &g->tensor[g->node[node[i]].arg[k].tensor];
             const int from = t->producer;
-            bool take = from >= g->source[of].first && from < last && !t->output && !t->materialize &&
-                        e->p->recompute && fsim_may_clone(e->p, from) && own - from <= FSIM_CLONE_REACH;
-            for (int j = 0; j < count && take; j++)
-                take = node[j] != from;
-            if (take)
+            const bool step = from >= g->source[x->of].first && from < last && !t->output && !t->materialize &&
+                              e->p->recompute && fsim_may_clone(e->p, from),
+                       before = from >= x->first && from < x->first + x->nodes && is_passing(e, x, from);
+            if ((step || before) && first - from <= FSIM_CLONE_REACH && !has(node, count, from))
                 node[count++] = from;
         }
     qsort(node, (size_t)count, sizeof *node, fsim_by_int);
     return count;
 }
 
-/* Adds primitives first to first + nodes - 1, of the backward pass of operator `of`, in as few kernels as possible. */
-static void add_backward(eager *e, int of, int first, int nodes)
+/* A kernel of `own` and of what it computes again, node[0, count). 0: there is none. */
+static int kernel_of(const eager *e, const backward *x, const int *own, int owns, int *node)
 {
-    const int steps = e->p->graph->source[of].nodes;
-    for (int from = 0, take; from < nodes; from += take) {
-        int *node = fsim_new(e->a, int, nodes + steps + 1), count = 0;
-        for (take = nodes - from; take > 0; take--) {
-            for (int i = 0; i < take; i++)
-                node[i] = first + from + i;
-            count = with_steps(e, of, node, take);
-            if (one_kernel_after(e, node, count, first + from))
-                break;
-        }
+    memcpy(node, own, (size_t)owns * sizeof *own);
+    const int count = with_steps(e, x, node, owns);
+    return one_kernel_with(e, node, count, own, owns) ? count : 0;
+}
+
+/* Leaves out of own[0, owns) the large values that nothing in it reads: they belong to the kernels behind it, at the
+ * front of rest[0, *rests). Returns how many stay. */
+static int without_unread(const eager *e, const backward *x, int *own, int owns, int *rest, int *rests)
+{
+    const fsim_graph *g = e->p->graph;
+    for (int i = owns; *rests > 0 && i-- > 0;) {
+        const fsim_tensor *t = &g->tensor[g->node[own[i]].result[0]];
+        bool read = !is_passing(e, x, own[i]);
+        for (int k = 0; k < t->readers; k++)
+            read = read || has(own, owns, t->reader[k]);
+        if (read)
+            continue;
+        memmove(rest + 1, rest, (size_t)(*rests)++ * sizeof *rest);
+        rest[0] = own[i];
+        memmove(own + i, own + i + 1, (size_t)(--owns - i) * sizeof *own);
+    }
+    return owns;
+}
+
+/* Adds the backward pass in as few kernels as possible. */
+static void add_backward(eager *e, const backward *x)
+{
+    const int most = x->nodes + e->p->graph->source[x->of].nodes + 1;
+    int *rest = fsim_new(e->a, int, most), *own = fsim_new(e->a, int, most), rests = x->nodes;
+    for (int i = 0; i < rests; i++)
+        rest[i] = x->first + i;
+    while (rests > 0) {
+        int *node = fsim_new(e->a, int, most), take = rests, count = 0;
+        while (take > 0 && (count = kernel_of(e, x, rest, take, node)) == 0)
+            take--;
         if (take == 0) { /* alone, from memory */
-            node[0] = first + from;
+            node[0] = rest[0];
             take = count = 1;
         }
-        add_eager(e, node, count);
+        memcpy(own, rest, (size_t)take * sizeof *own);
+        memmove(rest, rest + take, (size_t)(rests -= take) * sizeof *rest);
+        const int owns = without_unread(e, x, own, take, rest, &rests);
+        if (owns > 0 && owns < take && (count = kernel_of(e, x, own, owns, node)) == 0) {
+            memcpy(node, own, (size_t)owns * sizeof *own);
+            count = owns;
+        }
+        if (owns > 0)
+            add_eager(e, node, count);
     }
 }
 
@@ -272,7 +336,7 @@ static int add_composite_backward(eager *e, int s)
         nodes += g->source[i].nodes;
         last = i;
     }
-    add_backward(e, x->gradient_of, x->first, nodes);
+    add_backward(e, &(backward){x->gradient_of, x->first, nodes, most_points(g, x->first, nodes)});
     return last;
 }
 
