@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "evidence/alone.h"
 #include "evidence/harness.h"
 #include "fusion/fuse.h"
 #include <math.h>
@@ -138,9 +139,44 @@ static void nothing_else(void **unused)
     fsim_arena_free(s.a);
 }
 
+/* A kernel by itself: cold, all of its operands come from DRAM and some of its results stay in L2 when it ends, but its
+ * bytes are all; run again, it finds what fits. */
+static void alone(void **unused)
+{
+    (void)unused;
+    one_group s = set_up("h100-sxm5-80gb", "f32", elementwise);
+    s.software.maker = FSIM_BY_FUSESIM;
+    const fsim_kernel priced = fsim_framework_kernel(&s.software, &s.group, NULL, NULL, s.a),
+                      cold = fsim_kernel_by_itself(&s.software, &s.group, false, s.a),
+                      warm = fsim_kernel_by_itself(&s.software, &s.group, true, s.a);
+    assert_true(cold.dram_read_bytes == priced.dram_read_bytes && cold.dram_write_bytes == priced.dram_write_bytes);
+    assert_true(cold.time_s < priced.time_s && warm.time_s < cold.time_s);
+    assert_int_equal(warm.dram_read_bytes, 0);
+    fsim_arena_free(s.a);
+}
+
+/* Times of plans by `validate --device` begin with an idle device, and not with a framework's call. */
+static void own_plans(void **unused)
+{
+    (void)unused;
+    one_group s = set_up("h100-sxm5-80gb", "f32", product);
+    const fsim_kernel k = in(&s, FSIM_HARNESS_NONE);
+    fsim_measured row = {.source = "fusesim validate --device cuda", .launch = FSIM_REGIME_STREAM};
+    const double stream = fsim_row_seconds(&row, &k, 1, FSIM_BY_FUSESIM, s.software.hw) - k.time_s;
+    row.launch = FSIM_REGIME_GRAPH;
+    const double graph = fsim_row_seconds(&row, &k, 1, FSIM_BY_FUSESIM, s.software.hw) - k.time_s;
+    row.source = "PyTorch";
+    assert_true(graph > 4e-6 && graph < 7e-6);
+    assert_true(stream > graph + 4e-6 && stream < graph + 9e-6); /* the host asks cuBLAS meanwhile */
+    assert_true(fsim_row_seconds(&row, &k, 1, FSIM_BY_ATEN, s.software.hw) == k.time_s);
+    fsim_arena_free(s.a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(calls), cmocka_unit_test(row_calls), cmocka_unit_test(rests),
-                                       cmocka_unit_test(rotates), cmocka_unit_test(nothing_else)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(calls),        cmocka_unit_test(row_calls),
+                                       cmocka_unit_test(rests),        cmocka_unit_test(rotates),
+                                       cmocka_unit_test(nothing_else), cmocka_unit_test(alone),
+                                       cmocka_unit_test(own_plans)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

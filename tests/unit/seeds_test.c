@@ -538,6 +538,22 @@ static void register_pressure_splits(void **unused)
 }
 
 /* Public threads whose measurements other models missed. */
+/* PyTorch's backward pass of layer norm is two kernels, each of which reads x and the gradient and computes from them
+ * what it needs: neither stores a value of their size but the gradient of x. */
+static void eager_stores_no_value_between_its_backward_kernels(void **unused)
+{
+    (void)unused;
+    const seed s = derived("../ops/layer_norm", &(fsim_derive){.mode = FSIM_REVERSE});
+    const fsim_tensor *x = &s.g->tensor[0];
+    int large = 0;
+    assert_int_equal(s.eager->kernels, 3);
+    for (int k = 0; k < s.eager->kernels; k++)
+        for (int i = 0; i < s.eager->kernel[k].outputs; i++)
+            large += s.eager->kernel[k].output[i].bytes >= x->bytes;
+    assert_int_equal(large, 2); /* y and the gradient of x */
+    fsim_arena_free(s.a);
+}
+
 /* pytorch PR 180930: one kernel took 1149 us, two 412 us. On an H100 ours took 415 us, two 376 us
  * (validate/measured/h100): each element asks all eight parts, in two walks. */
 static void concat_and_layer_norm_are_two_kernels(void **unused)
@@ -682,6 +698,7 @@ int main(void)
         cmocka_unit_test(strict_numerics_refuse_split_sums),
         cmocka_unit_test(softmax_reads_rows_once_or_twice),
         cmocka_unit_test(register_pressure_splits),
+        cmocka_unit_test(eager_stores_no_value_between_its_backward_kernels),
         cmocka_unit_test(concat_and_layer_norm_are_two_kernels),
         cmocka_unit_test(a_running_maximum_saves_a_read),
         cmocka_unit_test(transposes_are_tiled_or_priced),
