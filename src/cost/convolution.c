@@ -2,7 +2,7 @@
 #include "cost/convolution.h"
 
 #include "cost/constants.h"
-#include "cost/contraction.h"
+#include "cost/product.h"
 #include "kernel/layout.h"
 
 #include <math.h>

@@ -116,7 +116,9 @@ void fsim_time_as_own_plan(const fsim_measured *row, const fsim_software *s, fsi
 
 fsim_kernel fsim_kernel_of_row(const fsim_measured *row, const fsim_software *s, const fsim_group *group, fsim_arena *a)
 {
-    return alone_by(runner_of(row, s, group), s, group, row->l2 == FSIM_L2_WARM, a);
+    fsim_kernel k = alone_by(runner_of(row, s, group), s, group, row->l2 == FSIM_L2_WARM, a);
+    k.group = group;
+    return k;
 }
 
 /* The primitives that the row names, ascending; their number in *count, 0 where one is unknown. */
@@ -166,15 +168,11 @@ static const fsim_group *group_named(const fsim_measured *row, const fsim_proble
     return count > 0 && fsim_legal(&p->limits, node, count, a, out, &why) ? out : NULL;
 }
 
-bool fsim_time_alone(const fsim_measured *row, const fsim_software *s, const fsim_problem *p, const fsim_plan *plan,
-                     int at, fsim_arena *a, fsim_kernel *out)
+fsim_kernel fsim_time_alone(const fsim_measured *row, const fsim_software *s, const fsim_problem *p,
+                            const fsim_plan *plan, int at, fsim_arena *a)
 {
     const fsim_group *o = is_own(row) ? group_named(row, p, plan, a) : plan->kernel[at].group;
-    if (!o)
-        return false;
-    *out = fsim_kernel_of_row(row, s, o, a);
-    out->group = o;
-    return true;
+    return o ? fsim_kernel_of_row(row, s, o, a) : (fsim_kernel){0};
 }
 
 double fsim_row_seconds(const fsim_measured *row, const fsim_kernel *kernel, int kernels, fsim_maker maker,

@@ -24,9 +24,9 @@ void fsim_time_as_own_plan(const fsim_measured *row, const fsim_software *s, fsi
 fsim_kernel fsim_kernel_of_row(const fsim_measured *row, const fsim_software *s, const fsim_group *group,
                                fsim_arena *a);
 /* The kernel of a row of one kernel alone (fsim_row_is_alone). plan, at: the row's plan, and its kernel that has the
- * first primitive that the row names. False where what the row names is no kernel any more. In a. */
-bool fsim_time_alone(const fsim_measured *row, const fsim_software *s, const fsim_problem *p, const fsim_plan *plan,
-                     int at, fsim_arena *a, fsim_kernel *out);
+ * first primitive that the row names. time_s is 0 where what the row names is no kernel any more. In a. */
+fsim_kernel fsim_time_alone(const fsim_measured *row, const fsim_software *s, const fsim_problem *p,
+                            const fsim_plan *plan, int at, fsim_arena *a);
 
 /* Seconds of a row whose kernels these are: what its benchmark adds to them. */
 double fsim_row_seconds(const fsim_measured *row, const fsim_kernel *kernel, int kernels, fsim_maker maker,

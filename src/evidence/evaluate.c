@@ -435,7 +435,8 @@ static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const w
     fsim_kernel alone;
     plan = part_of_plan(&plan, from, to);
     if (fsim_row_is_alone(row)) {
-        if (!fsim_time_alone(row, &software, &p, &own, from, a, &alone))
+        alone = fsim_time_alone(row, &software, &p, &own, from, a);
+        if (alone.time_s <= 0)
             return;
         plan = part_of_plan(&(fsim_plan){.kernels = 1, .kernel = &alone}, 0, 1);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence/harness.h"
 
-#include "cost/contraction.h"
+#include "cost/product.h"
 #include "evidence/constants.h"
 #include "vendor/library.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cublas.c: matrix products by cuBLAS and cuBLASLt: the time is that of gemm.h with the tile and split that the
  * library presumably chooses. */
-#include "cost/contraction.h"
+#include "cost/product.h"
 #include "vendor/kernels.h"
 #include "vendor/library.h"
 

@@ -3,7 +3,7 @@
  * memory-efficient kernel (CUTLASS, from xFormers), in its form for values wider than 128: a block has few queries, and
  * keeps its sums in memory, in 32 bits, where each step adds to them. */
 #include "cost/chain.h"
-#include "cost/contraction.h"
+#include "cost/product.h"
 #include "vendor/constants.h"
 #include "vendor/kernels.h"
 

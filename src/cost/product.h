@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* contraction.h: how a group with a matrix product gets its time. Generated kernels and the vendor's
- * (vendor/cublas.c) share these functions. */
-#ifndef FUSESIM_COST_CONTRACTION_H
-#define FUSESIM_COST_CONTRACTION_H
+/* product.h: how a group with a matrix product gets its time. Generated products and convolutions and
+ * the vendor's products (vendor/cublas.c) share these functions. */
+#ifndef FUSESIM_COST_PRODUCT_H
+#define FUSESIM_COST_PRODUCT_H
 
 #include "cost/costing.h"
 #include "cost/gemm.h"
