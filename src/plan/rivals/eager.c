@@ -296,13 +296,15 @@ static void add_backward(eager *e, const backward *x)
         }
         memcpy(own, rest, (size_t)take * sizeof *own);
         memmove(rest, rest + take, (size_t)(rests -= take) * sizeof *rest);
-        const int owns = without_unread(e, x, own, take, rest, &rests);
-        if (owns > 0 && owns < take && (count = kernel_of(e, x, own, owns, node)) == 0) {
+        const int left = rests, owns = without_unread(e, x, own, take, rest, &rests);
+        if (owns == 0) { /* all of it is read behind it alone: stored, as it is */
+            rests = left;
+            memmove(rest, rest + take, (size_t)rests * sizeof *rest);
+        } else if (owns < take && (count = kernel_of(e, x, own, owns, node)) == 0) {
             memcpy(node, own, (size_t)owns * sizeof *own);
             count = owns;
         }
-        if (owns > 0)
-            add_eager(e, node, count);
+        add_eager(e, node, count);
     }
 }
 
