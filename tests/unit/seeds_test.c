@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "plan/compile_cost.h"
 #include "plan/price/timeline.h"
+#include "plan/rivals/rivals.h"
 #include "regions.h"
 #include <math.h>
 #include <string.h>
@@ -554,6 +555,26 @@ static void eager_stores_no_value_between_its_backward_kernels(void **unused)
     fsim_arena_free(s.a);
 }
 
+/* A backward pass some of whose values only kernels behind them read: each is left to these once, so that eager's
+ * partition of a whole layer ends. */
+static void eager_ends(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    size_t bytes;
+    const char *why, *path = fsim_printf(a, "%s/workloads/llama_block.yaml", FUSESIM_SOURCE_DIR),
+                     *text = fsim_read_file(a, path, &bytes, &why);
+    const fsim_derive how = {.mode = FSIM_REVERSE};
+    const fsim_graph *g = fsim_graph_parse(a, d, path, text, bytes, &(fsim_bindings){NULL, 0, &how});
+    const fsim_hw *hw = fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/h100-sxm5-80gb.yaml", FUSESIM_SOURCE_DIR));
+    fsim_problem p = fsim_problem_of(g, hw, &usual, a);
+    fsim_plan plan;
+    fsim_baseline(&p, FSIM_STRATEGY_EAGER, a, &plan);
+    assert_true(plan.kernels > 50 && plan.kernels < 120);
+    fsim_arena_free(a);
+}
+
 /* pytorch PR 180930: one kernel took 1149 us, two 412 us. On an H100 ours took 415 us, two 376 us
  * (validate/measured/h100): each element asks all eight parts, in two walks. */
 static void concat_and_layer_norm_are_two_kernels(void **unused)
@@ -699,6 +720,7 @@ int main(void)
         cmocka_unit_test(softmax_reads_rows_once_or_twice),
         cmocka_unit_test(register_pressure_splits),
         cmocka_unit_test(eager_stores_no_value_between_its_backward_kernels),
+        cmocka_unit_test(eager_ends),
         cmocka_unit_test(concat_and_layer_norm_are_two_kernels),
         cmocka_unit_test(a_running_maximum_saves_a_read),
         cmocka_unit_test(transposes_are_tiled_or_priced),
