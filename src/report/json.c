@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/names.h"
 #include "plan/compile_cost.h"
 #include "plan/price/interval.h"
 #include "plan/price/memory.h"
@@ -152,14 +153,14 @@ static void put_members(fsim_writer *w, cJSON *to, const char *key, const fsim_g
 static void put_sources(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_group *group)
 {
     cJSON *list = fsim_put_new(w, to, "source_operators", cJSON_CreateArray());
+    const fsim_mark mark = fsim_save(w->a);
+    fsim_names seen = {0};
     for (int m = 0; m < group->members; m++) {
-        const int source = g->node[group->member[m].node].source;
-        bool seen = false;
-        for (int before = 0; before < m && !seen; before++)
-            seen = strcmp(g->source[g->node[group->member[before].node].source].name, g->source[source].name) == 0;
-        if (!seen)
-            fsim_put_text(w, list, NULL, g->source[source].name);
+        const char *name = g->source[g->node[group->member[m].node].source].name;
+        if (fsim_names_set(w->a, &seen, name, m) < 0)
+            fsim_put_text(w, list, NULL, name);
     }
+    fsim_rewind(w->a, mark);
 }
 
 static void put_units(fsim_writer *w, cJSON *to, const char *key, const double seconds[FSIM_UNIT_COUNT])

@@ -77,58 +77,59 @@ static bool is_always_stored(fsim_places *l, int i)
     return last - i >= FSIM_BITS || (readers > 1 && fsim_separated(l, first, last, &path));
 }
 
-/* Points of the spaces that a kernel with a contraction may have, but for rows of what it chains, which depend on one.
- */
-static fsim_bits of_contractions(const fsim_places *l, const numbering *n)
-{
-    fsim_bits all = {{0}}, out;
-    for (int i = 0; i < l->count; i++)
-        if (class_of(l, i) == FSIM_CONTRACTION)
-            set_bit(n, &all, points_of(l, i));
-    out = all;
-    for (int i = 0; i < l->count; i++)
-        if (class_of(l, i) == FSIM_REDUCE && fsim_place_node(l, i)->reduced <= FSIM_TILE_ROW &&
-            fsim_bit(&all, bit_of(n, reduced_from(l, i))))
-            set_bit(n, &out, points_of(l, i));
-    return out;
-}
-
 static bool may_sum_across(const fsim_places *l, int i) { return fsim_may_sum_across(l->p->graph, l->node[i]); }
 
-/* The points of the kernels whose rows reduction i may add up, place by place or one value of each. */
-static void add_rows_summed(const fsim_places *l, const numbering *n, int i, fsim_bits *out)
-{
-    const int64_t rows = fsim_place_node(l, i)->reduced;
-    if (!may_sum_across(l, i))
-        return;
-    set_bit(n, out, rows);
-    for (int k = 0; k < l->count; k++)
-        if (class_of(l, k) == FSIM_REDUCE && points_of(l, k) == rows)
-            set_bit(n, out, reduced_from(l, k));
-}
+/* Sets of spaces, one for each number of points. */
+typedef struct {
+    fsim_bits contracted;         /* results of contractions */
+    fsim_bits summed[FSIM_BITS];  /* kernels with so many rows, which a sum over all rows may add up, place by place or
+                                     one value of each */
+    fsim_bits fitting[FSIM_BITS]; /* kernels without a contraction that an elementwise place with so many points fits */
+} spaces;
 
-/* The points of the spaces of kernels without a contraction that place i fits. */
-static fsim_bits fitting(const fsim_places *l, const numbering *n, int i)
+/* The points of the kernels that reduction i may be in without a contraction. */
+static fsim_bits of_reduction(const fsim_places *l, const numbering *n, const spaces *s, int i)
 {
-    const int64_t points = points_of(l, i);
     fsim_bits out = {{0}};
-    set_bit(n, &out, points);
-    for (int k = 0; k < l->count; k++)
-        if (class_of(l, k) == FSIM_REDUCE && (points_of(l, k) == points || reduced_from(l, k) == points)) {
-            set_bit(n, &out, points_of(l, k));
-            set_bit(n, &out, reduced_from(l, k));
-            add_rows_summed(l, n, k, &out);
-        }
+    set_bit(n, &out, points_of(l, i));
+    set_bit(n, &out, reduced_from(l, i));
+    if (may_sum_across(l, i))
+        out = fsim_bits_or(out, s->summed[bit_of(n, fsim_place_node(l, i)->reduced)]);
     return out;
 }
 
-/* May a contraction be in one kernel with reduction i? Its result is then what is reduced. */
-static bool joins_contraction(const fsim_places *l, int i)
+static void find_spaces(const fsim_places *l, const numbering *n, spaces *s)
 {
-    for (int k = 0; k < l->count; k++)
-        if (class_of(l, k) == FSIM_CONTRACTION && points_of(l, k) == reduced_from(l, i))
-            return true;
-    return false;
+    for (int k = 0; k < n->count; k++) {
+        fsim_bit_set(&s->summed[k], k);
+        fsim_bit_set(&s->fitting[k], k);
+    }
+    for (int i = 0; i < l->count; i++) {
+        if (class_of(l, i) == FSIM_CONTRACTION)
+            set_bit(n, &s->contracted, points_of(l, i));
+        else if (class_of(l, i) == FSIM_REDUCE)
+            set_bit(n, &s->summed[bit_of(n, points_of(l, i))], reduced_from(l, i));
+    }
+    for (int i = 0; i < l->count; i++) {
+        if (class_of(l, i) != FSIM_REDUCE)
+            continue;
+        const fsim_bits all = of_reduction(l, n, s, i);
+        fsim_bits *rows = &s->fitting[bit_of(n, points_of(l, i))], *whole = &s->fitting[bit_of(n, reduced_from(l, i))];
+        *rows = fsim_bits_or(*rows, all);
+        *whole = fsim_bits_or(*whole, all);
+    }
+}
+
+/* Points of the spaces that a kernel with a contraction may have, but for rows of what it chains, which depend on one.
+ */
+static fsim_bits of_contractions(const fsim_places *l, const numbering *n, const spaces *s)
+{
+    fsim_bits out = s->contracted;
+    for (int i = 0; i < l->count; i++)
+        if (class_of(l, i) == FSIM_REDUCE && fsim_place_node(l, i)->reduced <= FSIM_TILE_ROW &&
+            fsim_bit(&s->contracted, bit_of(n, reduced_from(l, i))))
+            set_bit(n, &out, points_of(l, i));
+    return out;
 }
 
 /* The points of what depends on each place without a contraction between, itself included. A sum over all rows fits a
@@ -166,20 +167,21 @@ void fsim_find_apart(fsim_places *l)
     l->aloof = fsim_new(l->a, bool, l->count + 1);
     if (n->full)
         return;
-    const fsim_bits contracted = of_contractions(l, n);
+    spaces *s = fsim_new(l->a, spaces, 1);
+    find_spaces(l, n, s);
+    const fsim_bits contracted = of_contractions(l, n, s);
     find_results(l, n);
     for (int i = 0; i < l->count; i++) {
         if (inlines(l, i))
             l->aloof[i] = !fsim_bit(&contracted, bit_of(n, points_of(l, i))) && !is_read_in_part(l, i) &&
                           !needs_contraction(l, i) && is_always_stored(l, i);
         else if (class_of(l, i) == FSIM_REDUCE)
-            l->aloof[i] = !joins_contraction(l, i);
+            l->aloof[i] = !fsim_bit(&s->contracted,
+                                    bit_of(n, reduced_from(l, i))); /* a contraction's result may be what it reduces */
         if (l->aloof[i] && inlines(l, i)) {
-            l->spaces[i] = fitting(l, n, i);
+            l->spaces[i] = s->fitting[bit_of(n, points_of(l, i))];
         } else if (l->aloof[i]) {
-            set_bit(n, &l->spaces[i], points_of(l, i));
-            set_bit(n, &l->spaces[i], reduced_from(l, i));
-            add_rows_summed(l, n, i, &l->spaces[i]);
+            l->spaces[i] = of_reduction(l, n, s, i);
         }
     }
 }

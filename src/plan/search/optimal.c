@@ -46,6 +46,20 @@ enum {
     VISITED_MOST = 32      /* largest graph whose partitions are visited one by one */
 };
 
+typedef struct {
+    fsim_problem *p;
+    fsim_arena *a;
+    fsim_partition found;
+    fsim_budget budget;
+    fsim_sum bound;
+    int64_t considered, states;
+    fsim_frontier *only;   /* where the graph is one piece: that piece */
+    fsim_frontier *last;   /* of the whole graph, as last searched; NULL: of none */
+    fsim_sum least;        /* a bound from the sides of the barrier */
+    fsim_open_part layers; /* equal layers that keep the proof open; last 0: none */
+    bool masked;           /* may some chain of contractions skip what a causal mask hides? */
+} solver;
+
 /* Does node read all elements of each argument? Every plan then reads, and computes, each of them at least once. */
 static bool reads_all(const fsim_graph *g, const fsim_node *n)
 {
@@ -69,8 +83,7 @@ static bool first_read(const fsim_problem *p, const int *node, int count, int at
     return first;
 }
 
-/* May some chain of contractions skip what a causal mask hides? */
-static bool is_masked(const fsim_problem *p)
+static bool has_causal_mask(const fsim_problem *p)
 {
     for (int n = 0; n < p->graph->nodes; n++)
         if (p->graph->node[n].op == FSIM_OP_CAUSAL_MASK)
@@ -81,8 +94,9 @@ static bool is_masked(const fsim_problem *p)
 /* A lower bound for every plan of these primitives: graph inputs read and outputs written once, arithmetic once at
  * full rate, one launch. 0 where some primitive reads only a part of its argument, because the rest need not be
  * computed. */
-static fsim_sum compulsory_of(const fsim_problem *p, const int *node, int count)
+static fsim_sum compulsory_of(const solver *s, const int *node, int count)
 {
+    const fsim_problem *p = s->p;
     const fsim_graph *g = p->graph;
     const fsim_floor floor = fsim_floor_of(p, node, count);
     fsim_unit_seconds all = {{0}};
@@ -92,7 +106,7 @@ static fsim_sum compulsory_of(const fsim_problem *p, const int *node, int count)
         if (!reads_all(g, n))
             return 0;
         if (n->gemm.k) {
-            const fsim_floor_product least = fsim_floor_contraction(&floor, node[i], is_masked(p));
+            const fsim_floor_product least = fsim_floor_contraction(&floor, node[i], s->masked);
             all.s[FSIM_FLOOR_WORK] += least.work_s;
             launches += least.launches;
         }
@@ -108,19 +122,6 @@ static fsim_sum compulsory_of(const fsim_problem *p, const int *node, int count)
         return (fsim_sum)all.s[FSIM_FLOOR_DRAM];
     return (fsim_sum)((fmax(1, launches) * fsim_floor_launch(p) + fsim_floor_norm(&all)) * (1 - 1e-9) / FSIM_TICK_S);
 }
-
-typedef struct {
-    fsim_problem *p;
-    fsim_arena *a;
-    fsim_partition found;
-    fsim_budget budget;
-    fsim_sum bound;
-    int64_t considered, states;
-    fsim_frontier *only;   /* where the graph is one piece: that piece */
-    fsim_frontier *last;   /* of the whole graph, as last searched; NULL: of none */
-    fsim_sum least;        /* a bound from the sides of the barrier */
-    fsim_open_part layers; /* equal layers that keep the proof open; last 0: none */
-} solver;
 
 static bool one_kernel(solver *s, const int *node, int count)
 {
@@ -151,7 +152,7 @@ static bool one_kernel(solver *s, const int *node, int count)
         p->objective == FSIM_MINIMISE_TIME ? (fsim_sum)(fsim_floor_launch(p) * (1 - 1e-9) / FSIM_TICK_S) : 0;
     /* a split might coalesce strided accesses better */
     if (!k || ((k->penalised || k->coalescing < 1 || k->shared_bytes_moved > 0) &&
-               fsim_objective_of(p, k) > compulsory_of(p, node, count) + second))
+               fsim_objective_of(p, k) > compulsory_of(s, node, count) + second))
         return false;
     for (int r = 0; r < whole.reads; r++)
         if (p->graph->tensor[whole.read[r].tensor].producer >= 0 || p->graph->tensor[whole.read[r].tensor].readers > 1)
@@ -203,7 +204,7 @@ static fsim_frontier *searched(solver *s, const int *node, int count, const fsim
 static void solve(solver *s, const int *node, int count, bool alone)
 {
     if (s->budget.spent->over) {
-        s->bound += compulsory_of(s->p, node, count);
+        s->bound += compulsory_of(s, node, count);
         add_singles(s, node, count);
         return;
     }
@@ -211,7 +212,7 @@ static void solve(solver *s, const int *node, int count, bool alone)
     const fsim_budget half = fsim_budget_share(&s->budget, s->p, PIECE_SHARES, &spent);
     fsim_frontier *f = searched(s, node, count, alone ? &s->budget : &half);
     s->budget.spent->over = s->budget.spent->over || (!alone && spent.over);
-    const fsim_sum least = compulsory_of(s->p, node, count), found = fsim_frontier_bound(f);
+    const fsim_sum least = compulsory_of(s, node, count), found = fsim_frontier_bound(f);
     s->bound += found > least ? found : least;
     s->considered += fsim_frontier_groups(f);
     s->states += fsim_frontier_states(f);
@@ -482,7 +483,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     const int64_t began = fsim_work(p);
     fsim_arena *scratch = fsim_arena_new();
     fsim_spent spent;
-    solver s = {.p = p, .a = scratch};
+    solver s = {.p = p, .a = scratch, .masked = has_causal_mask(p)};
     s.budget = fsim_budget_of(p, &spent);
     s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
     *proof = (fsim_proof){0};

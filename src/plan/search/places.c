@@ -174,18 +174,30 @@ bool fsim_may_be_siblings(const fsim_places *l, int x, int y)
 }
 
 /* The same for a parted list: places without a path between them need not be in one set, unless they are contractions.
- * A path is followed step by step when sets grow, so that only its single steps can be too long. */
-static bool steps_apart_when_far(fsim_places *l, int tensor, const int *list, int count)
+ * A path is followed step by step when sets grow, so that only its single steps can be too long. latest: per tensor,
+ * zero before and after. */
+static bool steps_apart_when_far(fsim_places *l, int tensor, const int *list, int count, int *latest)
 {
+    const fsim_mark mark = fsim_save(l->a);
     const int maker = fsim_place_of_maker(l, tensor);
+    int *sibling = fsim_new(l->a, int, count + 1); /* per contraction: 1 + the index of the one before it */
     bool all = true, path;
     for (int k = 0, far = 0; k < count && all; k++) {
+        const fsim_node *n = fsim_place_node(l, list[k]);
         while (list[k] - list[far] >= FSIM_BITS)
             far++;
-        for (int i = 0; i < far && all; i++)
-            all = (list[i] != maker && !fsim_may_be_siblings(l, list[i], list[k])) ||
-                  fsim_separated(l, list[i], list[k], &path);
+        if (n->gemm.k) {
+            sibling[k] = latest[n->arg[0].tensor];
+            latest[n->arg[0].tensor] = k + 1;
+        }
+        all = far == 0 || list[0] != maker || fsim_separated(l, maker, list[k], &path); /* it is before all readers */
+        for (int i = sibling[k]; i > 0 && all; i = sibling[i - 1])
+            all = i > far || fsim_separated(l, list[i - 1], list[k], &path);
     }
+    for (int k = 0; k < count; k++)
+        if (fsim_place_node(l, list[k])->gemm.k)
+            latest[fsim_place_node(l, list[k])->arg[0].tensor] = 0;
+    fsim_rewind(l->a, mark);
     return all;
 }
 
@@ -208,13 +220,13 @@ static fsim_touching find_near(fsim_places *l)
     for (int t = 0; t < g->tensors; t++)
         many[t + 1] += many[t];
     int *who = fsim_new(l->a, int, all.count + 1), *fill = fsim_new(l->a, int, g->tensors + 1),
-        *start = fsim_new(l->a, int, g->tensors + 1);
+        *start = fsim_new(l->a, int, g->tensors + 1), *latest = fsim_new(l->a, int, g->tensors + 1);
     for (int i = 0; i < l->count; i++)
         for (int k = first[i]; k < first[i + 1]; k++)
             who[many[all.item[k]] + fill[all.item[k]]++] = i;
     for (int t = 0; t < g->tensors && l->complete; t++)
-        l->complete =
-            l->parted ? steps_apart_when_far(l, t, who + many[t], fill[t]) : apart_when_far(l, who + many[t], fill[t]);
+        l->complete = l->parted ? steps_apart_when_far(l, t, who + many[t], fill[t], latest)
+                                : apart_when_far(l, who + many[t], fill[t]);
     int *seen = fsim_new(l->a, int, l->count + 1);
     for (int i = 0; i < l->count; i++) {
         l->near_first[i] = near.count;
