@@ -31,7 +31,8 @@ typedef struct {
     const fsim_yaml *document; /* of others; NULL: it is no valid YAML */
 } workload;
 
-/* Rows are predicted graph by graph: rows order[first[j], first[j + 1]) have the workload and bindings of graph j. */
+/* Rows are predicted graph by graph: rows order[first[j], first[j + 1]) have the workload and bindings of graph j,
+ * those with one plan one after the other. */
 struct fsim_bench {
     const fsim_measurements *rows;
     fsim_hw **hw;         /* per row */
@@ -39,6 +40,7 @@ struct fsim_bench {
     const char **missing; /* per row: why it cannot be predicted; NULL */
     int *same; /* per row: the first row that has the same prediction, because it is the same in all that a prediction
                   uses */
+    int *plan; /* per row: the first row that has the same plan; they differ in the kernels of it that they measure */
     int *order, *first, graphs;
 };
 
@@ -130,24 +132,43 @@ static int number_of(fsim_arena *a, fsim_names *names, const char *text)
 
 static bool is_warm(const fsim_measured *row) { return row->l2 != FSIM_L2_COLD; }
 
-/* Finds which rows share a graph, and which of those share everything that a prediction uses. */
+/* The rows with each text. */
+typedef struct {
+    fsim_names names;
+    int *first; /* by the text's number */
+} firsts;
+
+/* The first row that has this text, which may be row i. */
+static int first_with(fsim_arena *a, firsts *f, const char *text, int i)
+{
+    const int before = f->names.count, k = number_of(a, &f->names, text);
+    if (k == before)
+        f->first[k] = i;
+    return f->first[k];
+}
+
+/* Finds which rows share a graph, which of those a plan, and which of those everything that a prediction uses. */
 static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
 {
     const int count = b->rows->count;
-    fsim_names graphs = {0}, all = {0};
-    int *graph = fsim_new(a, int, count + 1), *to = fsim_new(a, int, count + 1), *seen = fsim_new(a, int, count + 1);
+    fsim_names graphs = {0};
+    firsts plans = {.first = fsim_new(a, int, count + 1)}, all = {.first = fsim_new(a, int, count + 1)};
+    int *graph = fsim_new(a, int, count + 1), *to = fsim_new(a, int, count + 1), *alike = fsim_new(a, int, count + 1),
+        *next = fsim_new(a, int, count + 1);
     b->same = fsim_new(a, int, count + 1);
+    b->plan = fsim_new(a, int, count + 1);
     b->order = fsim_new(a, int, count + 1);
     for (int i = 0; i < count; i++) {
         const fsim_measured *row = &b->rows->at[i];
         graph[i] = number_of(a, &graphs, fsim_printf(a, "%d %s\n%s", fsim_row_graph(row), row->workload, row->set));
-        const int before = all.count;
-        const int k = number_of(a, &all,
-                                fsim_printf(a, "%d %d %d %d %d %d %d %s\n%s", graph[i], hw[i], (int)row->strategy,
-                                            (int)row->launch, (int)row->l2, (int)row->mode, row->of_memory, row->source,
-                                            row->kernel ? row->kernel : ""));
-        seen[k] = k == before ? i : seen[k];
-        b->same[i] = seen[k];
+        b->plan[i] = first_with(a, &plans,
+                                fsim_printf(a, "%d %d %d %d %d %s", graph[i], hw[i], (int)row->strategy,
+                                            (int)row->launch, (int)row->l2, row->source),
+                                i);
+        b->same[i] = first_with(
+            a, &all,
+            fsim_printf(a, "%d %d %d %s", b->plan[i], (int)row->mode, row->of_memory, row->kernel ? row->kernel : ""),
+            i);
     }
     b->graphs = graphs.count;
     b->first = fsim_new(a, int, b->graphs + 2);
@@ -158,7 +179,14 @@ static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
         to[j] = b->first[j];
     }
     for (int i = 0; i < count; i++)
-        b->order[to[graph[i]]++] = i;
+        alike[b->plan[i]]++;
+    for (int i = 0; i < count; i++) /* one plan after the other, in the order of their first rows */
+        if (b->plan[i] == i) {
+            next[i] = to[graph[i]];
+            to[graph[i]] += alike[i];
+        }
+    for (int i = 0; i < count; i++)
+        b->order[next[b->plan[i]]++] = i;
 }
 
 /* The workloads and GPUs of the rows, each once. */
@@ -390,14 +418,18 @@ static void host_errors(const fsim_plan *plan, const fsim_software *s, fsim_eval
 typedef struct {
     fsim_arena *kept;            /* for what outlives its graph */
     fsim_arena *graph;           /* of the rows that are predicted now */
+    fsim_arena *plan;            /* of the plan of some of these */
     fsim_arena *row;             /* of one prediction */
     struct fsim_store *store[2]; /* of rows whose kernels a strategy names, and of those that are searched for */
 } workspace;
 
 static workspace new_workspace(fsim_arena *a)
 {
-    return (workspace){
-        fsim_arena_child(a), fsim_arena_child(a), fsim_arena_child(a), {fsim_store_of_few(a), fsim_store_new(a)}};
+    return (workspace){fsim_arena_child(a),
+                       fsim_arena_child(a),
+                       fsim_arena_child(a),
+                       fsim_arena_child(a),
+                       {fsim_store_of_few(a), fsim_store_new(a)}};
 }
 
 /* The peak of memory, exact for the plan: it has no interval. */
@@ -409,18 +441,36 @@ static void predict_memory(const fsim_graph *g, const fsim_plan *plan, const fsi
     out->kernels = plan->kernels;
 }
 
-static void predict_row(const fsim_bench *b, int i, const fsim_graph *g, const workspace *mine, fsim_evaluated *out)
+/* The plan of the rows like row `of`, with the kernels of their software. */
+typedef struct {
+    int of; /* -1: there is none yet */
+    const fsim_graph *graph;
+    fsim_plan plan;
+} planned;
+
+/* Plans row i anew. In mine->plan and a store of mine, until the next row is planned. */
+static planned planned_row(const fsim_bench *b, int i, const fsim_graph *g, const workspace *mine)
 {
     const fsim_measured *row = &b->rows->at[i];
     const fsim_hw *hw = b->hw[i];
-    fsim_arena *a = mine->row;
+    fsim_arena *a = mine->plan;
+    fsim_rewind(a, (fsim_mark){NULL, 0});
     if (row->strategy == FSIM_STRATEGY_EAGER || row->strategy == FSIM_STRATEGY_INDUCTOR)
         g = fsim_sdpa_graph(g, hw, fsim_row_maker(row, g), a);
     fsim_problem p = {.graph = g, .hw = hw, .store = mine->store[row->strategy == FSIM_STRATEGY_OPTIMAL]};
-    fsim_plan own, plan;
+    fsim_plan own;
     fsim_store_clear(p.store);
     plan_row(row, &p, a, &own);
-    plan = as_measured(&p, row, &own, a);
+    return (planned){b->plan[i], g, as_measured(&p, row, &own, a)};
+}
+
+static void predict_row(const fsim_bench *b, int i, const planned *by, const workspace *mine, fsim_evaluated *out)
+{
+    const fsim_measured *row = &b->rows->at[i];
+    const fsim_hw *hw = b->hw[i];
+    const fsim_graph *g = by->graph;
+    fsim_arena *a = mine->row;
+    fsim_plan plan = by->plan;
     int from = 0, to = plan.kernels;
     out->predicted_s = out->low_s = out->high_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
     out->class = fsim_work_class_of(g);
@@ -545,6 +595,7 @@ static void evaluate_graph(work *w, int j, const workspace *mine)
                       (b->of[row[0]]->model || b->of[row[0]]->document);
     const fsim_graph *g = here ? fsim_bench_graph(b, row[0], mine->graph) : NULL;
     const char *why = NULL;
+    planned plan = {.of = -1};
     double read = 0, written = 0;
     if (g && b->rows->at[row[0]].mode == FSIM_MODE_NONE) /* of a part of a graph, it is not known */
         fsim_compulsory(g, &read, &written);
@@ -562,7 +613,9 @@ static void evaluate_graph(work *w, int j, const workspace *mine)
         if (b->same[i] == i) {
             const fsim_mark scratch = fsim_save(mine->row);
             *out = (fsim_evaluated){.predicted_s = NAN};
-            predict_row(b, i, g, mine, out);
+            if (plan.of != b->plan[i])
+                plan = planned_row(b, i, g, mine);
+            predict_row(b, i, &plan, mine, out);
             fsim_rewind(mine->row, scratch);
         } else {
             *out = w->out[b->same[i]];
