@@ -4,6 +4,7 @@
 #include "cost/costing.h"
 #include "kernel/layout.h"
 
+#include <float.h>
 #include <math.h>
 
 enum {
@@ -188,8 +189,21 @@ static double combining_s(const fsim_costing *c, int split)
     return c->hw->host ? 0 : rounds * values * ceil((double)split / FSIM_CHAIN_PARTS_AHEAD) * latency;
 }
 
-/* The price of a chain in this layout. */
-static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsim_schedule *layout, fsim_arena *a)
+/* Can a chain whose products and waits take as long as this be faster than less_s? What rounding adds up to is far
+ * below the margin. */
+static bool may_beat(const fsim_costing *c, const fsim_schedule *layout, double products_s, double waits_s,
+                     double less_s)
+{
+    _Static_assert(KERNEL_EXPONENT == 3, "as in fsim_sum_up");
+    const double after_s = layout->split_k > 1 ? combining_s(c, layout->split_k) : 0,
+                 launch_s = fmax(0, fsim_least_launch_s(c->hw, c->regime)) * layout->launches;
+    return !(launch_s + cbrt(products_s * products_s * products_s + waits_s * waits_s * waits_s) + after_s >
+             less_s * (1 + sqrt(DBL_EPSILON)) + 2 * FSIM_TICK_S);
+}
+
+/* The price of a chain in this layout; time_s 0 where no block fits, and where it takes longer than less_s. */
+static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsim_schedule *layout, double less_s,
+                                fsim_arena *a)
 {
     const fsim_group *o = c->group;
     const fsim_chain_shape *shape = &x->shape;
@@ -200,6 +214,14 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
     k.schedule = *layout;
     const double busy = busy_schedulers(c, &k);
     const chain_rates rates = chain_rates_of(c, tile.m, busy);
+    const double products = b.first_flops / rates.rate[0] + b.second_flops / rates.rate[1],
+                 start = 2.0 * tile.m * tile.n * fsim_startup_of(rates.tensor) / rates.rate[0],
+                 rounds = ceil(b.blocks / c->sms);
+    const double waits = chain_start_s + b.steps *
+                                             (rates.tensor ? CHAIN_TENSOR_STEP_CYCLES : CHAIN_VECTOR_STEP_CYCLES) /
+                                             c->clock; /* the steps of a block that has an SM to itself */
+    if (!may_beat(c, layout, rounds * (products + start), c->hw->arch->plain ? 0 : waits, less_s))
+        return k;
     k.penalised = true;
     k.flops = 2.0 * shape->batch * shape->m * shape->width * b.loads[FSIM_CHAIN_OPERANDS] *
                   (shape->k + shape->results / b.chunks) +
@@ -235,9 +257,7 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
     k.shared_bytes_moved += b.shared_bytes_moved;
     k.unit[FSIM_ISSUE] +=
         2 * (accesses / k.vector + b.l2_bytes / 16) / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
-    k.unit[FSIM_LATENCY] += chain_start_s + b.steps *
-                                                (rates.tensor ? CHAIN_TENSOR_STEP_CYCLES : CHAIN_VECTOR_STEP_CYCLES) /
-                                                c->clock;            /* the steps of a block that has an SM to itself */
+    k.unit[FSIM_LATENCY] += waits;
     const double special = k.unit[FSIM_SPECIAL] * c->sms / b.blocks; /* special functions' time for one block */
     if (rates.special_turns > 0 && !o->strict) { /* the FP32 units work at the same time as the tensor units */
         k.unit[FSIM_ISSUE] = fmax(k.unit[FSIM_ISSUE], k.unit[FSIM_COMPUTE]);
@@ -246,14 +266,12 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
     if (!fsim_settle(c, &k, 1))
         return k;
     k.unit[FSIM_ISSUE] /= busy;
-    const double products = b.first_flops / rates.rate[0] + b.second_flops / rates.rate[1],
-                 start = 2.0 * tile.m * tile.n * fsim_startup_of(rates.tensor) / rates.rate[0];
     const double one = rates.special_turns > 0
                            ? pow(pow(products, rates.overlap) + pow(special * rates.special_turns, rates.overlap),
                                  1 / rates.overlap)
                            : products,
                  least = steps_s(c, shape, &b, tile, x->l->chained.l.grouped);
-    k.unit[FSIM_COMPUTE] += ceil(b.blocks / c->sms) * (fmax(one, least) + start);
+    k.unit[FSIM_COMPUTE] += rounds * (fmax(one, least) + start);
     add_fills(c, x, &b, &k);
     fsim_sum_up(c, &k);
     if (tile.split > 1)
@@ -308,6 +326,8 @@ double fsim_least_chain_s(const fsim_graph *g, const fsim_hw *hw, fsim_chain_pai
     return fmin(seen * (one * chunks + two) / rate, rows_s);
 }
 
+static double less_than(const fsim_kernel *best) { return best->time_s > 0 ? best->time_s : INFINITY; }
+
 static void keep_faster(const fsim_kernel *k, fsim_kernel *best)
 {
     if (k->time_s > 0 && (best->time_s == 0 || k->time_s < best->time_s))
@@ -324,7 +344,7 @@ static void try_split(const fsim_costing *c, chain *x, fsim_schedule layout, int
         !fsim_schedule_of(x->l, &layout) || layout.split_k == 1 || layout.split_k == *last)
         return;
     *last = layout.split_k;
-    const fsim_kernel k = chained_with(c, x, &layout, a);
+    const fsim_kernel k = chained_with(c, x, &layout, less_than(best), a);
     keep_faster(&k, best);
 }
 
@@ -335,7 +355,7 @@ static void try_splits(const fsim_costing *c, chain *x, fsim_schedule layout, fs
     const fsim_group *o = c->group;
     const bool few_rows = x->shape.m <= layout.tile_m;
     const double blocks = ceil(x->shape.m / layout.tile_m) * x->shape.batch, most = few_rows ? MOST_BLOCKS : 2;
-    const fsim_kernel whole = chained_with(c, x, &layout, a);
+    const fsim_kernel whole = chained_with(c, x, &layout, less_than(best), a);
     int last = 1;
     keep_faster(&whole, best);
     if (o->strict || o->writes > 1)
@@ -365,7 +385,7 @@ static void try_paired_tiles(const fsim_costing *c, chain *x, fsim_schedule layo
     layout.tile_m = 2 * one.m;
     layout.tile_n = one.n;
     layout.grid = (int64_t)(x->shape.batch * ceil(x->shape.m / layout.tile_m) * (double)x->l->chained.l.chunks);
-    *best = chained_with(c, x, &layout, a);
+    *best = chained_with(c, x, &layout, INFINITY, a);
 }
 
 /* Skips tiles that can't win: those of which half the columns would hold the whole width, and those with fewer rows

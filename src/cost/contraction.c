@@ -29,6 +29,8 @@ double fsim_startup_of(bool tensor) { return tensor ? chain_tensor_startup : cha
 /* A generated kernel's product: its sizes, the device's rates for it, and its tiles. */
 typedef struct {
     const fsim_gemm *g;
+    double dram_bytes;    /* of the whole kernel, operands read once */
+    double launch_s;      /* that each of its launches takes at least */
     fsim_gemm_device *by; /* for each of fsim_multipliers; sms is 0 where nobody has asked */
     fsim_layout *l;
 } product;
@@ -49,17 +51,19 @@ static fsim_gemm_tile tile_of(const fsim_costing *c, const product *p, const fsi
     const fsim_gemm_tile tile = {layout->tile_m, layout->tile_n * p->l->tiling->plan[0].products, layout->split_k};
     *s = fsim_product_shape(c, p->g);
     s->n = (double)layout->grid / tile.split / s->batch / ceil(s->m / tile.m) * tile.n;
+    s->dram_bytes = p->dram_bytes;
     return tile;
 }
 
-/* Can the kernel in this layout be faster than `best`? The product alone may take longer; what rounding adds
- * up to is far below the margin. */
+/* Can the kernel in this layout be faster than `best`? Its launches and the product with the kernel's bytes may take
+ * longer; what rounding adds up to is far below the margin. */
 static bool may_beat(const fsim_costing *c, const product *p, const fsim_schedule *layout, const fsim_kernel *best)
 {
     fsim_gemm_shape s;
     const fsim_gemm_tile tile = tile_of(c, p, layout, &s);
     return best->time_s <= 0 ||
-           fsim_gemm_may_beat(device_of(p), &s, tile, best->time_s * (1 + sqrt(DBL_EPSILON)) + FSIM_TICK_S);
+           fsim_gemm_may_beat(device_of(p), &s, tile,
+                              best->time_s * (1 + sqrt(DBL_EPSILON)) + FSIM_TICK_S - layout->launches * p->launch_s);
 }
 
 /* The price of a generated kernel in this layout: the product in such a tile, and the arithmetic of the group's other
@@ -78,7 +82,6 @@ static fsim_kernel generated_with(const fsim_costing *c, const product *p, const
     fsim_add_arithmetic(c, &k, loads, true);
     fsim_add_memory(c, &k, NULL, NULL);
     fsim_add_access_issue(c, &k);
-    s.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes);
     fsim_gemm_time time = fsim_gemm_with(d, &s, tile);
     time.extra_s -= tile.split > 1 ? d->split_s : 0; /* the second launch is counted among the kernel's launches */
     fsim_settle_product(c, &k, d, &s, &time);
@@ -141,10 +144,15 @@ fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a)
     if (g.convolution)
         return fsim_convolution(c, FSIM_TILED_CONTRACTION, a);
     fsim_layout l = {.g = c->g, .hw = c->hw, .group = c->group, .tiling = fsim_tiling_of(c->g, c->hw, c->group, a)};
-    fsim_schedule layout = fsim_blank_kernel(c, a).schedule;
-    fsim_kernel best = {0};
+    fsim_kernel blank = fsim_blank_kernel(c, a), best = {0};
+    fsim_schedule layout = blank.schedule;
     fsim_gemm_device by[FSIM_BY_GROUPS + 1] = {0};
-    const product p = {&g, by, &l};
+    fsim_add_memory(c, &blank, NULL, NULL);
+    const product p = {.g = &g,
+                       .dram_bytes = (double)(blank.dram_read_bytes + blank.dram_write_bytes),
+                       .launch_s = fmax(0, fsim_least_launch_s(c->hw, c->regime)),
+                       .by = by,
+                       .l = &l};
     for (int i = 0; l.tiling && fsim_next_tile(&l, &i, &layout); i++)
         try_splits(c, &p, layout, &best, a);
     if (best.time_s > 0)

@@ -272,6 +272,13 @@ bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps)
     return true;
 }
 
+double fsim_least_launch_s(const fsim_hw *hw, fsim_regime regime)
+{
+    static const fsim_hw_key key[FSIM_REGIME_COUNT] = {FSIM_HW_KERNEL_FLOOR, FSIM_HW_LAUNCH_STREAM,
+                                                       FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
+    return fsim_hw_get(hw, key[regime]);
+}
+
 /* Computes time_s and its shares, from the units' total and the weight of each unit. */
 static void share_out(const fsim_costing *c, fsim_kernel *k, double overlapped, const double *weight, double weights)
 {

@@ -286,21 +286,33 @@ static const fsim_tile_plan *widest(const fsim_tiling *t)
     return w;
 }
 
-bool fsim_tiling_lay_out(fsim_tiling *t, fsim_tile_wish wish, fsim_schedule *s)
+/* Lays out the tile of every plan. */
+static bool size_all(fsim_tiling *t, fsim_tile_wish wish)
 {
     int threads = 0;
+    t->sides.m = 0;
     for (int i = 0; i < t->plans; i++) {
         if (!size(t, &t->plan[i], wish, 0))
             return false;
         threads = t->plan[i].l.threads > threads ? t->plan[i].l.threads : threads;
     }
+    for (int i = 0; i < t->plans; i++)
+        if (t->plan[i].l.threads != threads && !size(t, &t->plan[i], wish, threads))
+            return false;
+    t->sides = wish;
+    return true;
+}
+
+bool fsim_tiling_lay_out(fsim_tiling *t, fsim_tile_wish wish, fsim_schedule *s)
+{
+    const bool sized = wish.m > 0 && t->sides.m == wish.m && t->sides.n == wish.n; /* for another split */
+    if (!sized && !size_all(t, wish))
+        return false;
     s->grid = 0;
-    s->block = threads;
+    s->block = t->plan[0].l.threads;
     s->shared_bytes = s->registers = 0;
     for (int i = 0; i < t->plans; i++) {
-        fsim_tile_plan *p = &t->plan[i];
-        if (p->l.threads != threads && !size(t, p, wish, threads))
-            return false;
+        const fsim_tile_plan *p = &t->plan[i];
         s->shared_bytes = p->l.shared_bytes > s->shared_bytes ? p->l.shared_bytes : s->shared_bytes;
         s->registers = p->l.registers > s->registers ? p->l.registers : s->registers;
         s->grid += p->blocks;

@@ -34,6 +34,7 @@ typedef struct {
     int parts; /* set by fsim_tiling_lay_out: parts of k, each of `span`, whose sums a second launch adds; 1: k is not
                   split */
     int64_t span;
+    fsim_tile_wish sides; /* for which the plans are laid out now; m 0: for none */
     fsim_arena *a;
 } fsim_tiling;
 

@@ -7,12 +7,7 @@
 
 enum { WIDEST_VECTOR = 4 }; /* elements that one instruction of a kernel without a contraction loads or stores */
 
-double fsim_floor_launch(const fsim_problem *p)
-{
-    static const fsim_hw_key key[FSIM_REGIME_COUNT] = {FSIM_HW_KERNEL_FLOOR, FSIM_HW_LAUNCH_STREAM,
-                                                       FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
-    return fsim_hw_get(p->hw, key[p->regime]);
-}
+double fsim_floor_launch(const fsim_problem *p) { return fsim_least_launch_s(p->hw, p->regime); }
 
 fsim_floor fsim_floor_of(const fsim_problem *p, const int *node, int count)
 {
