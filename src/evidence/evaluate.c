@@ -130,8 +130,6 @@ static int number_of(fsim_arena *a, fsim_names *names, const char *text)
     return known < 0 ? fresh : known;
 }
 
-static bool is_warm(const fsim_measured *row) { return row->l2 != FSIM_L2_COLD; }
-
 /* The rows with each text. */
 typedef struct {
     fsim_names names;
@@ -332,7 +330,7 @@ static void plan_row(const fsim_measured *row, fsim_problem *p, fsim_arena *a, f
     enum { TRAINING_STEPS = 100000 }; /* of the search: joint graphs are large, and rows many */
     const fsim_options options = {.strategy = row->strategy,
                                   .regime = row->launch,
-                                  .warm = is_warm(row),
+                                  .warm = fsim_row_is_warm(row),
                                   .search_steps = fsim_row_derive(row) ? TRAINING_STEPS : 0};
     fsim_proof proof;
     *p = fsim_problem_with(p->graph, p->hw, &options, p->store);
@@ -517,45 +515,6 @@ static void predict_row(const fsim_bench *b, int i, const planned *by, const wor
         out->bound = out->unit_s[u] > out->unit_s[out->bound] ? (fsim_unit)u : out->bound;
 }
 
-const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bus allows",
-                                                      "host-bound",
-                                                      "no kernel of the plan computes its primitive",
-                                                      "its GPU is not known",
-                                                      "its workload is not here",
-                                                      "an operator of its has no gradient",
-                                                      "its part shares a kernel with another",
-                                                      "it was trained in a way that is not priced"};
-
-/* A row with HOST_BOUND_KERNELS kernels or more measures the host where this share of its predicted time is waiting for
- * the host. With few kernels the host costs a constant, which the model has; with many, the framework's own code
- * counts. */
-static const double host_bound = 0.5;
-enum { HOST_BOUND_KERNELS = 16 };
-
-/* Decides whether the row is excluded. For the bus limit, what L2 may have held before or may hold at the end need
- * not cross the bus. */
-static void judge(const fsim_hw *hw, const fsim_measured *row, double read, double written, fsim_evaluated *out)
-{
-    if (row->kernel && *row->kernel &&
-        out->kernels > 0) { /* what one kernel moves depends on the others, so its own prediction is used */
-        read = out->dram_read_bytes;
-        written = out->dram_write_bytes;
-    }
-    const double l2 = fsim_hw_peak(hw, FSIM_HW_L2_CAPACITY);
-    const double crossing = is_warm(row) ? fmax(0, read + written - l2) : read + fmax(0, written - l2);
-    out->compulsory_bytes = read + written;
-    out->bus_s = crossing / fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH);
-    if (row->of_memory)
-        return;
-    if (isnan(out->predicted_s))
-        out->excluded = fsim_exclusions[out->mixed ? FSIM_EXCLUDED_MIXED : FSIM_EXCLUDED_KERNEL];
-    else if (!(row->kernel && *row->kernel) && row->time_s * (1 + FSIM_BUS_SLACK) < out->bus_s)
-        out->excluded = fsim_exclusions[FSIM_EXCLUDED_BUS];
-    else if (row->launch == FSIM_REGIME_EAGER && out->kernels >= HOST_BOUND_KERNELS &&
-             out->unit_s[FSIM_LAUNCH] > host_bound * out->predicted_s)
-        out->excluded = fsim_exclusions[FSIM_EXCLUDED_HOST];
-}
-
 typedef struct {
     const fsim_bench *b;
     fsim_evaluated *out;
@@ -622,7 +581,7 @@ static void evaluate_graph(work *w, int j, const workspace *mine)
             out->excluded = NULL;
         }
         out->row = &b->rows->at[i];
-        judge(b->hw[i], out->row, read, written, out);
+        fsim_judge_row(b->hw[i], out->row, read, written, out);
     }
     fsim_rewind(mine->graph, empty);
 }

@@ -123,4 +123,10 @@ bool fsim_evaluate(const fsim_bench *b, int jobs, fsim_arena *a, fsim_diag *d, f
 /* predicted / measured - 1 */
 static inline double fsim_error_of(const fsim_evaluated *e) { return e->predicted_s / e->row->time_s - 1; }
 
+/* Was L2 warm, or may it have been? */
+static inline bool fsim_row_is_warm(const fsim_measured *row) { return row->l2 != FSIM_L2_COLD; }
+/* exclude.c: decides whether the predicted row is excluded, which must read and write so many bytes. For the bus limit,
+ * what L2 may have held before or may hold at the end need not cross the bus. */
+void fsim_judge_row(const fsim_hw *hw, const fsim_measured *row, double read, double written, fsim_evaluated *out);
+
 #endif
