@@ -439,11 +439,12 @@ static void predict_memory(const fsim_graph *g, const fsim_plan *plan, const fsi
     out->kernels = plan->kernels;
 }
 
-/* The plan of the rows like row `of`, with the kernels of their software. */
+/* The plan of the rows like row `of`. */
 typedef struct {
     int of; /* -1: there is none yet */
     const fsim_graph *graph;
-    fsim_plan plan;
+    fsim_problem problem;
+    fsim_plan own, plan; /* with our kernels, and with those of the rows' software */
 } planned;
 
 /* Plans row i anew. In mine->plan and a store of mine, until the next row is planned. */
@@ -459,10 +460,11 @@ static planned planned_row(const fsim_bench *b, int i, const fsim_graph *g, cons
     fsim_plan own;
     fsim_store_clear(p.store);
     plan_row(row, &p, a, &own);
-    return (planned){b->plan[i], g, as_measured(&p, row, &own, a)};
+    const fsim_plan theirs = as_measured(&p, row, &own, a);
+    return (planned){b->plan[i], g, p, own, theirs};
 }
 
-static void predict_row(const fsim_bench *b, int i, const planned *by, const workspace *mine, fsim_evaluated *out)
+static void predict_row(const fsim_bench *b, int i, planned *by, const workspace *mine, fsim_evaluated *out)
 {
     const fsim_measured *row = &b->rows->at[i];
     const fsim_hw *hw = b->hw[i];
@@ -483,7 +485,7 @@ static void predict_row(const fsim_bench *b, int i, const planned *by, const wor
     fsim_kernel alone;
     plan = part_of_plan(&plan, from, to);
     if (fsim_row_is_alone(row)) {
-        alone = fsim_time_alone(row, &software, &p, &own, from, a);
+        alone = fsim_time_alone(row, &software, &by->problem, &by->own, from, a);
         if (alone.time_s <= 0)
             return;
         plan = part_of_plan(&(fsim_plan){.kernels = 1, .kernel = &alone}, 0, 1);
