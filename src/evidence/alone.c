@@ -3,8 +3,11 @@
 
 #include "cost/costing.h"
 #include "evidence/constants.h"
+#include "evidence/harness.h"
 #include "fusion/fuse.h"
 #include "graph/find.h"
+#include "plan/price/price.h"
+#include "plan/price/sdpa.h"
 #include "plan/price/timeline.h"
 
 #include <math.h>
@@ -166,6 +169,24 @@ static const fsim_group *group_named(const fsim_measured *row, const fsim_proble
         if (count > 0 && has_just(&plan->partition.part[k], node, count))
             return plan->kernel[k].group;
     return count > 0 && fsim_legal(&p->limits, node, count, a, out, &why) ? out : NULL;
+}
+
+fsim_plan fsim_plan_of_row(const fsim_measured *row, fsim_maker maker, fsim_problem *p, const fsim_plan *own,
+                           fsim_arena *a)
+{
+    const fsim_software software = {p->graph, p->hw, p->regime, maker};
+    fsim_plan out = *own;
+    out.kernel = fsim_new(a, fsim_kernel, own->kernels + 1);
+    for (int k = 0; k < own->kernels; k++) {
+        const bool as_priced = !fsim_computes_again(&own->partition.part[k]);
+        out.kernel[k] = fsim_kernel_measured(fsim_harness_of(row), &software, own->kernel[k].group, &own->l2[k],
+                                             as_priced ? &own->kernel[k] : NULL, a);
+        fsim_add_host_calls(&software, out.kernel[k].group, &out.kernel[k]);
+    }
+    fsim_sdpa_join(p, maker, &out, a);
+    if (fsim_row_is_own_plan(row, p->hw))
+        fsim_time_as_own_plan(row, &software, &out, a);
+    return out;
 }
 
 fsim_kernel fsim_time_alone(const fsim_measured *row, const fsim_software *s, const fsim_problem *p,

@@ -28,6 +28,11 @@ fsim_kernel fsim_kernel_of_row(const fsim_measured *row, const fsim_software *s,
 fsim_kernel fsim_time_alone(const fsim_measured *row, const fsim_software *s, const fsim_problem *p,
                             const fsim_plan *plan, int at, fsim_arena *a);
 
+/* A plan of fusesim's kernels, of p's graph and GPU, with those of the row's software, priced as its benchmark ran
+ * them. In a. */
+fsim_plan fsim_plan_of_row(const fsim_measured *row, fsim_maker maker, fsim_problem *p, const fsim_plan *own,
+                           fsim_arena *a);
+
 /* Seconds of a row whose kernels these are: what its benchmark adds to them. */
 double fsim_row_seconds(const fsim_measured *row, const fsim_kernel *kernel, int kernels, fsim_maker maker,
                         const fsim_hw *hw);

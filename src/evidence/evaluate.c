@@ -382,24 +382,6 @@ static fsim_plan part_of_plan(const fsim_plan *plan, int from, int to)
     return part;
 }
 
-/* A plan of fusesim's kernels with those of the row's software, priced as its benchmark ran them. */
-static fsim_plan as_measured(fsim_problem *p, const fsim_measured *row, const fsim_plan *own, fsim_arena *a)
-{
-    const fsim_software software = {p->graph, p->hw, p->regime, fsim_row_maker(row, p->graph)};
-    fsim_plan out = *own;
-    out.kernel = fsim_new(a, fsim_kernel, own->kernels + 1);
-    for (int k = 0; k < own->kernels; k++) {
-        const bool as_priced = !fsim_computes_again(&own->partition.part[k]);
-        out.kernel[k] = fsim_kernel_measured(fsim_harness_of(row), &software, own->kernel[k].group, &own->l2[k],
-                                             as_priced ? &own->kernel[k] : NULL, a);
-        fsim_add_host_calls(&software, out.kernel[k].group, &out.kernel[k]);
-    }
-    fsim_sdpa_join(p, fsim_row_maker(row, p->graph), &out, a);
-    if (fsim_row_is_own_plan(row, p->hw))
-        fsim_time_as_own_plan(row, &software, &out, a);
-    return out;
-}
-
 /* Where the host launches eagerly: how much longer and shorter the row takes with a slow and with a fast one. */
 static void host_errors(const fsim_plan *plan, const fsim_software *s, fsim_evaluated *out)
 {
@@ -460,7 +442,7 @@ static planned planned_row(const fsim_bench *b, int i, const fsim_graph *g, cons
     fsim_plan own;
     fsim_store_clear(p.store);
     plan_row(row, &p, a, &own);
-    const fsim_plan theirs = as_measured(&p, row, &own, a);
+    const fsim_plan theirs = fsim_plan_of_row(row, fsim_row_maker(row, g), &p, &own, a);
     return (planned){b->plan[i], g, p, own, theirs};
 }
 
