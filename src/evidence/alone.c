@@ -23,7 +23,8 @@ bool fsim_row_is_alone(const fsim_measured *row)
            row->mode == FSIM_MODE_NONE;
 }
 
-bool fsim_row_is_own_plan(const fsim_measured *row, const fsim_hw *hw)
+/* Is it a time of a plan by `validate --device` on a GPU? */
+static bool is_of_own_plan(const fsim_measured *row, const fsim_hw *hw)
 {
     return is_own(row) && !is_of_kernel(row) && !hw->host && !row->of_memory && row->mode == FSIM_MODE_NONE;
 }
@@ -104,7 +105,10 @@ fsim_kernel fsim_kernel_by_itself(const fsim_software *s, const fsim_group *grou
     return alone_by(BY_ANYBODY, s, group, warm, a);
 }
 
-void fsim_time_as_own_plan(const fsim_measured *row, const fsim_software *s, fsim_plan *plan, fsim_arena *a)
+/* Gives a plan's kernels, which software s runs, the times that the row measured: by kernels of ours where
+ * `validate --device` calls no library, and without the results of the last one that wait in L2. plan->kernel is
+ * changed. Scratch in a. */
+static void time_as_own_plan(const fsim_measured *row, const fsim_software *s, fsim_plan *plan, fsim_arena *a)
 {
     for (int k = 0; k < plan->kernels; k++) {
         const fsim_group *o = plan->kernel[k].group;
@@ -119,7 +123,10 @@ void fsim_time_as_own_plan(const fsim_measured *row, const fsim_software *s, fsi
 
 fsim_kernel fsim_kernel_of_row(const fsim_measured *row, const fsim_software *s, const fsim_group *group, fsim_arena *a)
 {
-    fsim_kernel k = alone_by(runner_of(row, s, group), s, group, row->l2 == FSIM_L2_WARM, a);
+    const bool warm = row->l2 == FSIM_L2_WARM;
+    const runner by = runner_of(row, s, group);
+    /* kernels of a profile sum to the whole of it */
+    fsim_kernel k = is_own(row) || warm ? alone_by(by, s, group, warm, a) : kernel_by(by, s, group, NULL, a);
     k.group = group;
     return k;
 }
@@ -184,8 +191,8 @@ fsim_plan fsim_plan_of_row(const fsim_measured *row, fsim_maker maker, fsim_prob
         fsim_add_host_calls(&software, out.kernel[k].group, &out.kernel[k]);
     }
     fsim_sdpa_join(p, maker, &out, a);
-    if (fsim_row_is_own_plan(row, p->hw))
-        fsim_time_as_own_plan(row, &software, &out, a);
+    if (is_of_own_plan(row, p->hw))
+        time_as_own_plan(row, &software, &out, a);
     return out;
 }
 
@@ -199,7 +206,7 @@ fsim_kernel fsim_time_alone(const fsim_measured *row, const fsim_software *s, co
 double fsim_row_seconds(const fsim_measured *row, const fsim_kernel *kernel, int kernels, fsim_maker maker,
                         const fsim_hw *hw)
 {
-    if (!fsim_row_is_own_plan(row, hw) || row->launch == FSIM_REGIME_EAGER)
+    if (!is_of_own_plan(row, hw) || row->launch == FSIM_REGIME_EAGER)
         return fsim_call_seconds(kernel, kernels, maker, row->launch, hw);
     const bool library =
         kernels > 0 && row->launch == FSIM_REGIME_STREAM && kernel[0].template == FSIM_LIBRARY_CONTRACTION;

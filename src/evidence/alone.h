@@ -10,16 +10,10 @@
 /* Is the row's time that of one kernel alone, which ran with nothing of the workload in L2, or (warm) a second time at
  * once? Whatever plan it is from, what the kernel before it left in L2 was not there. */
 bool fsim_row_is_alone(const fsim_measured *row);
-/* Is it a time of a plan by `validate --device` on a GPU? */
-bool fsim_row_is_own_plan(const fsim_measured *row, const fsim_hw *hw);
 
 /* The group's kernel alone. Bytes are what it moves in all; its time leaves out results that wait in L2 when it ends.
  * In a. */
 fsim_kernel fsim_kernel_by_itself(const fsim_software *s, const fsim_group *group, bool warm, fsim_arena *a);
-/* Gives a plan's kernels, which software s runs, the times that the row measured: by kernels of ours where
- * `validate --device` calls no library, and without the results of the last one that wait in L2. plan->kernel is
- * changed. Scratch in a. */
-void fsim_time_as_own_plan(const fsim_measured *row, const fsim_software *s, fsim_plan *plan, fsim_arena *a);
 /* The group's kernel as a row of one kernel alone (fsim_row_is_alone) measured it. In a. */
 fsim_kernel fsim_kernel_of_row(const fsim_measured *row, const fsim_software *s, const fsim_group *group,
                                fsim_arena *a);

@@ -75,7 +75,8 @@ void fsim_trace_note(const fsim_trace *t, int stream, const char *text, double a
     fputs(", \"s\": \"t\"}", t->out);
 }
 
-void fsim_trace_counter(const fsim_trace *t, const char *name, const char *unit, double at_s, double value)
+/* The value of a counter of the process from then on. */
+static void add_counter(const fsim_trace *t, const char *name, const char *unit, double at_s, double value)
 {
     put_event(t, ",", "C", number_of(t, 1), name);
     fsim_json_number(t->out, ", ", "ts", start_us(at_s));
@@ -112,7 +113,7 @@ static void put_memory(const fsim_trace *trace, const fsim_prediction *p, const 
     const fsim_memory_step *at = fsim_memory_steps(p->graph, plan, a);
     static const double mib = 1 << 20;
     for (int k = 0; k < plan->kernels; k++)
-        fsim_trace_counter(trace, "memory", "MiB", when->span[k].start_s, (double)at[k].live_bytes / mib);
+        add_counter(trace, "memory", "MiB", when->span[k].start_s, (double)at[k].live_bytes / mib);
 }
 
 void fsim_report_trace(FILE *out, const fsim_prediction *p, int count)

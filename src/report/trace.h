@@ -28,8 +28,6 @@ void fsim_trace_slice(const fsim_trace *t, int stream, const char *name, const c
 void fsim_trace_close(const fsim_trace *t);
 /* A note at a moment of a stream. */
 void fsim_trace_note(const fsim_trace *t, int stream, const char *text, double at_s);
-/* The value of a counter of the process from then on. */
-void fsim_trace_counter(const fsim_trace *t, const char *name, const char *unit, double at_s, double value);
 /* Nothing may follow. */
 void fsim_trace_end(const fsim_trace *t);
 

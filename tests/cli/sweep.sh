@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: memory
+# depends: once
 # cost: 4
 # sweep: each point is what `plan` says there; the same bytes from any number of threads, as a table, JSON and CSV; what is wrong is said before any work.
 set -u
