@@ -42,7 +42,8 @@ enum {
     SIDE_SHARES = 2,  /* this part of the budget is kept back where the sides of the barrier are searched apart */
     SMALL = 24,       /* graphs of so many primitives are searched as a whole at once */
     POLISH_SHARES = 8,     /* changes to a plan that is not proven may take this part of the steps, */
-    POLISH_STEPS = 750000, /* and so many at most */
+    POLISH_STEPS = 750000, /* and so many at most; */
+    POLISH_PARTS = 20000,  /* a plan of more kernels takes too many of them for one price */
     VISITED_MOST = 32      /* largest graph whose partitions are visited one by one */
 };
 
@@ -520,7 +521,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     fsim_progress_phase(p, "search with L2");
     if (s.bound < cost_of(out) && !spent.over && !fsim_late(p))
         close_gap(&s, a, out);
-    if (s.bound < cost_of(out) && out->kernels > 0)
+    if (s.bound < cost_of(out) && out->kernels > 0 && out->kernels <= POLISH_PARTS)
         polish(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
     const double unit = p->objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+enum { WORK_OF_STEP = 64 }; /* primitives that are looked at in a step of a search */
+
 typedef struct {
     fsim_problem *p;
     const fsim_graph *g;
@@ -85,6 +87,7 @@ static bool improve_two(polisher *w, int x, int y)
 {
     const fsim_partition *old = &w->best->partition;
     fsim_partition new = {0, fsim_new(w->scratch, fsim_part, old->parts + 2)};
+    fsim_add_work(w->p, 1 + (w->g->nodes + old->parts) / WORK_OF_STEP);
     for (int i = 0; i <= old->parts; i++) {
         fsim_part part = {0, NULL, NULL};
         if (i == x || i == y)
@@ -191,30 +194,44 @@ static bool must_store(const polisher *w, int n)
     return must;
 }
 
+/* Does a primitive of the part read what a marked one makes? */
+static bool reads_marked(const polisher *w, const fsim_part *part, const bool *in)
+{
+    bool any = false;
+    for (int i = 0; i < part->count && !any; i++)
+        for (int k = 0; k < w->g->node[part->node[i]].args && !any; k++) {
+            const int from = w->g->tensor[w->g->node[part->node[i]].arg[k].tensor].producer;
+            any = from >= 0 && in[from];
+        }
+    return any;
+}
+
 /* Kernel x computed again by all that read its results, none of which is stored then. */
 static bool spread(polisher *w, int x)
 {
     const fsim_partition *old = &w->best->partition;
     const fsim_part *part = &old->part[x];
     fsim_partition new = {0, fsim_new(w->scratch, fsim_part, old->parts + 1)};
+    fsim_add_work(w->p, 1 + old->parts / WORK_OF_STEP);
     if (!w->p->recompute)
         return false;
     for (int i = 0; i < part->count; i++)
         if (!fsim_may_clone(w->p, part->node[i]) || must_store(w, part->node[i]))
             return false;
+    mark(w, w->in[1], part);
     for (int i = 0; i < old->parts; i++) {
         if (i == x)
             continue;
         new.part[new.parts] = old->part[i];
-        mark(w, w->in[0], &old->part[i]);
-        bool reads = false;
-        for (int k = part->count - 1; k >= 0; k--)
-            if (!w->in[0][part->node[k]] && is_read(w, w->in[0], part->node[k]))
-                reads = w->in[0][part->node[k]] = true;
-        if (reads)
+        if (reads_marked(w, &old->part[i], w->in[1])) {
+            mark(w, w->in[0], &old->part[i]);
+            for (int k = part->count - 1; k >= 0; k--)
+                w->in[0][part->node[k]] = w->in[0][part->node[k]] || is_read(w, w->in[0], part->node[k]);
             new.part[new.parts] = marked(w, w->in[0]);
-        if (reads && !is_kernel(w, &new.part[new.parts]))
-            return false;
+            fsim_add_work(w->p, 1 + w->g->nodes / WORK_OF_STEP);
+            if (!is_kernel(w, &new.part[new.parts]))
+                return false;
+        }
         new.parts++;
     }
     return improve(w, &new);
@@ -233,6 +250,7 @@ static bool change(polisher *w, int x)
     const fsim_partition *all = &w->best->partition;
     const fsim_part *part = &all->part[x];
     const bool *stored = stored_by(w);
+    fsim_add_work(w->p, 1 + (w->g->nodes + all->parts) / WORK_OF_STEP);
     int *home = fsim_new(w->scratch, int, w->g->nodes + 1);
     for (int i = 0; i < all->parts; i++)
         for (int k = 0; k < all->part[i].count; k++)
