@@ -77,7 +77,8 @@ if all((x, gpus[0]) in best for x in PAIRS[0]):
 
 Kernels that may compute a mask or a table again, beside twelve or thirty attentions that read it: each part of the mask may be stored or not, and the search keeps every combination apart. gpt2, llama, mixtral, bert_base_core_aten
 and bert_base_ort_fused make masks of positions at each run, as their code in PyTorch does. They are not computed before the run here: eager would lose kernels that PyTorch launches, and a mask that is computed where it is read can
-cost less than one that is loaded. bert_base_core_aten with its mask as an input (`import -o`, the operators in front of `bitwise_and_1` taken out) is proven. resnet18_train: statistics of each batch, twice in a block that
+cost less than one that is loaded. Where each reader depends on the one before, the bound leaves out what makes the mask, and the gap is what that costs, about a launch; llama and mixtral read their tables in several places of a layer
+at once. bert_base_core_aten with its mask as an input (`import -o`, the operators in front of `bitwise_and_1` taken out) is proven. resnet18_train: statistics of each batch, twice in a block that
 downsamples. lstm_tagger: 50 steps of a recurrence in both directions.""")
 
 # Counted with torch.compile: fused kernels, library calls, GB that they read and write.

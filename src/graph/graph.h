@@ -52,6 +52,7 @@ typedef struct {
     bool detached; /* no gradient is wanted of it, and none passes through it: a statistic, what only keeps numbers in
                       range */
     bool after_outputs; /* an input that exists only after somebody has used the outputs: the gradient of one of them */
+    bool known;         /* kernels know its value: reading it costs nothing, for a bound (plan/search/given.c) */
     bool mapped;        /* its first dimension is the workload's batch: it has a value for each example */
     fsim_loc at;
 } fsim_tensor;

@@ -12,6 +12,7 @@
 
 #include "fusion/fuse.h"
 #include "plan/search/frontier.h"
+#include "plan/search/given.h"
 #include "predict.h"
 #include "random.h"
 #include <math.h>
@@ -20,9 +21,9 @@
 #include <string.h>
 
 #ifdef FSIM_SANITIZED
-enum { GRAPHS = 120 };
+enum { GRAPHS = 120, MASKED = 30 };
 #else
-enum { GRAPHS = 1000 };
+enum { GRAPHS = 1000, MASKED = 200 };
 #endif
 
 enum { FULL, ROW, HALF }; /* [R, C]; [R, 1]; [R, C] of two bytes an element */
@@ -230,6 +231,112 @@ static void optimum_is_the_least_of_all(void **unused)
     assert_int_equal(wrong, 0);
     assert_true(proven * 100 >= turns * 99);
     assert_true(exact * 100 >= colds * 98);
+}
+
+/* n primitives over [rows, columns] values, of which the first ones make masks of positions, constants and a small
+ * input, and the others read these here and there. */
+static const char *masked_workload(fsim_arena *a, int n, int rows, int columns)
+{
+    static const char *const compare[] = {"ge", "lt", "eq"}, *const logic[] = {"logical_and", "logical_or"},
+                             *const unary[] = {"exp", "relu", "tanh", "neg"}, *const binary[] = {"add", "mul", "sub"};
+    const char *text =
+        fsim_printf(a,
+                    "name: masked\ntensors:\n  x0: {shape: [%d, %d], dtype: f32, role: input}\n  x1: {shape: [%d, %d], "
+                    "dtype: f32, role: input}\n  seen: {shape: [%d, %d], dtype: bool, role: input}\noperators:\n"
+                    "  - {op: arange, out: at, end: %d}\n",
+                    rows, columns, rows, columns, draw(2) ? 1 : rows, columns, columns);
+    const char *row = "at", *mask[16], *value[16] = {"x0", "x1"};
+    int masks = 0, values = 2, made = 1;
+    if (draw(3) == 0) {
+        text = fsim_printf(a, "%s  - {op: add, in: at, out: later, scalar: 3}\n", text);
+        row = "later";
+        made++;
+    }
+    for (int parts = 1 + (int)draw(3); parts-- > 0 && (masks == 0 || made < n - 2); made++) {
+        const char *out = fsim_printf(a, "m%d", masks);
+        if (masks == 0 || draw(3) == 0)
+            text = fsim_printf(a, "%s  - {op: %s, in: %s, out: %s, scalar: %d}\n", text, compare[draw(3)], row, out,
+                               columns / 2);
+        else
+            text = fsim_printf(a, "%s  - {op: %s, in: [%s, %s], out: %s}\n", text, logic[draw(2)], mask[masks - 1],
+                               draw(2) ? "seen" : mask[draw((uint32_t)masks)], out);
+        mask[masks++] = out;
+    }
+    for (int i = 0; made < n; made++, i++) {
+        const char *out = fsim_printf(a, "t%d", i), *x = value[draw(3) ? (uint32_t)values - 1 : draw((uint32_t)values)],
+                   *y = value[draw((uint32_t)values)], *m = mask[draw(2) ? (uint32_t)masks - 1 : draw((uint32_t)masks)];
+        const uint32_t what = draw(8);
+        if (what < 4)
+            text = fsim_printf(a, "%s  - {op: where, in: [%s, %s, %s], out: %s}\n", text, m, x, y, out);
+        else if (what == 4)
+            text = fsim_printf(a, "%s  - {op: softmax, in: %s, out: %s, dim: 1}\n", text, x, out);
+        else if (what == 5 && rows == columns)
+            text = fsim_printf(a, "%s  - {op: matmul, in: [%s, %s], out: %s}\n", text, x, y, out);
+        else if (what == 6)
+            text = fsim_printf(a, "%s  - {op: %s, in: [%s, %s], out: %s}\n", text, binary[draw(3)], x, y, out);
+        else
+            text = fsim_printf(a, "%s  - {op: %s, in: %s, out: %s}\n", text, unary[draw(4)], x, out);
+        made += what == 4 ? 4 : 0;
+        value[values++] = out;
+    }
+    return text;
+}
+
+/* A search without what makes masks bounds every plan, and the plan that it leads to is one. */
+static void masks_left_out(void **unused)
+{
+    (void)unused;
+    static const char *const gpus[] = {"a100-sxm4-40gb", "t4", "h100-sxm5-80gb", "rtx-4090"};
+    static const struct {
+        int rows, columns;
+    } shape[] = {{128, 128}, {256, 256}, {32, 64}, {512, 512}, {8, 4096}, {1024, 1024}};
+    int without = 0, close = 0, wrong = 0;
+    state = 20261127;
+    for (int turn = 0; turn < MASKED; turn++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const bool recompute = turn % 3 > 0;
+        const int s = (int)draw(sizeof shape / sizeof *shape), n = recompute ? 4 + (int)draw(3) : 5 + (int)draw(4);
+        const char *text = masked_workload(a, n, shape[s].rows, shape[s].columns);
+        const fsim_hw *hw =
+            fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, gpus[turn % 4]));
+        const fsim_graph *g = fsim_graph_parse(a, d, "masked.yaml", text, strlen(text), NULL);
+        if (!hw || !g)
+            fsim_diag_print(d, stderr, false);
+        assert_true(hw && g && g->nodes <= 32);
+        const fsim_options o = {.regime = (fsim_regime)(turn % 4),
+                                .search_steps = 60000000,
+                                .no_recompute = !recompute,
+                                .warm = turn % 5 == 1,
+                                .strict = turn % 11 == 3,
+                                .objective = turn % 5 == 2 ? FSIM_MINIMISE_BYTES : FSIM_MINIMISE_TIME};
+        fsim_problem p = fsim_problem_of(g, hw, &o, a);
+        minimum m = {.least = -1};
+        bool truncated;
+        fsim_spent spent;
+        fsim_without y;
+        fsim_plan plan;
+        fsim_refusal why;
+        int node[32];
+        for (int i = 0; i < g->nodes; i++)
+            node[i] = i;
+        fsim_enumerate(&p, 20000, take, &m, &truncated);
+        const fsim_budget budget = fsim_budget_of(&p, &spent);
+        if (!truncated && fsim_search_without_given(&p, node, g->nodes, 0, &budget, a, &y)) {
+            without++;
+            close += y.bound * 2 >= m.least;
+            if (y.bound > m.least || !fsim_price(&p, &y.part, a, &plan, &why) || plan.objective < m.least) {
+                fprintf(stderr, "turn %d: bound %lld, least %lld\n%s", turn, (long long)y.bound, (long long)m.least,
+                        text);
+                wrong++;
+            }
+        }
+        fsim_arena_free(a);
+    }
+    printf("%d graphs without their masks, %d bounds at least half of the least plan\n", without, close);
+    assert_int_equal(wrong, 0);
+    assert_true(without * 4 >= MASKED);
+    assert_true(close * 3 >= without);
 }
 
 /* Graphs on which a search once went wrong: on every GPU and in every regime, cold and warm, the optimum is the least
@@ -452,8 +559,8 @@ static void order_lowers_the_peak(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(optimum_is_the_least_of_all), cmocka_unit_test(once_missed),
-                                       cmocka_unit_test(products_keep_to_the_bounds),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(optimum_is_the_least_of_all), cmocka_unit_test(masks_left_out),
+                                       cmocka_unit_test(once_missed), cmocka_unit_test(products_keep_to_the_bounds),
                                        cmocka_unit_test(order_lowers_the_peak)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

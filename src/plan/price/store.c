@@ -217,6 +217,16 @@ static entry *find_like(fsim_problem *p, const fsim_selection *set, uint64_t *li
     return NULL;
 }
 
+/* Takes the reads of what kernels know from a group. */
+static void forget_known(const fsim_graph *g, fsim_group *o)
+{
+    int kept = 0;
+    for (int i = 0; i < o->reads; i++)
+        if (!g->tensor[o->read[i].tensor].known)
+            o->read[kept++] = o->read[i];
+    o->reads = kept;
+}
+
 static void group_anew(fsim_problem *p, entry *e)
 {
     fsim_store *s = p->store;
@@ -224,8 +234,10 @@ static void group_anew(fsim_problem *p, entry *e)
     const fsim_mark mark = fsim_save(s->scratch);
     s->work += WORK_OF_GROUP + e->count + (int64_t)e->count * e->count / 64;
     e->value.legal = fsim_group_of(&p->limits, &set, s->scratch, &e->value.group, &e->value.why);
-    if (e->value.legal)
+    if (e->value.legal) {
+        forget_known(p->graph, &e->value.group);
         fsim_group_keep(s->a, &e->value.group);
+    }
     fsim_rewind(s->scratch, mark);
 }
 

@@ -23,6 +23,7 @@
 #include "plan/price/user_rules.h"
 #include "plan/search/floor.h"
 #include "plan/search/frontier.h"
+#include "plan/search/given.h"
 #include "plan/search/layers.h"
 #include "plan/search/merge.h"
 #include "plan/search/polish.h"
@@ -58,6 +59,7 @@ typedef struct {
     fsim_frontier *last;   /* of the whole graph, as last searched; NULL: of none */
     fsim_sum least;        /* a bound from the sides of the barrier */
     fsim_open_part layers; /* equal layers that keep the proof open; last 0: none */
+    bool short_of_given;   /* the bound is of a graph without what makes its masks: a search of all of it is too wide */
     bool masked;           /* may some chain of contractions skip what a causal mask hides? */
 } solver;
 
@@ -190,13 +192,31 @@ static void add_singles(solver *s, const int *node, int count)
     }
 }
 
-static fsim_frontier *searched(solver *s, const int *node, int count, const fsim_budget *budget)
+/* Solves a piece with very many sets without what makes its masks and tables, which bounds it and leads to a plan. */
+static bool solve_without_given(solver *s, const int *node, int count, const fsim_budget *budget)
+{
+    fsim_without y;
+    const bool found = fsim_search_without_given(s->p, node, count, FSIM_FAR_READER, budget, s->a, &y);
+    s->considered += y.groups;
+    s->states += y.states;
+    for (int i = 0; i < y.part.parts && found; i++)
+        s->found.part[s->found.parts++] = y.part.part[i];
+    const fsim_sum least = found ? compulsory_of(s, node, count) : 0;
+    s->bound += y.bound > least ? y.bound : least;
+    s->short_of_given = s->short_of_given || found;
+    return found;
+}
+
+/* given: a piece with very many sets may be solved without what makes its masks; NULL where that is so. */
+static fsim_frontier *searched(solver *s, const int *node, int count, const fsim_budget *budget, bool given)
 {
     const fsim_thoroughness how = how_for(count);
     fsim_frontier *f =
         fsim_frontier_of(s->p, node, count, how == FSIM_BEST_ONLY ? FSIM_UNLESS_WIDE : how, budget, s->a);
     if (!fsim_frontier_gave_up(f))
         return f;
+    if (given && solve_without_given(s, node, count, budget))
+        return NULL;
     f = fsim_frontier_of(s->p, node, count, FSIM_PARTED, budget, s->a);
     return fsim_frontier_has_parts(f) ? f : fsim_frontier_of(s->p, node, count, how, budget, s->a);
 }
@@ -211,7 +231,9 @@ static void solve(solver *s, const int *node, int count, bool alone)
     }
     fsim_spent spent;
     const fsim_budget half = fsim_budget_share(&s->budget, s->p, PIECE_SHARES, &spent);
-    fsim_frontier *f = searched(s, node, count, alone ? &s->budget : &half);
+    fsim_frontier *f = searched(s, node, count, alone ? &s->budget : &half, true);
+    if (!f)
+        return;
     s->budget.spent->over = s->budget.spent->over || (!alone && spent.over);
     const fsim_sum least = compulsory_of(s, node, count), found = fsim_frontier_bound(f);
     s->bound += found > least ? found : least;
@@ -342,7 +364,7 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     int *node = fsim_new(s->a, int, nodes + 1);
     for (int n = 0; n < nodes; n++)
         node[n] = n;
-    fsim_frontier *f = s->only ? s->only : searched(s, node, nodes, &s->budget);
+    fsim_frontier *f = s->only ? s->only : searched(s, node, nodes, &s->budget, false);
     s->last = f;
     fsim_partition part = {0, fsim_new(s->a, fsim_part, nodes + 1)};
     fsim_sum bound = fsim_frontier_bound(f);
@@ -519,7 +541,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
             improve(p, &better.partition, a, out);
     }
     fsim_progress_phase(p, "search with L2");
-    if (s.bound < cost_of(out) && !spent.over && !fsim_late(p))
+    if (s.bound < cost_of(out) && !spent.over && !fsim_late(p) && !s.short_of_given)
         close_gap(&s, a, out);
     if (s.bound < cost_of(out) && out->kernels > 0 && out->kernels <= POLISH_PARTS)
         polish(&s, a, out);

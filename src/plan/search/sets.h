@@ -119,6 +119,7 @@ typedef struct {
     const signed char *calls; /* per primitive of the graph: fsim_call_place; NULL: there are none. Kernels of calls
                                  cost nothing; */
     bool within_call;         /* or the others do: kernels of nothing but views */
+    bool any_order;           /* for a bound of kernels that may be launched in another order than here */
 } fsim_one_side;
 
 /* Prepares the list node[0, count) of p's graph, ascending, which stays referenced. Results live in a. */

@@ -132,8 +132,11 @@ static inline const fsim_node *fsim_node_of(const fsim_frontier *f, int place)
     return &f->p->graph->node[f->l.node[place]];
 }
 
-/* Do some kernels cost nothing? */
-static inline bool fsim_has_free(const fsim_frontier *f) { return f->side && (f->side->free || f->side->calls); }
+/* Do some kernels cost nothing, or are some left out? */
+static inline bool fsim_has_free(const fsim_frontier *f)
+{
+    return f->side && (f->side->free || f->side->calls || f->side->any_order);
+}
 /* Is the place one of either side of the barrier, and free? */
 static inline bool fsim_is_lent(const fsim_frontier *f, int place)
 {

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* given.c: a graph without what makes its masks and tables, for a bound.
+ *
+ * The parts of a mask may each be stored or computed again by every kernel that reads it, and the search keeps every
+ * combination apart. So small values that are made of constants, positions and small inputs, and that primitives far
+ * apart read, are given: who reads one of them reads one number instead, which every kernel knows.
+ *
+ * A plan costs at least what it costs without them: of its kernels those that own nothing else are not there, and the
+ * others compute, read and write less at the same points. They hang together as before, since of what reads such values
+ * each depends on the one before, and nothing that is not given reads an input of what is. */
+#include "plan/search/given.h"
+
+#include "plan/search/floor.h"
+#include "plan/search/frontier.h"
+#include "plan/search/places.h"
+
+enum {
+    PART_OF_LAUNCH = 4, /* DRAM brings a value that is given in such a part of a launch */
+    SEARCH_SHARES = 6,  /* the search may take this part of the budget, beside it where it comes to nothing */
+    GIVEN_SHARES = 16   /* kernels for what is given may take this part of the budget, where they have very many sets */
+};
+
+/* The graph without what is given. */
+typedef struct {
+    fsim_graph *graph;
+    int *node, nodes;   /* the list without what is given, as numbers of that graph, ascending, */
+    int *origin;        /* and what each has in the whole graph, by its number there */
+    int *given, givens; /* as numbers of the whole graph, ascending */
+    bool *wanted;       /* per primitive of the whole graph: it is given, and others read it */
+} shortened;
+
+typedef struct {
+    fsim_places l;
+    const fsim_graph *g;
+    fsim_arena *a;
+    bool *given; /* per place */
+    int far;
+} giver;
+
+static bool is_given(const giver *w, int node) { return w->l.place[node] >= 0 && w->given[w->l.place[node]]; }
+
+/* Does DRAM bring all of the tensor in a part of a launch? */
+static bool is_small(const giver *w, int tensor)
+{
+    const fsim_problem *p = w->l.p;
+    return fsim_may_reside(p, tensor) && PART_OF_LAUNCH * (double)w->g->tensor[tensor].bytes <=
+                                             fsim_floor_launch(p) * fsim_hw_get(p->hw, FSIM_HW_DRAM_BANDWIDTH);
+}
+
+/* Could the reader be computed from one number in place of the tensor? */
+static bool may_read_number(const fsim_node *reader, int tensor)
+{
+    bool may = fsim_classes[fsim_ops[reader->op].class].inlines && reader->reduced == 1 && !reader->gemm.k;
+    for (int k = 0; k < reader->args; k++)
+        may = may && (reader->arg[k].tensor != tensor || reader->arg[k].how == FSIM_READ_MAP);
+    return may;
+}
+
+/* Is what the place makes small, and read by nothing that is not given but what could read a number instead? */
+static bool makes_small(const giver *w, int place)
+{
+    const fsim_node *n = fsim_place_node(&w->l, place);
+    bool may = !fsim_classes[fsim_ops[n->op].class].boundary && !w->l.must[place] && !w->l.outside[place];
+    for (int r = 0; r < n->results && may; r++) {
+        const fsim_tensor *t = &w->g->tensor[n->result[r]];
+        may = t->over < 0 && !t->overwritten && is_small(w, n->result[r]);
+        for (int i = 0; i < t->readers && may; i++)
+            may = is_given(w, t->reader[i]) || may_read_number(&w->g->node[t->reader[i]], n->result[r]);
+    }
+    return may;
+}
+
+/* Is all that the place reads given, or a small input that nothing else reads? */
+static bool reads_given(const giver *w, int place)
+{
+    const fsim_node *n = fsim_place_node(&w->l, place);
+    for (int k = 0; k < n->args; k++) {
+        const fsim_tensor *t = &w->g->tensor[n->arg[k].tensor];
+        if (t->producer >= 0 ? !is_given(w, t->producer) : !is_small(w, n->arg[k].tensor))
+            return false;
+        for (int r = 0; t->producer < 0 && r < t->readers; r++)
+            if (!is_given(w, t->reader[r]))
+                return false;
+    }
+    return true;
+}
+
+static bool is_read_far(const giver *w, int place)
+{
+    const int first = w->l.succ_first[place], end = w->l.succ_first[place + 1];
+    int low = w->l.count, high = 0;
+    for (int k = first; k < end; k++) {
+        low = w->l.succ[k] < low ? w->l.succ[k] : low;
+        high = w->l.succ[k] > high ? w->l.succ[k] : high;
+    }
+    return first < end && high - low > w->far;
+}
+
+/* Takes back all that neither leads to a value that is read far apart nor is made of one. */
+static void keep_wanted(giver *w)
+{
+    bool *wanted = fsim_new(w->a, bool, w->l.count + 1);
+    for (int i = 0; i < w->l.count; i++) {
+        wanted[i] = w->given[i] && is_read_far(w, i);
+        for (int k = w->l.pred_first[i]; w->given[i] && k < w->l.pred_first[i + 1]; k++)
+            wanted[i] = wanted[i] || wanted[w->l.pred[k]];
+    }
+    for (int i = w->l.count; i-- > 0;) {
+        w->given[i] = w->given[i] && wanted[i];
+        for (int k = w->l.pred_first[i]; w->given[i] && k < w->l.pred_first[i + 1]; k++)
+            wanted[w->l.pred[k]] = true;
+    }
+}
+
+/* Gives all that may be given. Returns how many are. */
+static int give(giver *w)
+{
+    int givens = 0;
+    for (int i = 0; i < w->l.count; i++)
+        w->given[i] = true;
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < w->l.count; i++)
+            if (w->given[i] && !(reads_given(w, i) && makes_small(w, i))) {
+                w->given[i] = false;
+                more = true;
+            }
+        if (!more) {
+            const int before = givens;
+            keep_wanted(w);
+            givens = 0;
+            for (int i = 0; i < w->l.count; i++)
+                givens += w->given[i];
+            more = givens != before;
+        }
+    }
+    return givens;
+}
+
+/* Does each primitive that reads what is given depend on the one before it that does? Of a kernel with several of them
+ * the rest then hangs together without what is given. */
+static bool read_in_turn(const giver *w)
+{
+    int before = -1;
+    for (int i = 0; i < w->l.count; i++) {
+        bool reads = false;
+        for (int k = w->l.pred_first[i]; k < w->l.pred_first[i + 1]; k++)
+            reads = reads || w->given[w->l.pred[k]];
+        if (!reads || w->given[i])
+            continue;
+        if (before >= 0 && !(i - before <= FSIM_BITS && fsim_bit(&w->l.before[i], FSIM_BITS - (i - before))))
+            return false;
+        before = i;
+    }
+    return true;
+}
+
+/* The number that is read in place of what is given: like tensor `of`. */
+static fsim_tensor one_number(const fsim_graph *g, int of)
+{
+    fsim_tensor t = g->tensor[of];
+    t.shape.rank = 0;
+    t.role = FSIM_INPUT;
+    t.elems = 1;
+    t.bytes = t.written_bytes = fsim_dtype_bytes(t.dtype);
+    t.storage = g->tensors;
+    t.producer = -1;
+    t.readers = 0;
+    t.reader = NULL;
+    t.lasting = t.known = true;
+    return t;
+}
+
+/* Lists the readers of each tensor anew. */
+static void link_readers(fsim_graph *g, fsim_arena *a)
+{
+    int *last = fsim_new(a, int, g->tensors + 1), *room = fsim_new(a, int, g->tensors + 1);
+    for (int n = 0; n < g->nodes; n++)
+        for (int k = 0; k < g->node[n].args; k++) {
+            const int t = g->node[n].arg[k].tensor;
+            if (last[t] == n + 1)
+                continue;
+            last[t] = n + 1;
+            *FSIM_PUSH(a, g->tensor[t].reader, g->tensor[t].readers, room[t]) = n;
+        }
+}
+
+static fsim_node with_number(const giver *w, const fsim_node *n, int number)
+{
+    fsim_node out = *n;
+    out.arg = fsim_new(w->a, fsim_access, n->args + 1);
+    for (int k = 0; k < n->args; k++) {
+        out.arg[k] = n->arg[k];
+        if (w->g->tensor[n->arg[k].tensor].producer < 0 || !is_given(w, w->g->tensor[n->arg[k].tensor].producer))
+            continue;
+        out.arg[k].tensor = number;
+        out.arg[k].distinct = 1;
+        out.arg[k].map.offset = 0;
+        for (int m = 0; m < out.arg[k].map.modes; m++)
+            out.arg[k].map.mode[m].stride = 0;
+    }
+    return out;
+}
+
+static void leave_out(const giver *w, shortened *out)
+{
+    const fsim_graph *g = w->g;
+    int *number = fsim_new(w->a, int, g->nodes + 1), of = 0;
+    fsim_graph *short_graph = fsim_new(w->a, fsim_graph, 1);
+    *short_graph = *g;
+    short_graph->tensors = g->tensors + 1;
+    short_graph->tensor = fsim_new(w->a, fsim_tensor, g->tensors + 2);
+    short_graph->node = fsim_new(w->a, fsim_node, g->nodes + 1);
+    short_graph->nodes = 0;
+    for (int n = 0; n < g->nodes; n++) {
+        if (is_given(w, n)) {
+            of = g->node[n].result[0];
+            continue;
+        }
+        number[n] = short_graph->nodes;
+        out->origin[short_graph->nodes] = n;
+        short_graph->node[short_graph->nodes++] = with_number(w, &g->node[n], g->tensors);
+    }
+    for (int t = 0; t < g->tensors; t++) {
+        fsim_tensor *x = &short_graph->tensor[t];
+        *x = g->tensor[t];
+        x->producer = x->producer < 0 || is_given(w, x->producer) ? -1 : number[x->producer];
+        x->readers = 0;
+        x->reader = NULL;
+    }
+    short_graph->tensor[g->tensors] = one_number(g, of);
+    link_readers(short_graph, w->a);
+    out->graph = short_graph;
+    for (int i = 0; i < w->l.count; i++)
+        if (!w->given[i])
+            out->node[out->nodes++] = number[w->l.node[i]];
+}
+
+static bool find_given(fsim_problem *p, const int *node, int count, int far, fsim_arena *a, shortened *out)
+{
+    const fsim_graph *g = p->graph;
+    giver w = {.g = g, .a = a, .given = fsim_new(a, bool, count + 1), .far = far};
+    *out = (shortened){0};
+    if (g->barrier || g->fuses + g->separates > 0)
+        return false;
+    fsim_places_of(p, node, count, (fsim_set_limits){.most = 1}, a, &w.l);
+    if (give(&w) == 0 || !read_in_turn(&w))
+        return false;
+    out->node = fsim_new(a, int, count + 1);
+    out->given = fsim_new(a, int, count + 1);
+    out->origin = fsim_new(a, int, g->nodes + 1);
+    out->wanted = fsim_new(a, bool, g->nodes + 1);
+    for (int i = 0; i < count; i++) {
+        if (!w.given[i])
+            continue;
+        out->given[out->givens++] = node[i];
+        for (int k = w.l.succ_first[i]; k < w.l.succ_first[i + 1]; k++)
+            out->wanted[node[i]] = out->wanted[node[i]] || !w.given[w.l.succ[k]];
+    }
+    leave_out(&w, out);
+    return true;
+}
+
+/* Adds kernels for what is given, which store what the others read. */
+static void add_given(fsim_problem *p, const shortened *x, const fsim_budget *budget, fsim_arena *a,
+                      fsim_partition *part)
+{
+    const fsim_one_side side = {.wanted = x->wanted};
+    fsim_spent spent;
+    const fsim_budget own = fsim_budget_share(budget, p, GIVEN_SHARES, &spent);
+    fsim_frontier *f = fsim_frontier_of_side(p, x->given, x->givens, (fsim_scope){FSIM_UNLESS_WIDE, &side}, &own, a);
+    if (fsim_frontier_gave_up(f))
+        f = fsim_frontier_of_side(p, x->given, x->givens, (fsim_scope){FSIM_BEST_ONLY, &side}, &own, a);
+    if (fsim_frontier_plan(f, part, a))
+        return;
+    for (int i = 0; i < x->givens; i++)
+        part->part[part->parts++] = (fsim_part){1, &x->given[i], fsim_new(a, bool, 1)};
+}
+
+/* What is left of the budget, for a search whose work begins at 0. */
+static fsim_budget left_of(const fsim_budget *budget, const fsim_problem *p, fsim_spent *spent)
+{
+    fsim_budget own = *budget;
+    *spent = *budget->spent;
+    spent->checked = 0;
+    own.spent = spent;
+    own.steps -= fsim_work(p);
+    own.most_steps -= own.most_steps == INT64_MAX ? 0 : fsim_work(p);
+    return own;
+}
+
+bool fsim_search_without_given(fsim_problem *p, const int *node, int count, int far, const fsim_budget *budget,
+                               fsim_arena *a, fsim_without *out)
+{
+    shortened x;
+    fsim_problem q = *p;
+    fsim_spent spent;
+    const fsim_one_side side = {.any_order = true};
+    *out = (fsim_without){0};
+    if (!find_given(p, node, count, far, a, &x))
+        return false;
+    q.graph = q.limits.graph = x.graph;
+    q.progress = NULL;
+    q.store = fsim_store_new(a);
+    fsim_budget own = left_of(budget, p, &spent);
+    own.steps /= SEARCH_SHARES;
+    fsim_frontier *f = fsim_frontier_of_side(&q, x.node, x.nodes, (fsim_scope){FSIM_UNLESS_WIDE, &side}, &own, a);
+    budget->spent->over = budget->spent->over || spent.over;
+    out->groups = fsim_frontier_groups(f);
+    out->states = fsim_frontier_states(f);
+    out->part.part = fsim_new(a, fsim_part, 2 * count + 2);
+    if (fsim_frontier_gave_up(f) || !fsim_frontier_complete(f) || !fsim_frontier_plan(f, &out->part, a))
+        return false;
+    fsim_add_work(p, fsim_work(&q));
+    out->bound = fsim_frontier_bound(f);
+    for (int i = 0; i < out->part.parts; i++)
+        for (int k = 0; k < out->part.part[i].count; k++)
+            out->part.part[i].node[k] = x.origin[out->part.part[i].node[k]];
+    add_given(p, &x, budget, a, &out->part);
+    return true;
+}
