@@ -23,7 +23,7 @@
 #ifdef FSIM_SANITIZED
 enum { GRAPHS = 120, MASKED = 30 };
 #else
-enum { GRAPHS = 1000, MASKED = 200 };
+enum { GRAPHS = 1000, MASKED = 80 };
 #endif
 
 enum { FULL, ROW, HALF }; /* [R, C]; [R, 1]; [R, C] of two bytes an element */

@@ -31,6 +31,7 @@ static uint64_t class_of_access(const fsim_graph *g, const fsim_access *x, uint6
     const fsim_tensor *t = &g->tensor[x->tensor];
     h = fsim_mix(h, (uint64_t)x->how << 8 | (uint64_t)t->dtype << 4 | (uint64_t)t->role);
     h = fsim_mix(h, (uint64_t)t->elems << 2 | (uint64_t)t->output << 1 | (uint64_t)t->materialize);
+    h = t->known ? fsim_mix(h, 1) : h;
     h = fsim_mix(mixed_shape(h, &t->shape), t->producer >= 0);
     h = fsim_mix(h, (uint64_t)x->map.modes << 32 | (uint64_t)x->map.split << 16);
     h = fsim_mix(h, (uint64_t)x->map.offset);
