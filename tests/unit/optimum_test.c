@@ -314,7 +314,7 @@ static void masks_left_out(void **unused)
         minimum m = {.least = -1};
         bool truncated;
         fsim_spent spent;
-        fsim_without y;
+        fsim_without y = {.far = 0};
         fsim_plan plan;
         fsim_refusal why;
         int node[32];
@@ -322,7 +322,7 @@ static void masks_left_out(void **unused)
             node[i] = i;
         fsim_enumerate(&p, 20000, take, &m, &truncated);
         const fsim_budget budget = fsim_budget_of(&p, &spent);
-        if (!truncated && fsim_search_without_given(&p, node, g->nodes, 0, &budget, a, &y)) {
+        if (!truncated && fsim_search_without_given(&p, node, g->nodes, &budget, a, &y)) {
             without++;
             close += y.bound * 2 >= m.least;
             if (y.bound > m.least || !fsim_price(&p, &y.part, a, &plan, &why) || plan.objective < m.least) {

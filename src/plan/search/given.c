@@ -23,21 +23,21 @@ enum {
 /* The graph without what is given. */
 typedef struct {
     fsim_graph *graph;
-    int *node, nodes;   /* the list without what is given, as numbers of that graph, ascending, */
-    int *origin;        /* and what each has in the whole graph, by its number there */
-    int *given, givens; /* as numbers of the whole graph, ascending */
-    bool *wanted;       /* per primitive of the whole graph: it is given, and others read it */
+    int *node, nodes;      /* the list without what is given, as numbers of that graph, ascending, */
+    int *origin;           /* and what each has in the whole graph, by its number there */
+    int *left_out, givens; /* as numbers of the whole graph, ascending */
+    bool *wanted;          /* per primitive of the whole graph: it is given, and others read it */
 } shortened;
 
 typedef struct {
     fsim_places l;
     const fsim_graph *g;
     fsim_arena *a;
-    bool *given; /* per place */
+    bool *left_out; /* per place */
     int far;
 } giver;
 
-static bool is_given(const giver *w, int node) { return w->l.place[node] >= 0 && w->given[w->l.place[node]]; }
+static bool is_given(const giver *w, int node) { return w->l.place[node] >= 0 && w->left_out[w->l.place[node]]; }
 
 /* Does DRAM bring all of the tensor in a part of a launch? */
 static bool is_small(const giver *w, int tensor)
@@ -101,13 +101,13 @@ static void keep_wanted(giver *w)
 {
     bool *wanted = fsim_new(w->a, bool, w->l.count + 1);
     for (int i = 0; i < w->l.count; i++) {
-        wanted[i] = w->given[i] && is_read_far(w, i);
-        for (int k = w->l.pred_first[i]; w->given[i] && k < w->l.pred_first[i + 1]; k++)
+        wanted[i] = w->left_out[i] && is_read_far(w, i);
+        for (int k = w->l.pred_first[i]; w->left_out[i] && k < w->l.pred_first[i + 1]; k++)
             wanted[i] = wanted[i] || wanted[w->l.pred[k]];
     }
     for (int i = w->l.count; i-- > 0;) {
-        w->given[i] = w->given[i] && wanted[i];
-        for (int k = w->l.pred_first[i]; w->given[i] && k < w->l.pred_first[i + 1]; k++)
+        w->left_out[i] = w->left_out[i] && wanted[i];
+        for (int k = w->l.pred_first[i]; w->left_out[i] && k < w->l.pred_first[i + 1]; k++)
             wanted[w->l.pred[k]] = true;
     }
 }
@@ -117,12 +117,12 @@ static int give(giver *w)
 {
     int givens = 0;
     for (int i = 0; i < w->l.count; i++)
-        w->given[i] = true;
+        w->left_out[i] = true;
     for (bool more = true; more;) {
         more = false;
         for (int i = 0; i < w->l.count; i++)
-            if (w->given[i] && !(reads_given(w, i) && makes_small(w, i))) {
-                w->given[i] = false;
+            if (w->left_out[i] && !(reads_given(w, i) && makes_small(w, i))) {
+                w->left_out[i] = false;
                 more = true;
             }
         if (!more) {
@@ -130,7 +130,7 @@ static int give(giver *w)
             keep_wanted(w);
             givens = 0;
             for (int i = 0; i < w->l.count; i++)
-                givens += w->given[i];
+                givens += w->left_out[i];
             more = givens != before;
         }
     }
@@ -145,8 +145,8 @@ static bool read_in_turn(const giver *w)
     for (int i = 0; i < w->l.count; i++) {
         bool reads = false;
         for (int k = w->l.pred_first[i]; k < w->l.pred_first[i + 1]; k++)
-            reads = reads || w->given[w->l.pred[k]];
-        if (!reads || w->given[i])
+            reads = reads || w->left_out[w->l.pred[k]];
+        if (!reads || w->left_out[i])
             continue;
         if (before >= 0 && !(i - before <= FSIM_BITS && fsim_bit(&w->l.before[i], FSIM_BITS - (i - before))))
             return false;
@@ -232,14 +232,14 @@ static void leave_out(const giver *w, shortened *out)
     link_readers(short_graph, w->a);
     out->graph = short_graph;
     for (int i = 0; i < w->l.count; i++)
-        if (!w->given[i])
+        if (!w->left_out[i])
             out->node[out->nodes++] = number[w->l.node[i]];
 }
 
 static bool find_given(fsim_problem *p, const int *node, int count, int far, fsim_arena *a, shortened *out)
 {
     const fsim_graph *g = p->graph;
-    giver w = {.g = g, .a = a, .given = fsim_new(a, bool, count + 1), .far = far};
+    giver w = {.g = g, .a = a, .left_out = fsim_new(a, bool, count + 1), .far = far};
     *out = (shortened){0};
     if (g->barrier || g->fuses + g->separates > 0)
         return false;
@@ -247,15 +247,15 @@ static bool find_given(fsim_problem *p, const int *node, int count, int far, fsi
     if (give(&w) == 0 || !read_in_turn(&w))
         return false;
     out->node = fsim_new(a, int, count + 1);
-    out->given = fsim_new(a, int, count + 1);
+    out->left_out = fsim_new(a, int, count + 1);
     out->origin = fsim_new(a, int, g->nodes + 1);
     out->wanted = fsim_new(a, bool, g->nodes + 1);
     for (int i = 0; i < count; i++) {
-        if (!w.given[i])
+        if (!w.left_out[i])
             continue;
-        out->given[out->givens++] = node[i];
+        out->left_out[out->givens++] = node[i];
         for (int k = w.l.succ_first[i]; k < w.l.succ_first[i + 1]; k++)
-            out->wanted[node[i]] = out->wanted[node[i]] || !w.given[w.l.succ[k]];
+            out->wanted[node[i]] = out->wanted[node[i]] || !w.left_out[w.l.succ[k]];
     }
     leave_out(&w, out);
     return true;
@@ -268,13 +268,13 @@ static void add_given(fsim_problem *p, const shortened *x, const fsim_budget *bu
     const fsim_one_side side = {.wanted = x->wanted};
     fsim_spent spent;
     const fsim_budget own = fsim_budget_share(budget, p, GIVEN_SHARES, &spent);
-    fsim_frontier *f = fsim_frontier_of_side(p, x->given, x->givens, (fsim_scope){FSIM_UNLESS_WIDE, &side}, &own, a);
+    fsim_frontier *f = fsim_frontier_of_side(p, x->left_out, x->givens, (fsim_scope){FSIM_UNLESS_WIDE, &side}, &own, a);
     if (fsim_frontier_gave_up(f))
-        f = fsim_frontier_of_side(p, x->given, x->givens, (fsim_scope){FSIM_BEST_ONLY, &side}, &own, a);
+        f = fsim_frontier_of_side(p, x->left_out, x->givens, (fsim_scope){FSIM_BEST_ONLY, &side}, &own, a);
     if (fsim_frontier_plan(f, part, a))
         return;
     for (int i = 0; i < x->givens; i++)
-        part->part[part->parts++] = (fsim_part){1, &x->given[i], fsim_new(a, bool, 1)};
+        part->part[part->parts++] = (fsim_part){1, &x->left_out[i], fsim_new(a, bool, 1)};
 }
 
 /* What is left of the budget, for a search whose work begins at 0. */
@@ -289,15 +289,15 @@ static fsim_budget left_of(const fsim_budget *budget, const fsim_problem *p, fsi
     return own;
 }
 
-bool fsim_search_without_given(fsim_problem *p, const int *node, int count, int far, const fsim_budget *budget,
-                               fsim_arena *a, fsim_without *out)
+bool fsim_search_without_given(fsim_problem *p, const int *node, int count, const fsim_budget *budget, fsim_arena *a,
+                               fsim_without *out)
 {
     shortened x;
     fsim_problem q = *p;
     fsim_spent spent;
     const fsim_one_side side = {.any_order = true};
-    *out = (fsim_without){0};
-    if (!find_given(p, node, count, far, a, &x))
+    *out = (fsim_without){.far = out->far};
+    if (!find_given(p, node, count, out->far, a, &x))
         return false;
     q.graph = q.limits.graph = x.graph;
     q.progress = NULL;

@@ -63,6 +63,9 @@ typedef struct {
     bool masked;           /* may some chain of contractions skip what a causal mask hides? */
 } solver;
 
+/* What changes to a plan must save of it: for less, equal layers stay equal. */
+static const double worth_a_change = 1e-3;
+
 /* Does node read all elements of each argument? Every plan then reads, and computes, each of them at least once. */
 static bool reads_all(const fsim_graph *g, const fsim_node *n)
 {
@@ -195,8 +198,8 @@ static void add_singles(solver *s, const int *node, int count)
 /* Solves a piece with very many sets without what makes its masks and tables, which bounds it and leads to a plan. */
 static bool solve_without_given(solver *s, const int *node, int count, const fsim_budget *budget)
 {
-    fsim_without y;
-    const bool found = fsim_search_without_given(s->p, node, count, FSIM_FAR_READER, budget, s->a, &y);
+    fsim_without y = {.far = FSIM_FAR_READER};
+    const bool found = fsim_search_without_given(s->p, node, count, budget, s->a, &y);
     s->considered += y.groups;
     s->states += y.states;
     for (int i = 0; i < y.part.parts && found; i++)
@@ -396,7 +399,10 @@ static void polish(solver *s, fsim_arena *keep, fsim_plan *best)
     part.search_steps =
         part.search_steps < POLISH_STEPS * POLISH_SHARES ? part.search_steps / POLISH_SHARES : POLISH_STEPS;
     const fsim_budget own = fsim_budget_of(&part, &spent);
+    const fsim_plan before = *best;
     fsim_polish(s->p, &own, keep, best);
+    if ((double)best->objective > (double)before.objective * (1 - worth_a_change))
+        *best = before;
     if (spent.end == FSIM_SEARCH_STOPPED_BY_CLOCK)
         s->budget.spent->end = spent.end;
 }
