@@ -80,6 +80,12 @@ static const char *choice_text(const fsim_option *x, fsim_arena *a)
                        (long long)x->replicas, x->replicas == 1 ? "y" : "ies", option_text(x, a), cost, energy);
 }
 
+/* A change in percent; without a sign where it is none at this many digits. */
+static const char *change(fsim_arena *a, double x)
+{
+    return fabs(100 * x) < 0.05 ? "0 %" : fsim_printf(a, "%+.1f %%", 100 * x);
+}
+
 /* What the best plans' kernels would save. */
 static void report_fused(const fsim_page *page, const fsim_option *now, const fsim_option *fused, fsim_arena *a)
 {
@@ -87,12 +93,13 @@ static void report_fused(const fsim_page *page, const fsim_option *now, const fs
     const double step = fsim_loop_decode_s(&fused->loop, n) / fsim_loop_decode_s(&now->loop, n) - 1;
     const double prompt = fused->loop.alone_s / now->loop.alone_s - 1;
     const char *money = isnan(now->usd_h) ? "" : fsim_printf(a, ", %s USD/h", digits(a, fused->usd_h));
-    fsim_paragraph(page, FSIM_PLAIN, 0, 2,
-                   fsim_printf(a,
-                               "With the best fusion: %lld GPUs%s, tpot %s and not %s on average; a step of new tokens "
-                               "%+.1f %%, a prompt %+.1f %%",
-                               (long long)fused->gpus, money, seconds(a, fused->times.token.mean),
-                               seconds(a, now->times.token.mean), 100 * step, 100 * prompt));
+    fsim_paragraph(
+        page, FSIM_PLAIN, 0, 2,
+        fsim_printf(a,
+                    "With the best fusion: %lld GPU%s%s, tpot %s and not %s on average; a step of new tokens "
+                    "%s, a prompt %s",
+                    (long long)fused->gpus, fused->gpus == 1 ? "" : "s", money, seconds(a, fused->times.token.mean),
+                    seconds(a, now->times.token.mean), change(a, step), change(a, prompt)));
 }
 
 static void report_choices(const fsim_page *page, const fsim_capacity *x, fsim_arena *a)
