@@ -5,16 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_int(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
-
-void fsim_link_readers(fsim_reader *r)
+void fsim_link_readers(fsim_graph *g, fsim_arena *a)
 {
-    fsim_graph *g = r->graph;
-    int *seen = fsim_new(r->arena, int, g->tensors + 1);
+    int *seen = fsim_new(a, int, g->tensors + 1);
     for (int pass = 0; pass < 2; pass++) {
         for (int t = 0; t < g->tensors; t++) {
             if (pass == 1)
-                g->tensor[t].reader = fsim_new(r->arena, int, g->tensor[t].readers + 1);
+                g->tensor[t].reader = fsim_new(a, int, g->tensor[t].readers + 1);
             g->tensor[t].readers = 0;
             seen[t] = -1;
         }
@@ -28,10 +25,6 @@ void fsim_link_readers(fsim_reader *r)
                     t->reader[t->readers] = n;
                 t->readers++;
             }
-        if (pass == 0)
-            continue;
-        for (int t = 0; t < g->tensors; t++)
-            qsort(g->tensor[t].reader, (size_t)g->tensor[t].readers, sizeof(int), by_int);
     }
 }
 

@@ -91,8 +91,6 @@ bool fsim_autocast(fsim_reader *r, fsim_call *c, bool inside);
 /* Operators in an order in which each finds its inputs, as written wherever that works. */
 void fsim_build_all(fsim_reader *r);
 
-/* Fills every tensor's readers. */
-void fsim_link_readers(fsim_reader *r);
 typedef enum { FSIM_MARK_OUTPUT, FSIM_MARK_MATERIALIZE } fsim_mark_kind;
 /* Marks the tensors that the list y (NULL: none) names. */
 void fsim_read_marks(fsim_reader *r, const fsim_yaml *y, fsim_mark_kind kind);

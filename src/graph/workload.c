@@ -188,7 +188,7 @@ static bool differentiate(fsim_reader *r, const fsim_bindings *set)
     fsim_note_outputs(r->graph);
     if (!fsim_differentiate(&r->build, &r->tensor, set->derive))
         return false;
-    fsim_link_readers(r);
+    fsim_link_readers(r->graph, r->arena);
     fsim_find_barrier(r->graph);
     return true;
 }
@@ -220,7 +220,7 @@ static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_binding
     if (fsim_errors(r->diag) <= 20 && r->ops > 0)
         fsim_build_all(r);
     const fsim_yaml *outputs = fsim_yaml_get(y, "outputs");
-    fsim_link_readers(r);
+    fsim_link_readers(r->graph, r->arena);
     fsim_read_marks(r, outputs, FSIM_MARK_OUTPUT);
     fsim_read_marks(r, fsim_yaml_get(y, "materialize"), FSIM_MARK_MATERIALIZE);
     if (fsim_errors(r->diag) == 0) {

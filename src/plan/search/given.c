@@ -171,20 +171,6 @@ static fsim_tensor one_number(const fsim_graph *g, int of)
     return t;
 }
 
-/* Lists the readers of each tensor anew. */
-static void link_readers(fsim_graph *g, fsim_arena *a)
-{
-    int *last = fsim_new(a, int, g->tensors + 1), *room = fsim_new(a, int, g->tensors + 1);
-    for (int n = 0; n < g->nodes; n++)
-        for (int k = 0; k < g->node[n].args; k++) {
-            const int t = g->node[n].arg[k].tensor;
-            if (last[t] == n + 1)
-                continue;
-            last[t] = n + 1;
-            *FSIM_PUSH(a, g->tensor[t].reader, g->tensor[t].readers, room[t]) = n;
-        }
-}
-
 static fsim_node with_number(const giver *w, const fsim_node *n, int number)
 {
     fsim_node out = *n;
@@ -229,7 +215,7 @@ static void leave_out(const giver *w, shortened *out)
         x->reader = NULL;
     }
     short_graph->tensor[g->tensors] = one_number(g, of);
-    link_readers(short_graph, w->a);
+    fsim_link_readers(short_graph, w->a);
     out->graph = short_graph;
     for (int i = 0; i < w->l.count; i++)
         if (!w->left_out[i])

@@ -5,6 +5,7 @@
 #include "plan/price/price.h"
 #include "plan/price/progress.h"
 #include "plan/price/user_rules.h"
+#include "plan/search/marks.h"
 
 #include <string.h>
 
@@ -18,43 +19,6 @@ typedef struct {
     fsim_plan *best;
     bool *in[2]; /* by primitive: the kernels that are being changed */
 } polisher;
-
-static void mark(const polisher *w, bool *in, const fsim_part *part)
-{
-    memset(in, 0, sizeof *in * (size_t)w->g->nodes);
-    for (int i = 0; i < part->count; i++)
-        in[part->node[i]] = true;
-}
-
-static fsim_part marked(polisher *w, const bool *in)
-{
-    fsim_part part = {0, fsim_new(w->scratch, int, w->g->nodes + 1), fsim_new(w->scratch, bool, w->g->nodes + 1)};
-    for (int n = 0; n < w->g->nodes; n++)
-        if (in[n])
-            part.node[part.count++] = n;
-    return part;
-}
-
-/* Does a primitive that is marked read what primitive n makes? */
-static bool is_read(const polisher *w, const bool *in, int n)
-{
-    for (int r = 0; r < w->g->node[n].results; r++) {
-        const fsim_tensor *t = &w->g->tensor[w->g->node[n].result[r]];
-        for (int k = 0; k < t->readers; k++)
-            if (in[t->reader[k]])
-                return true;
-    }
-    return false;
-}
-
-/* Takes primitive n out of a kernel, and then the copies that nothing else there reads. */
-static void take_out(const polisher *w, const fsim_part *part, bool *in, int n)
-{
-    in[n] = false;
-    for (int i = part->count - 1; i >= 0; i--)
-        if (part->clone[i] && in[part->node[i]] && !is_read(w, in, part->node[i]))
-            in[part->node[i]] = false;
-}
 
 /* May the part be a kernel by its place in the graph and the rules of the workload? What it costs, and whether it
  * can be one kernel at all, is the price's to say. */
@@ -91,7 +55,7 @@ static bool improve_two(polisher *w, int x, int y)
     for (int i = 0; i <= old->parts; i++) {
         fsim_part part = {0, NULL, NULL};
         if (i == x || i == y)
-            part = marked(w, w->in[i == x ? 0 : 1]);
+            part = fsim_marked_part(w->g, w->in[i == x ? 0 : 1], w->scratch);
         else if (i < old->parts)
             part = old->part[i];
         if ((i == x || i == y) && !is_kernel(w, &part))
@@ -105,7 +69,7 @@ static bool improve_two(polisher *w, int x, int y)
 static bool join(polisher *w, int x, int y)
 {
     const fsim_part *other = &w->best->partition.part[y];
-    mark(w, w->in[0], &w->best->partition.part[x]);
+    fsim_mark_part(w->g, &w->best->partition.part[x], w->in[0]);
     for (int i = 0; i < other->count; i++)
         w->in[0][other->node[i]] = true;
     memset(w->in[1], 0, sizeof(bool) * (size_t)w->g->nodes);
@@ -116,33 +80,22 @@ static bool join(polisher *w, int x, int y)
 static bool move(polisher *w, int x, int n, int y)
 {
     const fsim_partition *all = &w->best->partition;
-    mark(w, w->in[0], &all->part[x]);
+    fsim_mark_part(w->g, &all->part[x], w->in[0]);
     if (y < all->parts)
-        mark(w, w->in[1], &all->part[y]);
+        fsim_mark_part(w->g, &all->part[y], w->in[1]);
     else
         memset(w->in[1], 0, sizeof(bool) * (size_t)w->g->nodes);
-    take_out(w, &all->part[x], w->in[0], n);
+    fsim_unmark(w->g, &all->part[x], n, w->in[0]);
     w->in[1][n] = true;
     return improve_two(w, x, y);
-}
-
-/* Marks primitive n with everything before it whose results are not in memory. */
-static void copy(const polisher *w, bool *in, const bool *stored, int n)
-{
-    in[n] = true;
-    for (int k = 0; k < w->g->node[n].args; k++) {
-        const int t = w->g->node[n].arg[k].tensor, from = w->g->tensor[t].producer;
-        if (from >= 0 && !in[from] && !stored[t])
-            copy(w, in, stored, from);
-    }
 }
 
 static bool again(polisher *w, int n, int y, const bool *stored)
 {
     if (!w->p->recompute || !fsim_may_clone(w->p, n))
         return false;
-    mark(w, w->in[0], &w->best->partition.part[y]);
-    copy(w, w->in[0], stored, n);
+    fsim_mark_part(w->g, &w->best->partition.part[y], w->in[0]);
+    fsim_mark_copy(w->g, stored, n, w->in[0]);
     return improve_two(w, y, y);
 }
 
@@ -152,8 +105,8 @@ static bool drop(polisher *w, int x)
     const fsim_part *part = &w->best->partition.part[x];
     for (int i = 0; i < part->count && fsim_within(w->budget, w->p); i++)
         if (part->clone[i]) {
-            mark(w, w->in[0], part);
-            take_out(w, part, w->in[0], part->node[i]);
+            fsim_mark_part(w->g, part, w->in[0]);
+            fsim_unmark(w->g, part, part->node[i], w->in[0]);
             if (improve_two(w, x, x))
                 return true;
         }
@@ -218,16 +171,16 @@ static bool spread(polisher *w, int x)
     for (int i = 0; i < part->count; i++)
         if (!fsim_may_clone(w->p, part->node[i]) || must_store(w, part->node[i]))
             return false;
-    mark(w, w->in[1], part);
+    fsim_mark_part(w->g, part, w->in[1]);
     for (int i = 0; i < old->parts; i++) {
         if (i == x)
             continue;
         new.part[new.parts] = old->part[i];
         if (reads_marked(w, &old->part[i], w->in[1])) {
-            mark(w, w->in[0], &old->part[i]);
+            fsim_mark_part(w->g, &old->part[i], w->in[0]);
             for (int k = part->count - 1; k >= 0; k--)
-                w->in[0][part->node[k]] = w->in[0][part->node[k]] || is_read(w, w->in[0], part->node[k]);
-            new.part[new.parts] = marked(w, w->in[0]);
+                w->in[0][part->node[k]] = w->in[0][part->node[k]] || fsim_is_read_inside(w->g, w->in[0], part->node[k]);
+            new.part[new.parts] = fsim_marked_part(w->g, w->in[0], w->scratch);
             fsim_add_work(w->p, 1 + w->g->nodes / WORK_OF_STEP);
             if (!is_kernel(w, &new.part[new.parts]))
                 return false;

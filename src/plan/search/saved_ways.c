@@ -3,6 +3,7 @@
 
 #include "graph/gradient.h"
 #include "plan/price/price.h"
+#include "plan/search/marks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,66 +38,12 @@ static bool pricing_of(pricing *w, fsim_problem *p, const fsim_plan *plan, fsim_
     return true;
 }
 
-static void mark(pricing *w, const fsim_part *part)
-{
-    memset(w->in, 0, sizeof *w->in * (size_t)w->g->nodes);
-    for (int i = 0; i < part->count; i++)
-        w->in[part->node[i]] = true;
-}
-
-/* Does a primitive that is marked read what primitive n makes? */
-static bool is_read(const pricing *w, int n)
-{
-    for (int r = 0; r < w->g->node[n].results; r++) {
-        const fsim_tensor *t = &w->g->tensor[w->g->node[n].result[r]];
-        for (int k = 0; k < t->readers; k++)
-            if (w->in[t->reader[k]])
-                return true;
-    }
-    return false;
-}
-
-/* Marks primitive n with everything before it whose results are not in memory. */
-static void mark_again(pricing *w, int n)
-{
-    w->in[n] = true;
-    for (int k = 0; k < w->g->node[n].args; k++) {
-        const int t = w->g->node[n].arg[k].tensor, from = w->g->tensor[t].producer;
-        if (from >= 0 && !w->in[from] && !w->stored[t])
-            mark_again(w, from);
-    }
-}
-
-/* Takes primitive n's mark away, and that of copies that nothing else reads. */
-static void unmark(pricing *w, const fsim_part *part, int n)
-{
-    w->in[n] = false;
-    for (int i = part->count - 1; i >= 0; i--)
-        if (part->clone[i] && w->in[part->node[i]] && !is_read(w, part->node[i]))
-            w->in[part->node[i]] = false;
-}
-
 static bool is_own(const fsim_part *part, int n)
 {
     for (int i = 0; i < part->count; i++)
         if (part->node[i] == n)
             return !part->clone[i];
     return false;
-}
-
-static fsim_part marked(const pricing *w, const fsim_part *part)
-{
-    fsim_part out = {0, NULL, NULL};
-    for (int n = 0; n < w->g->nodes; n++)
-        out.count += w->in[n];
-    out.node = fsim_new(w->a, int, out.count + 1);
-    out.clone = fsim_new(w->a, bool, out.count + 1);
-    for (int n = 0, i = 0; n < w->g->nodes; n++)
-        if (w->in[n]) {
-            out.node[i] = n;
-            out.clone[i++] = !is_own(part, n);
-        }
-    return out;
 }
 
 /* The partition where kernels of the backward pass keep the value from memory, or compute it again. */
@@ -110,15 +57,15 @@ static bool changed(pricing *w, int tensor, fsim_way way, fsim_partition *out)
         out->part[i] = *part;
         if (fsim_phase_of(w->g, part) != FSIM_BACKWARD)
             continue;
-        mark(w, part);
+        fsim_mark_part(w->g, part, w->in);
         const bool has = w->in[n];
-        if (is_own(part, n) || (way == FSIM_KEEP ? !has : has || !is_read(w, n)))
+        if (is_own(part, n) || (way == FSIM_KEEP ? !has : has || !fsim_is_read_inside(w->g, w->in, n)))
             continue;
         if (way == FSIM_KEEP)
-            unmark(w, part, n);
+            fsim_unmark(w->g, part, n, w->in);
         else
-            mark_again(w, n);
-        out->part[i] = marked(w, part);
+            fsim_mark_copy(w->g, w->stored, n, w->in);
+        out->part[i] = fsim_marked_part(w->g, w->in, w->a);
         any = true;
     }
     return any;

@@ -92,20 +92,6 @@ static bool copy_tensor(const surgery *s, fsim_graph *out, int t)
     return true;
 }
 
-/* Lists the readers of each tensor anew. */
-static void link_readers(fsim_graph *g, fsim_arena *a)
-{
-    int *last = fsim_new(a, int, g->tensors + 1), *room = fsim_new(a, int, g->tensors + 1);
-    for (int n = 0; n < g->nodes; n++)
-        for (int k = 0; k < g->node[n].args; k++) {
-            const int t = g->node[n].arg[k].tensor;
-            if (last[t] == n + 1)
-                continue;
-            last[t] = n + 1;
-            *FSIM_PUSH(a, g->tensor[t].reader, g->tensor[t].readers, room[t]) = n;
-        }
-}
-
 /* The primitives of user rules, which are never among equal layers. */
 static fsim_node_set *copy_rules(const surgery *s, const fsim_node_set *set, int sets, fsim_arena *a)
 {
@@ -142,7 +128,7 @@ fsim_graph *fsim_shortened(const fsim_places *l, const fsim_run *run, int layers
         fits = s.tensor[t] < 0 || copy_tensor(&s, out, t);
     if (!fits)
         return NULL;
-    link_readers(out, a);
+    fsim_link_readers(out, a);
     out->fuse = copy_rules(&s, g->fuse, g->fuses, a);
     out->separate = copy_rules(&s, g->separate, g->separates, a);
     return out;
