@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "validate/reference/inputs.h"
 #include "validate/reference/interpret.h"
 #include "validate/reference/reference.h"
 #include <dirent.h>
@@ -1125,10 +1126,36 @@ static void an_operator_without_a_reference_is_named(void **unused)
     fsim_arena_free(a);
 }
 
+/* Positions pick types, and types pick rows of an embedding that has two. */
+static void indices_that_indices_pick_are_in_range(void **state)
+{
+    (void)state;
+    static const char text[] = "name: test\ntensors:\n  table: {shape: [2, 8], dtype: f32, role: weight}\n"
+                               "  types: {shape: [16], dtype: i64, role: buffer}\n  at: {shape: [4], dtype: i64}\n"
+                               "operators:\n  - {op: gather, in: [types, at], out: type, dim: [0]}\n"
+                               "  - {op: embedding, in: [type, table], out: y}\n";
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    const fsim_graph *g = fsim_graph_parse(a, d, "test.yaml", text, sizeof text - 1, NULL);
+    if (!g)
+        fsim_diag_print(d, stderr, false);
+    assert_non_null(g);
+    fsim_fill *fill = fsim_new(a, fsim_fill, g->tensors + 1);
+    fsim_fills_of(g, fill);
+    for (int t = 0; t < g->tensors; t++) {
+        if (strcmp(g->tensor[t].name, "types") == 0)
+            assert_int_equal(fill[t].below, 2);
+        if (strcmp(g->tensor[t].name, "at") == 0)
+            assert_int_equal(fill[t].below, 16);
+    }
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operator_has_a_reference),
+        cmocka_unit_test(indices_that_indices_pick_are_in_range),
         cmocka_unit_test(an_operator_without_a_reference_is_named),
         cmocka_unit_test(operators_compute_what_pytorch_does),
         cmocka_unit_test(dtypes_are_exact),

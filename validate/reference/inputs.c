@@ -108,9 +108,27 @@ static int source_of(const fsim_graph *g, int t)
     return g->tensor[t].producer < 0 ? t : -1;
 }
 
+static bool picks(fsim_op op)
+{
+    return op == FSIM_OP_GATHER || op == FSIM_OP_INDEX_SELECT || op == FSIM_OP_PICK || op == FSIM_OP_EMBEDDING;
+}
+
+/* The tensor whose elements a gather picks; -1 where tensor t is no result of one. */
+static int picked_from(const fsim_graph *g, int t)
+{
+    const fsim_node *n = g->tensor[t].producer < 0 ? NULL : &g->node[g->tensor[t].producer];
+    for (int i = 0; n && picks(n->op) && i < n->args; i++)
+        if (n->arg[i].how == FSIM_READ_INDIRECT)
+            return n->arg[i].tensor;
+    return -1;
+}
+
+/* Indices may themselves be picked by indices: then those that are picked from are in range. */
 static void make_index(const fsim_graph *g, int from, int64_t below, int64_t inner, use *u)
 {
-    const int t = behind(g, from);
+    int t = behind(g, from);
+    for (int data; (data = picked_from(g, t)) >= 0; inner = 0)
+        t = behind(g, data);
     u[t].below = u[t].below == 0 || below < u[t].below ? below : u[t].below;
     u[t].inner = inner > u[t].inner ? inner : u[t].inner;
 }
