@@ -4,13 +4,14 @@
 # short and take few parameters; what headers declare has a comment; no files include each other in a circle. The recorded numbers are in house.py.
 # depends: once cost: 7
 set -u
+scratch=$PWD
 cd "${SOURCE_DIR:?}" || exit 70
 failed=0
 "${PYTHON:-python3}" tests/cli/house.py . || failed=1
 if command -v clang-format >/dev/null && clang-format --version | grep -q 'version 14\.'; then
     { git ls-files '*.c' '*.h' 2>/dev/null || find src validate tests include examples -name '*.[ch]'; } | while read -r file; do [ ! -f "$file" ] || echo "$file"; done |
-        xargs -n 40 -P 2 clang-format --dry-run -Werror 2>unformatted.$$ || { grep -o '^[^:]*:[0-9]*' unformatted.$$ | sort -u | head -n 20; echo 'FAILED: not formatted: clang-format -i'; failed=1; }
-    rm -f unformatted.$$
+        xargs -n 40 -P 2 clang-format --dry-run -Werror 2>"$scratch/unformatted" || { grep -o '^[^:]*:[0-9]*' "$scratch/unformatted" | sort -u | head -n 20; echo 'FAILED: not formatted: clang-format -i'; failed=1; }
+    rm -f "$scratch/unformatted"
 else
     echo 'no clang-format 14: the format is not checked'
 fi
