@@ -5,6 +5,8 @@
 have() {
     case $1 in
     libc6-dev) printf '#include <stdio.h>\nint main(void){return 0;}\n' | cc -std=c11 -x c - -o /dev/null ;;
+    ninja-build) command -v ninja ;;
+    lld) command -v ld.lld ;;
     dpkg-dev) command -v dpkg-shlibdeps ;;
     libyaml-dev) pkg-config --exists yaml-0.1 ;;
     libcjson-dev) pkg-config --exists libcjson ;;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # depends: once
 # cost: 18
-# Calls that fail, by bench/inject.sh: what every command does when memory, a file, a program or a library is not to be had. Here each 4000th allocation and all other calls of some
+# Calls that fail, by bench/inject.sh: what every command does when memory, a file, a program or a library is not to be had. Here each 8000th allocation and all other calls of some
 # commands; bench/inject.sh itself takes all.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
@@ -15,7 +15,7 @@ done
 [ -n "$python" ] || { echo 'no python3'; exit 77; }
 fail=0
 rm -f unsound out err
-bash "$SOURCE_DIR/bench/inject.sh" --kind alloc --every 4000 >out 2>err || { cat out err; fail=1; }
+bash "$SOURCE_DIR/bench/inject.sh" --kind alloc --every 8000 >out 2>err || { cat out err; fail=1; }
 grep -q '^| plan --train | ' out || { echo 'FAILED: no row of a command'; fail=1; }
 for command in 'plan, chart' codegen; do
     bash "$SOURCE_DIR/bench/inject.sh" --command "$command" --kind memstream,open,sync,rename,start,thread,clock,filesize >out 2>err || { cat out err; fail=1; }

@@ -75,13 +75,13 @@ done
 [ "$(sinfo -h -o %T 2>sinfo.err)" = idle ] || { echo "no Slurm of one node starts here: $(tail -n 2 ctld.log slurmd.log munge.log)"; exit 77; }
 
 export FUSESIM SHARDS=6 OUT=$here/out RETRIES=9
-many=(mlp --hw l4,t4 --over M=1:1200)
+many=(mlp --hw l4,t4 --over M=1:600)
 submit() { "$SOURCE_DIR/examples/slurm/submit.sh" "$@" 2>err; }
 # over SECONDS JOB: waits until no task of it is left
 over() {
-    for ((i = 0; i < 10 * $1; i++)); do
+    for ((i = 0; i < 4 * $1; i++)); do
         [ -z "$(squeue -h -j "$2" 2>squeue.err)" ] && return
-        sleep 0.1
+        sleep 0.3
     done
     complain "job $2 does not end: $(squeue)"
 }
