@@ -7,6 +7,7 @@ have() {
     libc6-dev) printf '#include <stdio.h>\nint main(void){return 0;}\n' | cc -std=c11 -x c - -o /dev/null ;;
     ninja-build) command -v ninja ;;
     lld) command -v ld.lld ;;
+    slurm-wlm) command -v slurmctld || command -v /usr/sbin/slurmctld ;;
     dpkg-dev) command -v dpkg-shlibdeps ;;
     libyaml-dev) pkg-config --exists yaml-0.1 ;;
     libcjson-dev) pkg-config --exists libcjson ;;

@@ -39,18 +39,19 @@ while read -r command; do
     grep -q "^\.It Cm $command " page || complain "fusesim(1) has no command $command"
 done < <(fusesim --help | sed -n '/^  help /q; s/^  \([a-z]*\) .*/\1/p')
 [ "$(sort -u options | wc -l)" -gt 60 ] || complain 'few options'
-while read -r option; do grep -q "^\.It Fl \"${option#-}\"" page || complain "fusesim(1) has no option $option"; done < <(sort -u options)
+# items PAGE KIND: the names that head its lists. lacks FILE MESSAGE: a name on stdin that is not in FILE is said.
+items() { sed -n "s/^\.It $2 \"\([^\"]*\)\".*/\1/p" "$1" | tr ', ' '\n\n' | sort -u; }
+lacks() { comm -23 <(sort -u) "$1" >lacking; [ ! -s lacking ] || complain "$2: $(tr '\n' ' ' <lacking)"; }
+items page Fl >its_options
+sed 's/^-//' options | lacks its_options 'fusesim(1) has not the options'
 grep -rhoE 'getenv\("[A-Z_]+"|environment = "[A-Z_]+"' "$SOURCE_DIR/src/main.c" "$SOURCE_DIR/validate" | grep -oE '"[A-Z_]+' | tr -d '"' | sort -u >variables
 [ "$(wc -l <variables)" -gt 15 ] || complain "few variables: $(cat variables)"
-while read -r name; do
-    grep -Eq "^\.It Sy \"(.*[ ,])?${name}[\",]" page || complain "fusesim(1) does not say what \$$name is"
-done <variables
-for name in $(fusesim completion ops); do # other names of operators are in the same list
-    grep -q "^\.It Sy \"$name\"" workload.mdoc || complain "fusesim-workload(5) has no operator $name"
-done
-for name in $(fusesim hw keys | sed 1d | cut -d' ' -f1); do
-    grep -q "^\.It Sy \"$name\"" hw.mdoc || complain "fusesim-hw(5) has no key $name"
-done
+items page Sy >its_variables
+lacks its_variables 'fusesim(1) does not say what these variables are' <variables
+items workload.mdoc Sy >its_operators
+fusesim completion ops | tr ' ' '\n' | lacks its_operators 'fusesim-workload(5) has not the operators' # other names of operators are in the same list
+items hw.mdoc Sy >its_keys
+fusesim hw keys | sed 1d | cut -d' ' -f1 | lacks its_keys 'fusesim-hw(5) has not the keys'
 # The keys of a workload are those that the program offers where one is wrong.
 printf 'nonsense: 1\n' >wrong.yaml
 fusesim wrong.yaml --hw l4 2>message
