@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The shipped hardware files against public measurements: each limit stands a little above the error when it was written, so that a model that gets worse fails. Mean errors but where it
 # says median. Skipped where the data are not beside the repository. Tables of all: bench/accuracy.sh.
-# depends: once cost: 6
+# depends: once cost: 7
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 data=${FUSESIM_DATA:-$SOURCE_DIR/../shared/data}

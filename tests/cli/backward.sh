@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Kernels that backward needs: sums over all rows beside what is computed of each row, and column sums that store what
 # they read: legal, with the bytes that the tensors have, and generated kernels that agree with the reference.
-# depends: once cost: 8
+# depends: once cost: 5
 . "${SOURCE_DIR:?}/tests/trial.sh"
 export CC="${CC:-cc} -O0" # what kernels compute is asked, not how fast
 

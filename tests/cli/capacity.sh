@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # capacity: the answer is composed of steps that validate --systems prices, memory adds up, goals hold with the copies and break with one fewer, more load needs no fewer GPUs; loads, traces, prices; what is wrong with them.
-# depends: once
+# depends: once cost: 5
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=${PYTHON:-python3}

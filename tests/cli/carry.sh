@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 13
+# depends: once cost: 15
 # validate/carry.sh packs a program, linked of this build's objects, that needs nothing but glibc and what goes along: it fails on any other library. Unpacked elsewhere, the program
 # plans a workload and an ONNX file, and says that it reads no torch.export archives.
 set -u

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # --chart writes a whole SVG, PNG or PDF, or no file and an exit status.
-# depends: once cost: 2
+# depends: once cost: 7
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 unset FUSESIM_GNUPLOT

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # codegen: folders that stand by themselves. C: built, run, and what the outputs are must not depend on the partition. CUDA: as text; codegen_cuda.sh builds it. The manifest, what
 # is said, what goes wrong.
-# depends: once cost: 25
+# depends: once cost: 19
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=${PYTHON:-python3}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 37
+# depends: once cost: 39
 # The projects that codegen writes as CUDA build and link: 'make' for every architecture whose kernels differ, over every kind of kernel. Needs nvcc, and no GPU.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once
+# depends: once cost: 3
 # Every number that the cost model rests on is a row of a table, with its unit and its source: a key of a hardware file, or a row of one of the .def tables below.
 # Fails on a row without a source, on a constant that nothing uses, and on a floating literal in the model's code that is in no table.
 set -u

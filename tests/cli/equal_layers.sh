@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Stacks that are too short for their equal layers to be searched once, and stacks where they are: each further layer adds the same to a proven optimum, to the
 # femtosecond.
-# depends: once cost: 3
+# depends: once cost: 5
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=$(command -v python3) || exit 77

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A model that is there as an ONNX file and as a torch.export archive: the same FLOPs, and best plans within 2 % of each other.
-# depends: once cost: 9
+# depends: once cost: 6
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 export LC_ALL=C

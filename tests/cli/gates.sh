@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 3
+# depends: once cost: 1
 # --gate of plan: every metric holds and fails, for one GPU and for several, as text, JSON, JUnit and Markdown; the grammar, which all commands share, and what is no gate.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # validate/gpu_session.sh: its commands are of files that are there, a short run on the mock GPU, and what it makes of a program's status.
-# depends: once cost: 10
+# depends: once cost: 5
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 [ -n "${MOCKGPU:-}" ] && [ -e "$MOCKGPU" ] || { echo 'no mock GPU'; exit 77; }

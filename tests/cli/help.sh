@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # --help: each command says all that it takes and nothing else, in 80 columns, and its examples run; an option of another command is refused.
-# depends: once cost: 21
+# depends: once cost: 7
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 export LC_ALL=C

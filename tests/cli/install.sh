@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 9
+# depends: once cost: 7
 # A tarball of what is installed, unpacked in another folder: the program finds its data, the manual pages say all that there is and mandoc finds no fault
 # in them, and bash, zsh and fish complete what the tables have.
 set -u

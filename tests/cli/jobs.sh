@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # --jobs changes no byte of any output, whether the search proves its plan or its budget of steps ends it.
-# depends: once cost: 3
+# depends: once cost: 4
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 export LC_ALL=C

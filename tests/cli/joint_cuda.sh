@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 19
+# depends: once cost: 16
 # Kernels of forward and backward together as CUDA: NVRTC compiles each without an error or a warning for the architectures whose kernels differ,
 # and says as many blocks on an SM as predicted, one more or less. Needs no GPU.
 set -u

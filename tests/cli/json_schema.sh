@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What --json and enumerate print is what reports/schema says, and its figures agree with each other.
-# depends: once cost: 5
+# depends: once cost: 7
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=${PYTHON:-python3}

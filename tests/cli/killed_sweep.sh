@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # depends: once
-# cost: 14
+# cost: 11
 # A sweep that is killed at a hundred random moments and resumed loses nothing and does nothing twice. A line on a terminal says how far it is. The commands of
 # examples/kubernetes make the same shards as one machine.
 set -u

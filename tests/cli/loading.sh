@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 2
+# depends: once cost: 3
 # Every command prices with the same figures of a GPU, whatever --hw-set changes and whatever lies in the working directory.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"

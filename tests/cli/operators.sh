@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Operators that no shipped workload has: their kernels, alone and fused, compute what the reference does.
-# depends: once cost: 3
+# depends: once cost: 4
 . "${SOURCE_DIR:?}/tests/trial.sh"
 export CC="${CC:-cc} -O0" # what kernels compute is asked, not how fast
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every option of the command line once, in both spellings; colours, widths, files, and the same bytes twice.
-# depends: memory cost: 4
+# depends: memory cost: 25
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=${PYTHON:-python3}

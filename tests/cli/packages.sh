@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 20
+# depends: once cost: 11
 # The Debian packages of the preset "package", made of the programs and libraries of this build: cpack writes three, with what belongs in each and what each needs.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A search past one second tells on a terminal how far it is, in one line that is gone at the end; it says nothing to pipes and files, nor on a terminal that can't rewrite a line.
-# depends: once cost: 7
+# depends: once cost: 4
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 export LC_ALL=C

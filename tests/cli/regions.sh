@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 2
+# depends: once cost: 1
 # regions: the values at which the best plan changes are those at which `plan` finds another one; errors name what is wrong.
 set -u
 toy=$SOURCE_DIR/tests/hw/toy.yaml

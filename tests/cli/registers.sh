@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # validate --registers: kernels of a few seeds compiled by NVRTC where there is one, and by the mock in its place: tables, files, gates, failures.
-# depends: once cost: 9
+# depends: once cost: 11
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=${PYTHON:-python3}

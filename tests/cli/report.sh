@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # --report writes one HTML file: well-formed, with all that the JSON has, and nothing in it that loads or runs something else, whatever the names are.
-# depends: once cost: 6
+# depends: once cost: 2
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 unset COLUMNS FUSESIM_GNUPLOT

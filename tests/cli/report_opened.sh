@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Pages of --report in headless Chromium: nothing in the console, and sorting, filtering, zooming and opening work. ./test does not install the browser: where it is not
 # there, the test is skipped.
-# depends: once cost: 20
+# depends: once cost: 1
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 "${PYTHON:-python3}" -c "import sys; sys.path.insert(0, '$SOURCE_DIR/tests/check'); import browser; sys.exit(browser.program() is None)" || { echo 'needs chromium (apt-get install chromium)'; exit 77; }

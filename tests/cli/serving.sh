@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # depends: once
-# cost: 3
+# cost: 6
 # Calls of serving stacks, and collectives: more work never takes less time; and where the measurements are, how far off each file is.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # depends: once
-# cost: 4
+# cost: 1
 # bench/serving_fit.py has the equations of src/vendor/serving_attention.c: both predict the same for every row; and its fit of one kind and design stays as good as it was.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"

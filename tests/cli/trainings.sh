@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # depends: once
-# cost: 7
+# cost: 11
 # capacity --train: times and memory add up, more GPUs are never slower while they share sequences, a slower network is never faster, and trainings that were measured come out near; systems as files.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # validate --device cuda under valgrind, where that is and where the program has no sanitizer of its own.
-# depends: once cost: 12
+# depends: once cost: 3
 . "${SOURCE_DIR:?}/tests/trial.sh"
 
 command -v valgrind >/dev/null || { echo 'no valgrind'; exit 77; }

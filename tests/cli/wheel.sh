@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 7
+# depends: once cost: 5
 # The Python wheel of the installed program: the same bytes twice, installed by pip without network, used as a command and as a module, type-checked where mypy is, removed.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 3 */
+/* cost: 1 */
 /* Sets of primitives that are alike share legality and prices. Whatever was asked for before, the answer for a set is,
  * to the last bit, that of a group and a kernel made for it alone. */
 #include <setjmp.h>

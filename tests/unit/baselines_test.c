@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 5 */
+/* cost: 3 */
 /* The plans that XLA:GPU, TorchInductor, ONNX Runtime and TensorRT are known to choose, on an H100; and what every
  * baseline promises. */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 9 */
+/* cost: 5 */
 /* Fits that find what made the rows, fits that are refused, the files that they write; what GPUs take from their
  * relatives; intervals. */
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* depends: compiler memory cost: 6 */
+/* depends: compiler memory cost: 5 */
 /* Stacks of products, so deep that most of their layers are left out of the search (plan/search/layers.c), against the
  * search of the whole stack. As a program: `deep_test COUNT [SEED [STEPS]]` tries so many more. */
 #include <setjmp.h>

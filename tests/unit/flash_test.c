@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* depends: once cost: 9 */
+/* depends: once cost: 22 */
 /* Chains tile by tile: their text, compiled for the host and thread by thread as a GPU would run it, against the
  * reference. */
 #include "emit/generate.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of each operator against central differences, and tangents against gradients, in double precision by the
  * reference.
- * depends: compiler memory cost: 2 */
+ * depends: compiler memory cost: 1 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 11 */
+/* cost: 10 */
 /* Generated kernels of random graphs, compiled as C and run: optimal, greedy and maximal plans must give what the
  * reference gives. FUSESIM_RANDOM_GRAPHS sets how many (bench/kernels.sh runs 200); a failing one prints its seed and
  * its workload. */

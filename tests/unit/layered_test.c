@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* depends: compiler memory cost: 4 */
+/* depends: compiler memory cost: 5 */
 /* Stacks of equal layers against brute force, and deep ones against what must hold of any depth. As a program:
  * `layered_test GRAPHS [SEED]` compares so many more, on larger graphs, and `layered_test 1 SEED` that one again; with
  * STEPS of search behind that, deep ones. */

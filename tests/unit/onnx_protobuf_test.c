@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* depends: once cost: 2
+/* depends: once cost: 1
  * The reader of ONNX files against one that protobuf-c generates from onnx.proto: over ONNX's operator tests
  * (libonnx-testdata), exported models (../shared/models), and damaged forms of them, both find the same. Built where
  * the packages protobuf-c-compiler, libprotobuf-c-dev and libonnx-dev are; else it says so and is skipped. */

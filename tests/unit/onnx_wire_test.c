@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* depends: compiler memory cost: 2
+/* depends: compiler memory cost: 1
  * The reader of ONNX files: what it makes of a file, and that no file harms it. */
 #include "import/load.h"
 #include "import/onnx/proto.h"

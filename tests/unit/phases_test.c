@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 2 */
+/* cost: 1 */
 /* A step of training by phase: seconds, what forward keeps for backward, and the memory in use while each kernel runs,
  * each found a second time from its definition. */
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cost: 3 */
 /* What is said about plans that exist: differences, alternatives, the front of time against memory, timelines, causes.
  */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 8 */
+/* cost: 10 */
 /* Probes of a GPU: their figures on the mock, whose times are known, and what becomes of them in a hardware file. */
 #include <setjmp.h>
 #include <stdarg.h>

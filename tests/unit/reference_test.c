@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 9 */
+/* cost: 8 */
 /* The interpreter: each class of operators against numbers done by hand (or by PyTorch), dtypes bit by bit, and bounds
  * that see what is wrong and nothing else. */
 #include <setjmp.h>

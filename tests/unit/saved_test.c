@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients, FLOPs and what eager PyTorch keeps for backward, against what PyTorch 2.15 says of real graphs:
- * training.jsonl among the shared data. Skipped where that is absent. depends: once cost: 2 */
+ * training.jsonl among the shared data. Skipped where that is absent. depends: once cost: 1 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 3 */
+/* cost: 5 */
 /* Rows, bands and points thread by thread: texts that few workloads have (rows too long to keep, walked once for two
  * reductions; blocks that are not full), as the emulator runs them in two orders, against the reference; and that
  * nothing is written behind the end of what is theirs. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 8 */
+/* cost: 14 */
 /* Contractions in tiles: shapes, layouts, dtypes and what is fused with them, each text run on the host and, as the
  * GPU's threads would run it, in the emulator, in two orders; both against the reference in double precision. */
 #include "emit/generate.h"

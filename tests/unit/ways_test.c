@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* depends: once cost: 2 */
+/* depends: once cost: 3 */
 /* Ways of saving: bytes of the golden cases of seed rows 36 and 37 to the byte; every form of every derivative gives
  * the same gradients in the double reference; what strict numerics allow. */
 #include <setjmp.h>
