@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # depends: once
-# cost: 14
+# cost: 27
 # Calls that fail, by bench/inject.sh: what every command does when memory, a file, a program or a library is not to be had. Here each 8000th allocation and all other calls of some
 # commands; bench/inject.sh itself takes all.
 set -u

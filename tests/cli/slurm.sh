@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # depends: once
-# cost: 15
+# cost: 8
 # examples/slurm on a cluster of this one machine (Debian: slurm-wlm, munge): shards are killed and cancelled by requeue while they work, go on, and the merged result is byte for byte
 # that of one machine. Input that is wrong is not tried again, and nothing is merged.
 set -u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 8 */
+/* cost: 6 */
 /* The optimum against brute force: random graphs (FUSESIM_RANDOM_GRAPHS sets how many, as in =1000) on three GPUs,
  * tensors below and above L2, cold and warm, time and bytes, with recomputation and without. The least of all legal
  * partitions, as they are enumerated, is what the search must find, to the last bit; and its bound may never exceed

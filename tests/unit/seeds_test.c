@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* depends: once cost: 12 */
+/* depends: once cost: 11 */
 /* The ideas that fusesim stands for, each with its workload and the number or verdict that must come out: f32, cold L2,
  * on an A100 unless said. */
 #include <setjmp.h>
