@@ -61,6 +61,8 @@ typedef struct {
     fsim_open_part layers; /* equal layers that keep the proof open; last 0: none */
     bool short_of_given;   /* the bound is of a graph without what makes its masks: a search of all of it is too wide */
     bool masked;           /* may some chain of contractions skip what a causal mask hides? */
+    bool brief;            /* no piece is searched with every possible copy, which is enough where that proves a plan */
+    bool hurried;          /* some piece would be otherwise */
 } solver;
 
 /* What changes to a plan must save of it: for less, equal layers stay equal. */
@@ -184,7 +186,11 @@ static bool one_kernel(solver *s, const int *node, int count)
     return true;
 }
 
-static fsim_thoroughness how_for(int count) { return count <= WHOLE_MOST ? FSIM_EVERY_CLONE : FSIM_BEST_ONLY; }
+static fsim_thoroughness how_for(solver *s, int count)
+{
+    s->hurried = s->hurried || (count <= WHOLE_MOST && s->brief);
+    return count <= WHOLE_MOST && !s->brief ? FSIM_EVERY_CLONE : FSIM_BEST_ONLY;
+}
 
 static void add_singles(solver *s, const int *node, int count)
 {
@@ -213,7 +219,7 @@ static bool solve_without_given(solver *s, const int *node, int count, const fsi
 /* given: a piece with very many sets may be solved without what makes its masks; NULL where that is so. */
 static fsim_frontier *searched(solver *s, const int *node, int count, const fsim_budget *budget, bool given)
 {
-    const fsim_thoroughness how = how_for(count);
+    const fsim_thoroughness how = how_for(s, count);
     fsim_frontier *f =
         fsim_frontier_of(s->p, node, count, how == FSIM_BEST_ONLY ? FSIM_UNLESS_WIDE : how, budget, s->a);
     if (!fsim_frontier_gave_up(f))
@@ -383,7 +389,7 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
             s->bound = bound > s->bound ? bound : s->bound;
     }
     if (s->bound < cost_of(best) && nodes <= VISITED_MOST) {
-        if (how_for(nodes) != FSIM_EVERY_CLONE)
+        if (how_for(s, nodes) != FSIM_EVERY_CLONE)
             f = fsim_frontier_of(p, node, nodes, FSIM_EVERY_CLONE, &s->budget, s->a);
         visitor v = {p, keep, best, cost_of(best)};
         if (fsim_frontier_each(f, &v.limit, &s->budget, visit, &v) && fsim_frontier_complete(f))
@@ -465,6 +471,25 @@ static void by_sides(solver *s, fsim_arena *keep, fsim_plan *best)
     fsim_progress_bound(s->p, s->least);
 }
 
+/* One piece after the other. whole: the graph is one kernel, and found already. */
+static void by_pieces(solver *s, bool whole, fsim_arena *keep, fsim_plan *best)
+{
+    const solver begun = *s;
+    const fsim_plan before = *best;
+    if (!whole)
+        solve_pieces(s);
+    fsim_progress_bound(s->p, s->bound);
+    fsim_progress_phase(s->p, "merges");
+    improve(s->p, &s->found, keep, best);
+    s->brief = false;
+    if (!s->hurried || s->bound >= cost_of(best))
+        return;
+    *s = begun;
+    s->brief = false;
+    *best = before;
+    by_pieces(s, whole, keep, best);
+}
+
 /* The groups of fuse:, and every other primitive alone: a first plan that is legal even where all others break
  * fuse:. */
 static fsim_partition as_asked(fsim_problem *p, fsim_arena *a)
@@ -515,22 +540,19 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     solver s = {.p = p, .a = scratch, .masked = has_causal_mask(p)};
     s.budget = fsim_budget_of(p, &spent);
     s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
+    const bool rivals = p->rivals && p->rivals->graph == p->graph;
     *proof = (fsim_proof){0};
     *out = (fsim_plan){0};
+    s.brief = rivals;
     fsim_progress_phase(p, "search");
     const bool whole = is_one_kernel(&s);
     if (!whole)
         by_sides(&s, a, out);
-    if (whole || !by_layers(&s, a, out)) {
-        if (!whole)
-            solve_pieces(&s);
-        fsim_progress_bound(p, s.bound);
-        fsim_progress_phase(p, "merges");
-        improve(p, &s.found, a, out);
-    }
+    if (whole || !by_layers(&s, a, out))
+        by_pieces(&s, whole, a, out);
     s.bound = s.least > s.bound ? s.least : s.bound;
     take_better(known, count, out);
-    if (p->rivals && p->rivals->graph == p->graph && s.bound < cost_of(out)) {
+    if (rivals && s.bound < cost_of(out)) {
         fsim_plan *rival = fsim_new(a, fsim_plan, p->rivals->most + 1);
         take_better(rival, p->rivals->make(p->rivals, p, a, rival), out);
     }
