@@ -60,6 +60,7 @@ fsim_problem fsim_problem_with(const fsim_graph *g, const fsim_hw *hw, const fsi
                           .search_steps = steps_of(options),
                           .until_s = INFINITY,
                           .store = store,
+                          .groups = options->groups,
                           .progress = options->progress,
                           .interrupted = options->interrupted};
 }

@@ -37,6 +37,8 @@ typedef struct {
     int64_t search_steps;  /* of work, that each search may take; 0: not given */
     double time_limit_s;   /* for the whole prediction; 0: not given. Without both, plan/search/budget.h says how far */
     double spent_s;        /* of time_limit_s, before the prediction begins: reading the workload */
+    struct fsim_groups *groups; /* of the workload's graph, to share with other predictions of it (plan/price/groups.h);
+                                   NULL: none */
     struct fsim_progress *progress;  /* shows how far the prediction is; NULL: nobody asks */
     volatile const int *interrupted; /* becomes non-zero to end the search with the best plan so far; NULL: never */
     const fsim_partition

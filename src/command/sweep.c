@@ -9,6 +9,7 @@
 #include "command/sweep_points.h"
 #include "graph/find.h"
 #include "import/load.h"
+#include "plan/price/groups.h"
 #include "report/versus.h"
 #include <string.h>
 
@@ -26,7 +27,10 @@ typedef struct {
     fsim_arena **worker;
     fsim_kept kept;
     fsim_tasks *progress;
+    int each; /* points that one thread plans one after the other: of one workload, on each GPU */
 } sweep;
+
+enum { FEWEST_TASKS = 4 }; /* of each thread; where they were fewer, some thread would wait for others */
 
 /* Has the direction an axis of hardware? */
 static bool has_hw(const fsim_grid *g, int direction)
@@ -224,29 +228,56 @@ static fsim_options options_at(const sweep *s, const fsim_sweep_point *p)
     return how;
 }
 
-static void plan_point(void *to, int i, int worker)
+/* The workload with the values of some points, and the groups of its primitives, which all GPUs share. */
+typedef struct {
+    const fsim_graph *graph; /* NULL after an error in diag */
+    fsim_diag *diag;
+    fsim_groups *groups;
+} common;
+
+static bool is_done(const fsim_sweep_point *p) { return p->planned || p->reason; }
+
+static void plan_point(sweep *s, int i, const common *of, fsim_arena *keeper)
 {
-    sweep *s = to;
     const fsim_sweep *x = &s->out;
     fsim_sweep_point *out = &s->out.point[i];
-    if (fsim_is_set(s->in.how.interrupted) || out->planned || out->reason)
-        return;
     fsim_arena *a = fsim_arena_new();
-    fsim_diag *d = fsim_diag_new(a);
-    const fsim_options how = options_at(s, out);
+    fsim_diag *d = of->graph ? fsim_diag_new(a) : of->diag;
+    fsim_options how = options_at(s, out);
+    how.groups = of->groups;
     const fsim_hw *hw = s->hw[out->number % x->gpus * s->variants + variant_of(x, out)];
-    const fsim_graph *g = workload_at(s, out, d, a);
-    if (g && g->nodes > 0 && fsim_plannable(g, hw, &how, d, a)) {
-        const fsim_prediction now = fsim_predict(g, hw, &how, a);
+    if (of->graph && of->graph->nodes > 0 && fsim_plannable(of->graph, hw, &how, d, a)) {
+        const fsim_prediction now = fsim_predict(of->graph, hw, &how, a);
         if (!now.interrupted)
-            keep(s, i, &now, a, s->worker[worker]);
+            keep(s, i, &now, a, keeper);
     } else {
-        out->reason = fsim_strdup(s->worker[worker], reason_of(d, a));
+        out->reason = fsim_strdup(keeper, reason_of(d, a));
     }
-    if (out->planned || out->reason)
+    if (is_done(out))
         fsim_kept_add(&s->kept, out, s->kernels[i], a);
     fsim_arena_free(a);
     fsim_task_done(s->progress);
+}
+
+/* Points that differ in nothing but the GPU. */
+static void plan_points(void *to, int task, int worker)
+{
+    sweep *s = to;
+    const int first = task * s->each, end = first + s->each;
+    common of = {0};
+    fsim_arena *a = NULL;
+    for (int i = first; i < end; i++) {
+        if (fsim_is_set(s->in.how.interrupted) || is_done(&s->out.point[i]))
+            continue;
+        if (!a) {
+            a = fsim_arena_new();
+            of.diag = fsim_diag_new(a);
+            of.graph = workload_at(s, &s->out.point[i], of.diag, a);
+            of.groups = of.graph && s->each > 1 ? fsim_groups_new(of.graph, a) : NULL;
+        }
+        plan_point(s, i, &of, s->worker[worker]);
+    }
+    fsim_arena_free(a);
 }
 
 /* A digest of all that the points depend on. */
@@ -354,7 +385,8 @@ int fsim_run_sweep(fsim_context *c)
     const int jobs = fsim_searches_at_once(c);
     s.worker = fsim_arena_children(c->arena, jobs);
     s.progress = fsim_new_tasks(c, "points", s.kept.known, s.out.points);
-    fsim_in_parallel(jobs, s.out.points, plan_point, &s);
+    s.each = s.out.points >= FEWEST_TASKS * jobs * s.out.gpus || jobs == 1 ? s.out.gpus : 1;
+    fsim_in_parallel(jobs, s.out.points / s.each, plan_points, &s);
     fsim_tasks_end(s.progress);
     s.out.interrupted = fsim_interrupted_status() != FSIM_EXIT_OK;
     fsim_sweep_conclude(&s.out, s.kernels, c->arena);

@@ -115,7 +115,8 @@ bool fsim_mark_across(grouping *w, int rows)
     const int64_t width = row->reduced > LEAST_COLUMNS ? row->reduced : LEAST_COLUMNS,
                   room = w->limits->shared_per_block - FSIM_ROW_STATIC;
     w->facts.mixes = o->across > 0;
-    return o->columns == 0 || width <= room / (4 * o->columns) ||
+    return o->columns == 0 ||
+           fsim_note_room(w->limits, width <= room / (4 * o->columns), 4 * o->columns * width + FSIM_ROW_STATIC) ||
            fsim_refuse_set_for_good(
                w, FSIM_RULE_SHARED, w->node[rows], -1,
                (fsim_excess){4.0 * o->columns * (double)width, (double)room, FSIM_IN_SHARED_BYTES});

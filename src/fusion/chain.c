@@ -251,7 +251,7 @@ static bool may_chain(const fsim_limits *limits, int first, int second, fsim_joi
     const int64_t results = b->points / out->rows;
     const int elem = fsim_dtype_bytes(g->tensor[a->arg[0].tensor].dtype);
     const int64_t least = chain_bytes(FSIM_CHAIN_LEAST, FSIM_CHAIN_LEAST, a->gemm.k, results, elem);
-    return least <= limits->shared_per_block ||
+    return fsim_note_room(limits, least <= limits->shared_per_block, least) ||
            refuse(why, FSIM_RULE_SHARED, first, second,
                   (fsim_excess){(double)least, (double)limits->shared_per_block, FSIM_IN_SHARED_BYTES}, true);
 }

@@ -176,11 +176,29 @@ typedef struct {
         lists; /* its points are those of `listed` tensors (fsim_attrs), and it walks so many lists of them; 0 */
 } fsim_group;
 
+/* What an answer about a set rests on, beside the graph and the numerics: it is the same on every GPU whose blocks have
+ * so many bytes of shared memory, and, once refused for want of them, on those with exactly as many. */
+typedef struct {
+    int64_t shared_bytes;
+    bool refused;
+} fsim_rests_on;
+
 typedef struct {
     const fsim_graph *graph;
     int64_t shared_per_block; /* bytes */
     bool strict;              /* --numerics strict */
+    fsim_rests_on *rests_on;  /* is added to; NULL: nobody asks */
 } fsim_limits;
+
+/* Notes whether a block has room for so many bytes, and returns it. */
+static inline bool fsim_note_room(const fsim_limits *l, bool has_room, int64_t bytes)
+{
+    if (l->rests_on && has_room && bytes > l->rests_on->shared_bytes)
+        l->rests_on->shared_bytes = bytes;
+    if (l->rests_on && !has_room)
+        l->rests_on->refused = true;
+    return has_room;
+}
 
 /* Primitives that are to be one kernel. */
 typedef struct {

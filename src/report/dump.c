@@ -128,7 +128,9 @@ static void dump_legal(const dump *d)
                                          {.title = "verdict", .left = true},
                                          {.title = "rule", .left = true},
                                          {.title = "why", .left = true}};
-    const fsim_limits limits = {d->g, (int64_t)fsim_hw_get(d->p->hw, FSIM_HW_SHARED_PER_BLOCK), d->p->options.strict};
+    const fsim_limits limits = {.graph = d->g,
+                                .shared_per_block = (int64_t)fsim_hw_get(d->p->hw, FSIM_HW_SHARED_PER_BLOCK),
+                                .strict = d->p->options.strict};
     fsim_table t = TABLE(d, column);
     for (int from = 0; from < d->g->nodes; from++)
         for (int r = 0; r < d->g->node[from].results; r++) {

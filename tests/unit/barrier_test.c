@@ -84,7 +84,7 @@ static void a_scalar_loss_has_no_barrier(void **unused)
 
 static const char *refusal_of(const fsim_graph *g, const char *x, const char *y, fsim_arena *a)
 {
-    const fsim_limits limits = {g, INT64_C(163) << 10, false};
+    const fsim_limits limits = {.graph = g, .shared_per_block = INT64_C(163) << 10, .strict = false};
     const int node[] = {fsim_find_node(g, x), fsim_find_node(g, y)};
     fsim_group made;
     fsim_refusal why;

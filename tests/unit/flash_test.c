@@ -194,7 +194,7 @@ static void generate(const fsim_graph *g, int i)
         node[n] = n;
     fsim_group *o = fsim_new(arena, fsim_group, 1);
     fsim_refusal why;
-    const fsim_limits limits = {g, 160 * 1024, false};
+    const fsim_limits limits = {.graph = g, .shared_per_block = 160 * 1024, .strict = false};
     if (!fsim_legal(&limits, node, g->nodes, arena, o, &why))
         fail_msg("%s: %s", cases[i].name, fsim_refusal_text(g, &why, arena));
     assert_int_equal(o->template, FSIM_CHAINED_CONTRACTION);

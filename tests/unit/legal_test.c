@@ -372,7 +372,7 @@ static void lives_and_walks(void **unused)
         int node[8];
         for (int n = 0; n < g->nodes; n++)
             node[n] = n;
-        const fsim_limits limits = {g, 163 << 10, row[i].strict};
+        const fsim_limits limits = {.graph = g, .shared_per_block = 163 << 10, .strict = row[i].strict};
         fsim_group made;
         fsim_refusal why;
         assert_true(fsim_legal(&limits, node, g->nodes, a, &made, &why));
@@ -403,7 +403,7 @@ static void rules_and_templates(void **unused)
             assert_true(node[count++] >= 0);
         }
         qsort(node, (size_t)count, sizeof *node, by_number);
-        const fsim_limits limits = {g, 163 << 10, c->strict};
+        const fsim_limits limits = {.graph = g, .shared_per_block = 163 << 10, .strict = c->strict};
         fsim_group made;
         fsim_refusal why = {.rule = FSIM_RULE_NONE};
         const bool legal = fsim_legal(&limits, node, count, a, &made, &why);
@@ -472,7 +472,7 @@ static void weights_take_scales_in(void **unused)
             fsim_refusal why;
             for (int n = 0; n < g->nodes; n++)
                 node[n] = n;
-            const fsim_limits limits = {g, 163 << 10, strict};
+            const fsim_limits limits = {.graph = g, .shared_per_block = 163 << 10, .strict = strict};
             assert_true(fsim_legal(&limits, node, g->nodes, a, &made, &why));
             if (!strict && (made.folded != folds[i].folded || made.reads != folds[i].reads))
                 print_message("%s: %d folded, %d reads\n", folds[i].idea, made.folded, made.reads);
@@ -496,7 +496,7 @@ static void final_refusals_are_final(void **unused)
         fsim_arena *a = fsim_arena_new();
         const char *text = fsim_printf(a, "%s%s", tensors, c->operators);
         const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "case.yaml", text, strlen(text), NULL);
-        const fsim_limits limits = {g, 163 << 10, c->strict};
+        const fsim_limits limits = {.graph = g, .shared_per_block = 163 << 10, .strict = c->strict};
         int node[16], some[16], count = 0;
         char *names = fsim_strdup(a, c->set);
         for (char *name = strtok(names, " "); name; name = strtok(NULL, " "))

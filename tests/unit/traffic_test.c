@@ -237,7 +237,7 @@ static void kernels_read_what_they_touch(void **unused)
         fsim_refusal why;
         for (int n = 0; n < g->nodes; n++)
             node[n] = n;
-        const fsim_limits limits = {g, 99 << 10, false};
+        const fsim_limits limits = {.graph = g, .shared_per_block = 99 << 10, .strict = false};
         assert_true(fsim_legal(&limits, node, g->nodes, a, &group, &why));
         for (int w = 0; w < 3 && cases[k].want[w].tensor; w++) {
             bool found = false;
@@ -287,7 +287,7 @@ static void windows_compute_their_taps(void **unused)
         fsim_diag *d = fsim_diag_new(a);
         const fsim_graph *g = fsim_graph_parse(a, d, "pool.yaml", text, strlen(text), NULL);
         assert_non_null(g);
-        const fsim_limits limits = {g, 99 << 10, false};
+        const fsim_limits limits = {.graph = g, .shared_per_block = 99 << 10, .strict = false};
         const int node[2] = {0, 1};
         fsim_group made;
         fsim_refusal why;
@@ -339,7 +339,7 @@ static void gathers_compute_what_they_take(void **unused)
         int node[8];
         for (int n = 0; n < g->nodes; n++)
             node[n] = n;
-        const fsim_limits limits = {g, 99 << 10, false};
+        const fsim_limits limits = {.graph = g, .shared_per_block = 99 << 10, .strict = false};
         fsim_group made;
         fsim_refusal why;
         assert_true(fsim_group_of(&limits, &(fsim_selection){.node = node, .count = g->nodes}, a, &made, &why));
@@ -519,7 +519,7 @@ static void pieces_equal_the_walk(void **unused)
             node[n] = n;
         fsim_group made;
         fsim_refusal why;
-        const fsim_limits limits = {g, 99 << 10, false};
+        const fsim_limits limits = {.graph = g, .shared_per_block = 99 << 10, .strict = false};
         const bool ok =
             g->nodes > 0 && fsim_group_of(&limits, &(fsim_selection){.node = node, .count = g->nodes}, a, &made, &why);
         legal += ok;

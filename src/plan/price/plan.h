@@ -29,6 +29,7 @@ typedef struct fsim_problem {
     int64_t search_memory;            /* bytes that the search may take; 0: the default (plan/search/budget.h) */
     const struct fsim_rivals *rivals; /* plans that are made only if a search asks for them; NULL: there are none */
     struct fsim_store *store;         /* cache of priced sets, store.c */
+    struct fsim_groups *groups;       /* groups that problems with this graph share (plan/price/groups.h); NULL */
     struct fsim_progress *progress;   /* plan/price/progress.h; NULL: nobody asks */
     volatile const int *interrupted;  /* set by a signal handler: end the search with the best plan so far */
 } fsim_problem;

@@ -5,6 +5,7 @@
 #include "fusion/chain.h"
 #include "fusion/fuse.h"
 #include "plan/price/alike.h"
+#include "plan/price/groups.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -231,14 +232,33 @@ static void group_anew(fsim_problem *p, entry *e)
 {
     fsim_store *s = p->store;
     const fsim_selection set = set_of(e);
-    const fsim_mark mark = fsim_save(s->scratch);
+    fsim_groups *shared = fsim_groups_for(p);
     s->work += WORK_OF_GROUP + e->count + (int64_t)e->count * e->count / 64;
-    e->value.legal = fsim_group_of(&p->limits, &set, s->scratch, &e->value.group, &e->value.why);
+    const fsim_shared_group *known = shared ? fsim_groups_find(shared, &p->limits, &set, e->hash) : NULL;
+    if (known) {
+        e->value.legal = known->legal;
+        e->value.why = known->why;
+        e->value.group = known->group;
+        return;
+    }
+    fsim_rests_on on = {0};
+    fsim_limits limits = p->limits;
+    limits.rests_on = &on;
+    const fsim_mark mark = fsim_save(s->scratch);
+    e->value.legal = fsim_group_of(&limits, &set, s->scratch, &e->value.group, &e->value.why);
     if (e->value.legal) {
         forget_known(p->graph, &e->value.group);
-        fsim_group_keep(s->a, &e->value.group);
+        fsim_group_keep(shared ? fsim_groups_arena(shared) : s->a, &e->value.group);
     }
     fsim_rewind(s->scratch, mark);
+    if (shared)
+        fsim_groups_add(shared, &set, e->hash,
+                        &(fsim_shared_group){.legal = e->value.legal,
+                                             .why = e->value.why,
+                                             .group = e->value.group,
+                                             .rests_on = on,
+                                             .shared_per_block = limits.shared_per_block,
+                                             .strict = limits.strict});
 }
 
 static void offer_to_likes(fsim_problem *p, entry *e, uint64_t likeness)
