@@ -101,7 +101,8 @@ static one_group set_up(const library_case *c)
     for (int n = 0; n < s.g->nodes; n++)
         node[n] = n;
     fsim_refusal why;
-    assert_true(fsim_legal(&(fsim_limits){s.g, INT64_C(163) << 10, false}, node, s.g->nodes, s.a, &s.group, &why));
+    assert_true(fsim_legal(&(fsim_limits){.graph = s.g, .shared_per_block = INT64_C(163) << 10}, node, s.g->nodes, s.a,
+                           &s.group, &why));
     return s;
 }
 

@@ -633,7 +633,8 @@ static void costs_are_monotone(void **unused)
     for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {
         fsim_arena *scratch = fsim_arena_new();
         fixture f = load(text[i]);
-        const fsim_limits limits = {f.g, (int64_t)fsim_hw_get(f.hw, FSIM_HW_SHARED_PER_BLOCK), false};
+        const fsim_limits limits = {.graph = f.g,
+                                    .shared_per_block = (int64_t)fsim_hw_get(f.hw, FSIM_HW_SHARED_PER_BLOCK)};
         int node[16];
         double before = 0;
         for (int n = 0; n < f.g->nodes; n++)

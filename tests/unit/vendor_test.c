@@ -123,7 +123,8 @@ static void calls(void **unused)
         fsim_refusal refusal;
         fsim_vendor_call v;
         const fsim_hw hw = {.architecture = "sm_90", .sm = 90, .arch = fsim_architecture_named("sm_90")};
-        assert_true(fsim_legal(&(fsim_limits){g, 163 << 10, false}, node, g->nodes, a, &o, &refusal));
+        assert_true(
+            fsim_legal(&(fsim_limits){.graph = g, .shared_per_block = 163 << 10}, node, g->nodes, a, &o, &refusal));
         const fsim_kernel k = {.group = &o, .template = FSIM_LIBRARY_CONTRACTION};
         const bool made = fsim_vendor_call_of(g, &hw, &k, "k0", &v, &why);
         const bool right = made == (c->m > 0) && (made ? is_as_wanted(c, g, &v) : why != NULL);
