@@ -178,7 +178,8 @@ static void add_block(fsim_arena *a, size_t need_bytes)
     a->newest = b;
 }
 
-void *fsim_alloc(fsim_arena *a, size_t count, size_t size)
+/* Room for so many items, whatever was there before. */
+static void *take(fsim_arena *a, size_t count, size_t size)
 {
     const size_t unit = _Alignof(max_align_t);
     if (size && count > (SIZE_MAX - unit) / size)
@@ -189,7 +190,18 @@ void *fsim_alloc(fsim_arena *a, size_t count, size_t size)
     block *b = a->newest;
     void *at = (char *)b->data + b->used_bytes;
     b->used_bytes += step;
-    return memset(at, 0, bytes);
+    return at;
+}
+
+void *fsim_alloc(fsim_arena *a, size_t count, size_t size) { return memset(take(a, count, size), 0, count * size); }
+
+void *fsim_copy(fsim_arena *a, const void *items, int count, size_t size)
+{
+    char *copy = take(a, (size_t)count + 1, size);
+    if (count)
+        memcpy(copy, items, (size_t)count * size);
+    memset(copy + (size_t)count * size, 0, size);
+    return copy;
 }
 
 fsim_mark fsim_save(const fsim_arena *a) { return (fsim_mark){a->newest, a->newest ? a->newest->used_bytes : 0}; }
@@ -245,9 +257,10 @@ void *fsim_grow(fsim_arena *a, void *items, int count, int *room, size_t size)
     if (count > INT32_MAX / 2 - 8)
         fsim_out_of_memory();
     const int larger = count ? 2 * count : 8;
-    void *copy = fsim_alloc(a, (size_t)larger, size);
+    char *copy = take(a, (size_t)larger, size);
     if (count)
         memcpy(copy, items, (size_t)count * size);
+    memset(copy + (size_t)count * size, 0, (size_t)(larger - count) * size);
     *room = larger;
     return copy;
 }

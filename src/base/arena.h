@@ -57,6 +57,8 @@ void fsim_arena_take_over(size_t bytes);
 /* count x size zeroed bytes, aligned for any type; never NULL (see above). */
 void *fsim_alloc(fsim_arena *a, size_t count, size_t size);
 #define fsim_new(a, type, count) ((type *)fsim_alloc((a), (size_t)(count), sizeof(type)))
+/* A copy of items[0, count), each of `size` bytes, and behind them a zeroed one. */
+void *fsim_copy(fsim_arena *a, const void *items, int count, size_t size);
 
 /* A place in an arena. Everything allocated after a save is released by its rewind. Marks nest. */
 fsim_mark fsim_save(const fsim_arena *a);

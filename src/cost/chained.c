@@ -137,12 +137,17 @@ static double waits_of(const fsim_chained_tile *t, double elements, int threads,
     return t->copied ? exposed : t->widened ? 1 : ceil(elements / threads / CHAIN_FILLS_AHEAD);
 }
 
-/* Adds what threads do that fill tiles, on tensor cores. Threads that compute a tile's elements wait for each few of
+/* Seconds of filling tiles: of the unit that computes, waiting and computing; and of issuing instructions. */
+typedef struct {
+    double waited_s, computed_s, issued_s;
+} fills;
+
+/* What threads do that fill tiles, on tensor cores. Threads that compute a tile's elements wait for each few of
  * them. A long k that is staged in parts is copied part by part, each waited for; and tiles of few rows wait for both
  * copies of a step, because their products take less time than these. With several blocks on an SM the others go on
  * while one waits. What elements take to compute adds to the products, which wait for it behind a barrier; conversions
  * are assumed to hide behind another block's products. */
-static void add_fills(const fsim_costing *c, const chain *x, const fsim_chain_block *b, fsim_kernel *k)
+static fills fills_of(const fsim_costing *c, const chain *x, const fsim_chain_block *b, const fsim_schedule *k)
 {
     const fsim_chained_tile *t = x->l->chain->operand;
     const fsim_chain_layout *l = &x->l->chained.l;
@@ -158,7 +163,7 @@ static void add_fills(const fsim_costing *c, const chain *x, const fsim_chain_bl
                                                [FSIM_CHAIN_SECOND] = b->steps},
                  port = fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH) / c->sms, c->clock * SM_PORT_BYTES);
     if (c->hw->host || c->hw->arch->plain || !s->tensor || l->grouped)
-        return;
+        return (fills){0, 0, 0};
     double waits = 0, copied = 0, computed = 0, widened = 0;
     const double per_s = ceil(b->blocks / c->sms) / (c->clock * FSIM_ISSUE_PER_SM * c->warp);
     for (int i = 0; i < FSIM_CHAIN_OPERANDS; i++) {
@@ -169,10 +174,19 @@ static void add_fills(const fsim_costing *c, const chain *x, const fsim_chain_bl
         copied += t[i].copied && exposed && again ? times[i] * elements[i] : 0;
         *(t[i].widened ? &widened : &computed) += times[i] * elements[i] * instructions_of(c, &t[i]);
     }
-    k->unit[FSIM_COMPUTE] +=
+    const double waited_s =
         ceil(b->blocks / (c->sms * resident)) * (waits * c->latency_s + copied * s->elem_bytes / port);
-    k->unit[FSIM_COMPUTE] += per_s * computed;
-    k->unit[FSIM_ISSUE] += per_s * widened;
+    return (fills){waited_s, per_s * computed, per_s * widened};
+}
+
+/* What the unit that computes takes for it at least: with the registers that a thread can have. */
+static double least_filling_s(const fsim_costing *c, const chain *x, const fsim_chain_block *b,
+                              const fsim_schedule *layout)
+{
+    fsim_schedule fitting = *layout;
+    fitting.registers = (int)fmin(layout->registers, fsim_hw_get(c->hw, FSIM_HW_REGISTERS_PER_THREAD));
+    const fills filling = fills_of(c, x, b, &fitting);
+    return filling.waited_s + filling.computed_s;
 }
 
 /* Seconds of the launch that combines what the blocks of a row leave: a block for each row, whose threads load the
@@ -220,7 +234,9 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
     const double waits = chain_start_s + b.steps *
                                              (rates.tensor ? CHAIN_TENSOR_STEP_CYCLES : CHAIN_VECTOR_STEP_CYCLES) /
                                              c->clock; /* the steps of a block that has an SM to itself */
-    if (!may_beat(c, layout, rounds * (products + start), c->hw->arch->plain ? 0 : waits, less_s))
+    const double least = steps_s(c, shape, &b, tile, x->l->chained.l.grouped);
+    if (!may_beat(c, layout, rounds * (fmax(products, least) + start) + least_filling_s(c, x, &b, layout),
+                  c->hw->arch->plain ? 0 : waits, less_s))
         return k;
     k.penalised = true;
     k.flops = 2.0 * shape->batch * shape->m * shape->width * b.loads[FSIM_CHAIN_OPERANDS] *
@@ -266,13 +282,15 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
     if (!fsim_settle(c, &k, 1))
         return k;
     k.unit[FSIM_ISSUE] /= busy;
-    const double one = rates.special_turns > 0
-                           ? pow(pow(products, rates.overlap) + pow(special * rates.special_turns, rates.overlap),
-                                 1 / rates.overlap)
-                           : products,
-                 least = steps_s(c, shape, &b, tile, x->l->chained.l.grouped);
+    const double one =
+        rates.special_turns > 0
+            ? pow(pow(products, rates.overlap) + pow(special * rates.special_turns, rates.overlap), 1 / rates.overlap)
+            : products;
     k.unit[FSIM_COMPUTE] += rounds * (fmax(one, least) + start);
-    add_fills(c, x, &b, &k);
+    const fills filling = fills_of(c, x, &b, &k.schedule);
+    k.unit[FSIM_COMPUTE] += filling.waited_s;
+    k.unit[FSIM_COMPUTE] += filling.computed_s;
+    k.unit[FSIM_ISSUE] += filling.issued_s;
     fsim_sum_up(c, &k);
     if (tile.split > 1)
         fsim_add_after(&k, combining_s(c, tile.split));

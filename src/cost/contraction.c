@@ -29,9 +29,11 @@ double fsim_startup_of(bool tensor) { return tensor ? chain_tensor_startup : cha
 /* A generated kernel's product: its sizes, the device's rates for it, and its tiles. */
 typedef struct {
     const fsim_gemm *g;
-    double dram_bytes;    /* of the whole kernel, operands read once */
-    double launch_s;      /* that each of its launches takes at least */
-    fsim_gemm_device *by; /* for each of fsim_multipliers; sms is 0 where nobody has asked */
+    double dram_bytes;                     /* of the whole kernel, operands read once */
+    double launch_s;                       /* that each of its launches takes at least */
+    double arithmetic[3][FSIM_UNIT_COUNT]; /* seconds of each unit for what the group's other members compute: those
+                                              beside the operands; and for each operand, loaded once */
+    fsim_gemm_device *by;                  /* for each of fsim_multipliers; sms is 0 where nobody has asked */
     fsim_layout *l;
 } product;
 
@@ -55,12 +57,38 @@ static fsim_gemm_tile tile_of(const fsim_costing *c, const product *p, const fsi
     return tile;
 }
 
+static void find_arithmetic(const fsim_costing *c, double seconds[3][FSIM_UNIT_COUNT])
+{
+    static const double loads[3][2] = {{0, 0}, {1, 0}, {0, 1}};
+    bool loaded = false; /* is anything computed for operands? */
+    for (int i = 0; i < c->group->members; i++)
+        loaded = loaded || c->group->member[i].prologue || c->group->member[i].middle;
+    for (int i = 0; i < (loaded ? 3 : 1); i++) {
+        fsim_kernel k = {0};
+        fsim_add_arithmetic(c, &k, loads[i], true);
+        for (int u = 0; u < FSIM_UNIT_COUNT; u++)
+            seconds[i][u] = k.unit[u] - (i > 0 ? seconds[0][u] : 0);
+    }
+}
+
+/* Adds the arithmetic of the group's other members to the product in the layout that p->l has now. */
+static void add_arithmetic(const product *p, fsim_gemm_shape *s)
+{
+    double loads[2], seconds[FSIM_UNIT_COUNT];
+    fsim_tiling_loads(p->l->tiling, loads);
+    for (int u = 0; u < FSIM_UNIT_COUNT; u++)
+        seconds[u] = p->arithmetic[0][u] + loads[0] * p->arithmetic[1][u] + loads[1] * p->arithmetic[2][u];
+    s->beside_s = seconds[FSIM_COMPUTE];
+    s->beside_powers = fsim_gemm_powers(seconds[FSIM_SPECIAL], seconds[FSIM_ISSUE]);
+}
+
 /* Can the kernel in this layout be faster than `best`? Its launches and the product with the kernel's bytes may take
  * longer; what rounding adds up to is far below the margin. */
 static bool may_beat(const fsim_costing *c, const product *p, const fsim_schedule *layout, const fsim_kernel *best)
 {
     fsim_gemm_shape s;
     const fsim_gemm_tile tile = tile_of(c, p, layout, &s);
+    add_arithmetic(p, &s);
     return best->time_s <= 0 ||
            fsim_gemm_may_beat(device_of(p), &s, tile,
                               best->time_s * (1 + sqrt(DBL_EPSILON)) + FSIM_TICK_S - layout->launches * p->launch_s);
@@ -148,11 +176,12 @@ fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a)
     fsim_schedule layout = blank.schedule;
     fsim_gemm_device by[FSIM_BY_GROUPS + 1] = {0};
     fsim_add_memory(c, &blank, NULL, NULL);
-    const product p = {.g = &g,
-                       .dram_bytes = (double)(blank.dram_read_bytes + blank.dram_write_bytes),
-                       .launch_s = fmax(0, fsim_least_launch_s(c->hw, c->regime)),
-                       .by = by,
-                       .l = &l};
+    product p = {.g = &g,
+                 .dram_bytes = (double)(blank.dram_read_bytes + blank.dram_write_bytes),
+                 .launch_s = fmax(0, fsim_least_launch_s(c->hw, c->regime)),
+                 .by = by,
+                 .l = &l};
+    find_arithmetic(c, p.arithmetic);
     for (int i = 0; l.tiling && fsim_next_tile(&l, &i, &layout); i++)
         try_splits(c, &p, layout, &best, a);
     if (best.time_s > 0)

@@ -173,6 +173,7 @@ static double larger(double x, double y)
     return sqrt(sqrt(sqrt(a * a + b * b)));
 }
 static double norm_power(double x) { return x * x * sqrt(x); } /* 2.5 */
+double fsim_gemm_powers(double one_s, double other_s) { return norm_power(one_s) + norm_power(other_s); }
 
 /* Time lost to TLB misses. Rows of an operand are k apart, so a step along k touches as many pages as the rows of
  * all resident blocks span, and the TLB has a limited number of entries. The loss grows with the logarithm of the
@@ -238,11 +239,13 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
     const double alone = k_bytes * d->step_s + d->least_s, at_once = d->sms * t.resident,
                  rounds = floor(t.blocks / at_once), rest = t.blocks - rounds * at_once;
     t.compute_s = rounds * fmax(t.resident * one, alone) + (rest > 0 ? fmax(ceil(rest / d->sms) * one, alone) : 0);
+    t.compute_s += s->beside_s;
     t.l2_s = (t.tile_bytes + d->result_weight * s->result_bytes) / d->l2_rate;
     if (fmax(t.compute_s, t.l2_s) + d->floor_s >= less_s)
         return t;
     if (isfinite(d->power_rate))
-        t.compute_s = larger(t.compute_s, 2 * s->batch * s->m * s->n * s->k / d->power_rate);
+        t.compute_s =
+            larger(t.compute_s - s->beside_s, 2 * s->batch * s->m * s->n * s->k / d->power_rate) + s->beside_s;
     if (both->again > 0) /* resident blocks form a square of the result and share its rows and columns; the next square
                             loads them again */
         t.again_bytes = both->again * fmax(0, t.tile_bytes / sqrt(at_once) - s->operand_bytes[0] - s->operand_bytes[1]);
@@ -250,7 +253,7 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
                fmin(d->dram_rate, fmin(t.blocks, at_once) * d->block_dram_rate);
     if (fmax(t.compute_s, t.dram_s) + d->floor_s >= less_s)
         return t;
-    const double powers = norm_power(t.compute_s) + norm_power(t.dram_s) + norm_power(t.l2_s);
+    const double powers = norm_power(t.compute_s) + norm_power(t.dram_s) + norm_power(t.l2_s) + s->beside_powers;
     if (isfinite(less_s) && powers - powers / SAFE_SHARE > norm_power(less_s - d->floor_s))
         return t; /* pow would say so, whatever it rounds */
     t.busy_s = pow(powers, 1 / product_exponent);

@@ -23,11 +23,16 @@
 typedef struct {
     double batch, m, n, k;
     double operand_bytes[2], result_bytes; /* all of each, counted once */
-    double dram_bytes; /* bytes that DRAM moves if nothing is loaded twice, including what else the kernel moves */
-    int elem_bytes;    /* of the operands */
-    bool transposed_b; /* k is contiguous in both operands */
-    bool whole;        /* k must not be split, to keep the order of sums */
+    double dram_bytes;    /* bytes that DRAM moves if nothing is loaded twice, including what else the kernel moves */
+    int elem_bytes;       /* of the operands */
+    bool transposed_b;    /* k is contiguous in both operands */
+    bool whole;           /* k must not be split, to keep the order of sums */
+    double beside_s;      /* that the units which multiply are busy with something else */
+    double beside_powers; /* of the seconds of other units: fsim_gemm_powers */
 } fsim_gemm_shape;
+
+/* What units that are busy for so many seconds contribute to busy_s: the sum of both to the 2.5. */
+double fsim_gemm_powers(double one_s, double other_s);
 
 typedef struct {
     int m, n, split;

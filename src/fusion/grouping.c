@@ -15,14 +15,6 @@ bool fsim_refuse_set_for_good(grouping *w, fsim_rule rule, int a, int b, fsim_ex
     return false;
 }
 
-const fsim_node *fsim_grouping_node(const grouping *w, int i) { return &w->g->node[w->node[i]]; }
-fsim_class fsim_grouping_class(const grouping *w, int i) { return fsim_ops[fsim_grouping_node(w, i)->op].class; }
-int fsim_member_producing(const grouping *w, int t)
-{
-    const int n = w->g->tensor[t].producer;
-    return n < 0 ? -1 : fsim_position(w->node, w->count, n);
-}
-
 bool fsim_grouping_reads(const grouping *w, int i)
 {
     const fsim_node *n = fsim_grouping_node(w, i);

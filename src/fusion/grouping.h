@@ -5,6 +5,7 @@
 #ifndef FUSESIM_FUSION_GROUPING_H
 #define FUSESIM_FUSION_GROUPING_H
 
+#include "fusion/sets.h"
 #include "fusion/assembly.h"
 #include "fusion/chain.h"
 #include "fusion/template.h"
@@ -58,11 +59,18 @@ bool fsim_refuse_set(grouping *w, fsim_rule rule, int a, int b, fsim_excess exce
 bool fsim_refuse_set_for_good(grouping *w, fsim_rule rule, int a, int b, fsim_excess excess);
 
 /* Member i as a primitive of the graph. */
-const fsim_node *fsim_grouping_node(const grouping *w, int i);
+static inline const fsim_node *fsim_grouping_node(const grouping *w, int i) { return &w->g->node[w->node[i]]; }
 /* The class of its operator. */
-fsim_class fsim_grouping_class(const grouping *w, int i);
+static inline fsim_class fsim_grouping_class(const grouping *w, int i)
+{
+    return fsim_ops[fsim_grouping_node(w, i)->op].class;
+}
 /* The member that computes tensor t, or -1. */
-int fsim_member_producing(const grouping *w, int t);
+static inline int fsim_member_producing(const grouping *w, int t)
+{
+    const int n = w->g->tensor[t].producer;
+    return n < 0 ? -1 : fsim_position(w->node, w->count, n);
+}
 /* Does another member read member i? */
 bool fsim_grouping_reads(const grouping *w, int i);
 

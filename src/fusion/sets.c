@@ -1,27 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fusion/sets.h"
 
-#include <stdlib.h>
-
-int fsim_position(const int *node, int count, int n)
-{
-    int low = 0, high = count - 1;
-    if (count == 0 || n < node[low] || n > node[high])
-        return -1;
-    if (node[high] - node[low] == high) /* no gaps */
-        return n - node[low];
-    while (low <= high) {
-        const int mid = low + (high - low) / 2;
-        if (node[mid] == n)
-            return mid;
-        if (node[mid] < n)
-            low = mid + 1;
-        else
-            high = mid - 1;
-    }
-    return -1;
-}
-
 int fsim_reader_from(const fsim_tensor *t, int n)
 {
     int low = 0, high = t->readers;
@@ -39,12 +18,6 @@ typedef struct {
     int tensor, member;
 } touch;
 
-static int by_touch(const void *a, const void *b)
-{
-    const touch *x = a, *y = b;
-    return x->tensor != y->tensor ? (x->tensor < y->tensor ? -1 : 1) : x->member - y->member;
-}
-
 static int root_of(int *parent, int i)
 {
     while (parent[i] != i)
@@ -52,26 +25,37 @@ static int root_of(int *parent, int i)
     return i;
 }
 
+/* Puts members that touch the tensor together. slot: by tensor; member is 1 + one that touches it, 0 where none has. */
+static void put_together(touch *slot, int slots, int *parent, int tensor, int member)
+{
+    unsigned at = (unsigned)tensor * 2654435761u >> 8 & (unsigned)(slots - 1);
+    while (slot[at].member > 0 && slot[at].tensor != tensor)
+        at = (at + 1) & (unsigned)(slots - 1);
+    if (slot[at].member > 0)
+        parent[root_of(parent, member)] = root_of(parent, slot[at].member - 1);
+    else
+        slot[at] = (touch){tensor, member + 1};
+}
+
 bool fsim_connected(const fsim_graph *g, const int *node, int count, fsim_arena *a, fsim_refusal *why)
 {
-    int touches = 0, *parent = fsim_new(a, int, count);
+    if (count == 1)
+        return true;
+    int touches = 0, slots = 8, *parent = fsim_new(a, int, count);
     for (int i = 0; i < count; i++) {
         parent[i] = i;
         touches += g->node[node[i]].args + g->node[node[i]].results;
     }
-    touch *t = fsim_new(a, touch, touches + 1);
-    touches = 0;
+    while (slots < 2 * touches)
+        slots *= 2;
+    touch *slot = fsim_new(a, touch, slots);
     for (int i = 0; i < count; i++) {
         const fsim_node *n = &g->node[node[i]];
         for (int k = 0; k < n->args; k++)
-            t[touches++] = (touch){n->arg[k].tensor, i};
+            put_together(slot, slots, parent, n->arg[k].tensor, i);
         for (int k = 0; k < n->results; k++)
-            t[touches++] = (touch){n->result[k], i};
+            put_together(slot, slots, parent, n->result[k], i);
     }
-    qsort(t, (size_t)touches, sizeof *t, by_touch);
-    for (int i = 1; i < touches; i++)
-        if (t[i].tensor == t[i - 1].tensor)
-            parent[root_of(parent, t[i].member)] = root_of(parent, t[i - 1].member);
     for (int i = 1; i < count; i++)
         if (root_of(parent, i) != root_of(parent, 0)) {
             *why = (fsim_refusal){.rule = FSIM_RULE_CONNECTED, .a = node[0], .b = node[i], .through = -1};

@@ -6,7 +6,24 @@
 #include "fusion/group.h"
 
 /* The index of n in node[0, count), which ascends; -1 where it is not there. */
-int fsim_position(const int *node, int count, int n);
+static inline int fsim_position(const int *node, int count, int n)
+{
+    int low = 0, high = count - 1;
+    if (count == 0 || n < node[low] || n > node[high])
+        return -1;
+    if (node[high] - node[low] == high) /* no gaps */
+        return n - node[low];
+    while (low <= high) {
+        const int mid = low + (high - low) / 2;
+        if (node[mid] == n)
+            return mid;
+        if (node[mid] < n)
+            low = mid + 1;
+        else
+            high = mid - 1;
+    }
+    return -1;
+}
 /* The index of t's first reader that is primitive n or a later one; t->readers where there is none. */
 int fsim_reader_from(const fsim_tensor *t, int n);
 /* Is the set connected, by tensors that one member computes and another reads, or that two read? why names two

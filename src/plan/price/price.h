@@ -18,11 +18,15 @@ struct fsim_store *fsim_store_beside(const fsim_problem *p, fsim_arena *a);
 void fsim_store_clear(struct fsim_store *s);
 /* The same for the same graph, where it holds more than `most` candidates, for searches that visit too many to keep. */
 void fsim_store_trim(fsim_problem *p, int most);
+/* What a store begins with. */
+typedef struct {
+    int64_t steps;
+} fsim_worked;
 /* Work done so far, in steps of about a third of a microsecond. --search-steps counts them, so that a search ends at
  * the same place on every machine. */
-int64_t fsim_work(const fsim_problem *p);
+static inline int64_t fsim_work(const fsim_problem *p) { return ((const fsim_worked *)p->store)->steps; }
 /* Adds so many steps to fsim_work. */
-void fsim_add_work(fsim_problem *p, int64_t steps);
+static inline void fsim_add_work(fsim_problem *p, int64_t steps) { ((fsim_worked *)p->store)->steps += steps; }
 
 /* A set of primitives as one kernel. Which kernel depends on the results that it stores and on what L2 holds. */
 typedef struct fsim_candidate {

@@ -37,10 +37,10 @@ typedef struct entry {
 } entry;
 
 typedef struct fsim_store {
+    fsim_worked worked;
     fsim_arena *a, *scratch, *comparing;
     entry **slot, **alike; /* by primitives; by likeness: the first of all sets that are alike */
     int slots, count;
-    int64_t work;
     const fsim_likeness *likeness; /* NULL: not asked for yet */
     bool few;                      /* sets: they are not compared */
     fsim_mark empty;               /* of a, before the first slot */
@@ -54,9 +54,6 @@ enum {
     WORK_OF_KERNEL = 4,
     WORK_OF_CONTRACTION = 100
 }; /* steps of work, from measurements */
-
-int64_t fsim_work(const fsim_problem *p) { return p->store->work; }
-void fsim_add_work(fsim_problem *p, int64_t steps) { p->store->work += steps; }
 
 static void make_slots(fsim_store *s, int slots)
 {
@@ -141,25 +138,17 @@ static void grow(fsim_store *s)
     }
 }
 
-static void *keep(fsim_arena *a, const void *items, int count, size_t size)
-{
-    void *copy = fsim_alloc(a, (size_t)count + 1, size);
-    if (count)
-        memcpy(copy, items, (size_t)count * size);
-    return copy;
-}
-
 void fsim_group_keep(fsim_arena *a, fsim_group *o)
 {
-    o->member = keep(a, o->member, o->members, sizeof *o->member);
-    o->read = keep(a, o->read, o->reads, sizeof *o->read);
-    o->write = keep(a, o->write, o->writes, sizeof *o->write);
-    o->joint = o->joint ? keep(a, o->joint, 1, sizeof *o->joint) : NULL;
+    o->member = fsim_copy(a, o->member, o->members, sizeof *o->member);
+    o->read = fsim_copy(a, o->read, o->reads, sizeof *o->read);
+    o->write = fsim_copy(a, o->write, o->writes, sizeof *o->write);
+    o->joint = o->joint ? fsim_copy(a, o->joint, 1, sizeof *o->joint) : NULL;
     for (int i = 0; i < o->reads; i++) {
         fsim_read *r = &o->read[i];
-        r->map = keep(a, r->map, r->maps, sizeof *r->map);
-        r->place = r->place ? keep(a, r->place, r->maps, sizeof *r->place) : NULL;
-        r->access = r->derived ? keep(a, r->access, 1, sizeof *r->access) : r->access;
+        r->map = fsim_copy(a, r->map, r->maps, sizeof *r->map);
+        r->place = r->place ? fsim_copy(a, r->place, r->maps, sizeof *r->place) : NULL;
+        r->access = r->derived ? fsim_copy(a, r->access, 1, sizeof *r->access) : r->access;
     }
 }
 
@@ -186,8 +175,8 @@ static entry *add(fsim_store *s, const fsim_selection *set, uint64_t hash)
     entry **slot = slot_of(s, s->slot, hash);
     e->hash = hash;
     e->count = set->count;
-    e->node = keep(s->a, set->node, set->count, sizeof *set->node);
-    e->stored = keep(s->a, set->stored, set->count, sizeof *set->stored);
+    e->node = fsim_copy(s->a, set->node, set->count, sizeof *set->node);
+    e->stored = fsim_copy(s->a, set->stored, set->count, sizeof *set->stored);
     e->next = *slot;
     *slot = e;
     return e;
@@ -233,7 +222,7 @@ static void group_anew(fsim_problem *p, entry *e)
     fsim_store *s = p->store;
     const fsim_selection set = set_of(e);
     fsim_groups *shared = fsim_groups_for(p);
-    s->work += WORK_OF_GROUP + e->count + (int64_t)e->count * e->count / 64;
+    s->worked.steps += WORK_OF_GROUP + e->count + (int64_t)e->count * e->count / 64;
     const fsim_shared_group *known = shared ? fsim_groups_find(shared, &p->limits, &set, e->hash) : NULL;
     if (known) {
         e->value.legal = known->legal;
@@ -275,7 +264,7 @@ static void offer_to_likes(fsim_problem *p, entry *e, uint64_t likeness)
 static void take_from_like(fsim_problem *p, entry *e, entry *first)
 {
     const fsim_selection set = set_of(e), other = set_of(first);
-    p->store->work += WORK_OF_LIKE;
+    p->store->worked.steps += WORK_OF_LIKE;
     e->value.legal = first->value.legal;
     e->value.why = first->value.why;
     e->value.like = &first->value;
@@ -311,7 +300,7 @@ fsim_candidate *fsim_candidate_like(fsim_problem *p, const int *node, int count,
     entry *first = find_like(p, &(fsim_selection){.node = node, .count = count, .stored = stored}, &likeness);
     if (!first || !first->serves)
         return fsim_candidate_of(p, node, count, stored);
-    p->store->work += WORK_OF_LIKE;
+    p->store->worked.steps += WORK_OF_LIKE;
     return &first->value;
 }
 
@@ -319,7 +308,7 @@ int fsim_by_int(const void *x, const void *y) { return *(const int *)x - *(const
 
 static bool same_flags(const bool *x, const bool *y, int count) { return memcmp(x, y, (size_t)count * sizeof *x) == 0; }
 
-static bool *copy_flags(fsim_arena *a, const bool *x, int count) { return keep(a, x, count, sizeof *x); }
+static bool *copy_flags(fsim_arena *a, const bool *x, int count) { return fsim_copy(a, x, count, sizeof *x); }
 
 static priced *find_price(const fsim_candidate *c, const bool *hit, const bool *absorbed)
 {
@@ -345,14 +334,14 @@ static void price_anew(fsim_problem *p, const fsim_candidate *c, priced *k)
     fsim_store *s = p->store;
     const fsim_residency l2 = {.hit = k->hit, .absorbed = k->absorbed};
     const fsim_mark mark = fsim_save(s->scratch);
-    s->work += c->group.template == FSIM_TILED_CONTRACTION || c->group.template == FSIM_CHAINED_CONTRACTION
-                   ? WORK_OF_CONTRACTION
-                   : WORK_OF_KERNEL;
+    s->worked.steps += c->group.template == FSIM_TILED_CONTRACTION || c->group.template == FSIM_CHAINED_CONTRACTION
+                           ? WORK_OF_CONTRACTION
+                           : WORK_OF_KERNEL;
     k->kernel = fsim_kernel_of(p->graph, p->hw, p->regime, &c->group, &l2, s->scratch);
     k->fits = k->kernel.time_s > 0;
     assert(lists_group(&k->kernel, &c->group));
-    k->kernel.input = keep(s->a, k->kernel.input, k->kernel.inputs, sizeof *k->kernel.input);
-    k->kernel.output = keep(s->a, k->kernel.output, k->kernel.outputs, sizeof *k->kernel.output);
+    k->kernel.input = fsim_copy(s->a, k->kernel.input, k->kernel.inputs, sizeof *k->kernel.input);
+    k->kernel.output = fsim_copy(s->a, k->kernel.output, k->kernel.outputs, sizeof *k->kernel.output);
     fsim_rewind(s->scratch, mark);
 }
 
@@ -364,7 +353,7 @@ const fsim_call_lead *fsim_call_lead_for(fsim_problem *p, fsim_candidate *c)
         const fsim_mark mark = fsim_save(s->scratch);
         const fsim_call_lead lead = fsim_call_lead_of(p->graph, p->hw, p->regime, &of->group, s->scratch);
         fsim_rewind(s->scratch, mark);
-        s->work += lead.call ? WORK_OF_CONTRACTION : 1;
+        s->worked.steps += lead.call ? WORK_OF_CONTRACTION : 1;
         of->lead = fsim_new(s->a, fsim_call_lead, 1);
         *of->lead = lead;
     }
@@ -376,8 +365,8 @@ static fsim_kernel kernel_moved(const fsim_candidate *c, const fsim_kernel *from
 {
     fsim_kernel k = *from;
     k.group = &c->group;
-    k.input = keep(a, from->input, from->inputs, sizeof *from->input);
-    k.output = keep(a, from->output, from->outputs, sizeof *from->output);
+    k.input = fsim_copy(a, from->input, from->inputs, sizeof *from->input);
+    k.output = fsim_copy(a, from->output, from->outputs, sizeof *from->output);
     for (int i = 0; i < from->inputs; i++)
         k.input[i].tensor = c->group.read[i].tensor;
     for (int i = 0; i < from->outputs; i++)
@@ -398,7 +387,7 @@ const fsim_kernel *fsim_kernel_for(fsim_problem *p, fsim_candidate *c, const boo
     k->next = c->kernel;
     c->kernel = k;
     if (like) {
-        s->work += WORK_OF_LIKE;
+        s->worked.steps += WORK_OF_LIKE;
         k->kernel = kernel_moved(c, like, s->a);
         k->fits = true;
     } else if (!c->like) {
@@ -420,8 +409,8 @@ static const launched *launch(fsim_problem *p, fsim_maker maker, const fsim_cand
     *x = (launched){.next = k->launched, .maker = maker};
     x->kernel = fsim_framework_kernel(&software, &c->group, &l2, &k->kernel, p->store->scratch);
     x->shared = lists_group(&x->kernel, &c->group) && x->kernel.group == &c->group;
-    x->kernel.input = keep(p->store->a, x->kernel.input, x->kernel.inputs, sizeof *x->kernel.input);
-    x->kernel.output = keep(p->store->a, x->kernel.output, x->kernel.outputs, sizeof *x->kernel.output);
+    x->kernel.input = fsim_copy(p->store->a, x->kernel.input, x->kernel.inputs, sizeof *x->kernel.input);
+    x->kernel.output = fsim_copy(p->store->a, x->kernel.output, x->kernel.outputs, sizeof *x->kernel.output);
     fsim_rewind(p->store->scratch, mark);
     return k->launched = x;
 }

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 enum {
-    CHECKED_EVERY = 256,  /* steps: the clock is asked about every 0.1 ms */
     HASTE = 10,           /* a search is broken off at so many times its steps, */
     LEAST_STEPS = 1000000 /* and not before so many */
 };
@@ -45,7 +44,7 @@ fsim_budget fsim_budget_of(const fsim_problem *p, fsim_spent *spent)
     const double memory = p->search_memory > 0 ? (double)p->search_memory : (double)usual_memory(),
                  held = (double)fsim_arena_held();
     const int64_t now = fsim_work(p), last = p->search_steps < INT64_MAX / HASTE ? HASTE * p->search_steps : INT64_MAX;
-    *spent = (fsim_spent){.checked = now - CHECKED_EVERY};
+    *spent = (fsim_spent){.checked = now - FSIM_CHECKED_EVERY};
     return (fsim_budget){.first = now,
                          .begun_s = fsim_clock_s(),
                          .steps = sum_of(now, p->search_steps),
@@ -87,7 +86,7 @@ static double left_of(const fsim_budget *b, const fsim_problem *p, double now_s)
     return fmin(b->until_s - now_s, by_steps);
 }
 
-static void check(const fsim_budget *b, const fsim_problem *p)
+void fsim_check_budget(const fsim_budget *b, const fsim_problem *p)
 {
     const size_t held = fsim_arena_held();
     const double now_s = fsim_clock_s();
@@ -101,12 +100,4 @@ static void check(const fsim_budget *b, const fsim_problem *p)
                                                   : FSIM_SEARCH_NOT_STOPPED;
     b->spent->over =
         b->spent->over || stopped || held > b->last_bytes || now_s > b->until_s || fsim_work(p) > b->most_steps;
-}
-
-bool fsim_within(const fsim_budget *b, const fsim_problem *p)
-{
-    if (fsim_work(p) - b->spent->checked >= CHECKED_EVERY ||
-        (fsim_work(p) > b->steps && b->spent->end == FSIM_SEARCH_NOT_STOPPED))
-        check(b, p);
-    return b->spent->end == FSIM_SEARCH_NOT_STOPPED && !b->spent->over;
 }

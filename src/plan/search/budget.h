@@ -4,7 +4,7 @@
 #ifndef FUSESIM_PLAN_SEARCH_BUDGET_H
 #define FUSESIM_PLAN_SEARCH_BUDGET_H
 
-#include "plan/price/plan.h"
+#include "plan/price/price.h"
 
 /* What has become of a budget. */
 typedef struct {
@@ -34,8 +34,17 @@ fsim_budget fsim_budget_of(const fsim_problem *p, fsim_spent *spent);
 fsim_budget fsim_budget_share(const fsim_budget *b, const fsim_problem *p, int shares, fsim_spent *spent);
 /* All but one of these shares. */
 fsim_budget fsim_budget_but_share(const fsim_budget *b, const fsim_problem *p, int shares, fsim_spent *spent);
+enum { FSIM_CHECKED_EVERY = 256 }; /* steps: the clock is asked about every 0.1 ms */
+/* Sets b->spent to what has become of the budget by now. */
+void fsim_check_budget(const fsim_budget *b, const fsim_problem *p);
 /* Is there budget left for p's search? Asks the clock now and then, by fsim_work. */
-bool fsim_within(const fsim_budget *b, const fsim_problem *p);
+static inline bool fsim_within(const fsim_budget *b, const fsim_problem *p)
+{
+    if (fsim_work(p) - b->spent->checked >= FSIM_CHECKED_EVERY ||
+        (fsim_work(p) > b->steps && b->spent->end == FSIM_SEARCH_NOT_STOPPED))
+        fsim_check_budget(b, p);
+    return b->spent->end == FSIM_SEARCH_NOT_STOPPED && !b->spent->over;
+}
 /* How many searches at once, of which each may take `search_memory` (0: the default), take at most half of the
  * machine's memory together; at least 1. */
 int fsim_searches_in_memory(int64_t search_memory);

@@ -12,14 +12,6 @@ enum {
     KEPT_IN_HASTE = 3   /* states of a size that are continued after the budget is used up */
 };
 
-/* Time for so many more small steps? */
-bool fsim_proceed(fsim_frontier *f, const fsim_budget *b, int small)
-{
-    f->ticks += small;
-    fsim_add_work(f->p, (f->ticks >> 3) - ((f->ticks - small) >> 3));
-    return fsim_within(b, f->p);
-}
-
 /* Per place: may its contraction be chained with another one through a causal mask? The mask skips less than half of
  * it. */
 static bool *masked_chains(const fsim_frontier *f)

@@ -204,7 +204,12 @@ bool *fsim_computed_whole(const fsim_frontier *f);
 /* frontier.c */
 
 /* Is there budget for so many more small steps? */
-bool fsim_proceed(fsim_frontier *f, const fsim_budget *b, int small);
+static inline bool fsim_proceed(fsim_frontier *f, const fsim_budget *b, int small)
+{
+    f->ticks += small;
+    fsim_add_work(f->p, (f->ticks >> 3) - ((f->ticks - small) >> 3));
+    return fsim_within(b, f->p);
+}
 /* Does place read all of a graph input in every plan, from DRAM where nothing has read it before? Where a weight's
  * arithmetic may be folded into a contraction, it need not be read as it is. */
 bool fsim_reads_whole_input(const fsim_frontier *f, int place, int k);

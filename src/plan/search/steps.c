@@ -439,20 +439,21 @@ static void expand_root(expansion *x, bool ready)
     fsim_frontier *f = x->f;
     const state *s = &x->at;
     const int by = x->root - FSIM_BACK - s->base;
+    const fsim_bits done = fsim_bits_shifted(s->done, -by); /* as sets have their places */
     x->family = fsim_family_of(&f->l, x->root);
     look_around(x, ready);
     x->cut = x->cut || !x->family->complete;
     for (int i = 0; i < x->family->sets; i++) {
         x->set = &x->family->set[i];
-        prospect at = {.own = fsim_bits_shifted(x->set->own, by), .last = x->root + x->set->last};
         bool blocked = false;
         if (!fsim_proceed(f, &f->budget, 1) &&
             (f->steps - f->state[x->from].first > STEPS_IN_HASTE || fsim_is_over(f))) {
             x->cut = true;
             return;
         }
-        if (fsim_bits_meet(&at.own, &s->done))
+        if (fsim_bits_meet(&x->set->own, &done))
             continue;
+        prospect at = {.own = fsim_bits_shifted(x->set->own, by), .last = x->root + x->set->last};
         if (at.last - s->base >= FSIM_BITS) {
             x->cut = true;
             continue;
