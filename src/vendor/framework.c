@@ -67,12 +67,14 @@ fsim_call_lead fsim_call_lead_of(const fsim_graph *g, const fsim_hw *hw, fsim_re
     const size_t most = (size_t)(group->reads + group->writes + 1);
     bool *all = fsim_new(a, bool, most), *none = fsim_new(a, bool, most);
     memset(all, true, most);
+    if (!contracts(group))
+        return (fsim_call_lead){0};
     const fsim_costing cold =
-                           fsim_costing_of(g, hw, regime, group, &(fsim_residency){.hit = none, .absorbed = none}, a),
-                       warm = fsim_costing_of(g, hw, regime, group, &(fsim_residency){.hit = all, .absorbed = all}, a);
+        fsim_costing_of(g, hw, regime, group, &(fsim_residency){.hit = none, .absorbed = none}, a);
     const fsim_kernel call = convolves(&cold) ? (fsim_kernel){0} : library_kernel(&cold, a);
     if (call.time_s <= 0)
         return (fsim_call_lead){0};
+    const fsim_costing warm = fsim_costing_of(g, hw, regime, group, &(fsim_residency){.hit = all, .absorbed = all}, a);
     const fsim_kernel generated = fsim_generated_kernel(&warm, a);
     int64_t bytes = call.dram_read_bytes + call.dram_write_bytes;
     for (int i = 0; i < group->reads; i++)

@@ -59,6 +59,8 @@ fsim_kernel fsim_kernel_launched_by(fsim_problem *p, fsim_maker maker, fsim_cand
 /* The set as a kernel on its own: stores what primitives outside read, with nothing resident in L2. NULL where it
  * can't be one. */
 const fsim_kernel *fsim_kernel_alone(fsim_problem *p, const int *node, int count, fsim_arena *a);
+/* fsim_contraction_alone_s of primitive `node`; from the store. */
+double fsim_contraction_alone_for(const fsim_problem *p, int node);
 /* Femtoseconds, or DRAM bytes. */
 fsim_sum fsim_objective_of(const fsim_problem *p, const fsim_kernel *k);
 

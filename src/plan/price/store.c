@@ -42,6 +42,7 @@ typedef struct fsim_store {
     entry **slot, **alike; /* by primitives; by likeness: the first of all sets that are alike */
     int slots, count;
     const fsim_likeness *likeness; /* NULL: not asked for yet */
+    double *alone_s;               /* per primitive: fsim_contraction_alone_for; 0: not asked for yet; NULL: for none */
     bool few;                      /* sets: they are not compared */
     fsim_mark empty;               /* of a, before the first slot */
 } fsim_store;
@@ -99,6 +100,7 @@ void fsim_store_clear(struct fsim_store *s)
     empty(s);
     fsim_rewind(s->comparing, (fsim_mark){NULL, 0});
     s->likeness = NULL;
+    s->alone_s = NULL;
 }
 
 void fsim_store_trim(fsim_problem *p, int most)
@@ -450,6 +452,16 @@ fsim_sum fsim_objective_of(const fsim_problem *p, const fsim_kernel *k)
 {
     return p->objective == FSIM_MINIMISE_BYTES ? (fsim_sum)k->dram_read_bytes + k->dram_write_bytes
                                                : fsim_ticks(k->time_s);
+}
+
+double fsim_contraction_alone_for(const fsim_problem *p, int node)
+{
+    fsim_store *s = p->store;
+    if (!s->alone_s)
+        s->alone_s = fsim_new(s->comparing, double, p->graph->nodes + 1);
+    if (s->alone_s[node] == 0)
+        s->alone_s[node] = fsim_contraction_alone_s(p->graph, p->hw, node);
+    return s->alone_s[node];
 }
 
 bool fsim_may_clone(const fsim_problem *p, int node)

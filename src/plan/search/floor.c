@@ -3,6 +3,7 @@
 
 #include "cost/costing.h"
 #include "fusion/chain.h"
+#include "plan/price/price.h"
 #include <math.h>
 
 enum { WIDEST_VECTOR = 4 }; /* elements that one instruction of a kernel without a contraction loads or stores */
@@ -94,7 +95,7 @@ double fsim_floor_norm(const fsim_unit_seconds *sum)
 static double alone_s(const fsim_floor *f, int node)
 {
     const int company = fsim_contraction_company(&f->p->limits, node);
-    return company > 2 ? 0 : fsim_contraction_alone_s(f->p->graph, f->p->hw, node);
+    return company > 2 ? 0 : fsim_contraction_alone_for(f->p, node);
 }
 
 void fsim_floor_find_best_alone(fsim_floor *f, const int *node, int count, fsim_arena *a)
@@ -134,7 +135,7 @@ fsim_floor_product fsim_floor_contraction(const fsim_floor *f, int node, bool ma
     if (masked)
         return (fsim_floor_product){0.5 * fsim_least_contraction_s(g, f->p->hw, node), 0};
     const int company = fsim_contraction_company(&f->p->limits, node);
-    const double alone = fsim_contraction_alone_s(g, f->p->hw, node);
+    const double alone = fsim_contraction_alone_for(f->p, node);
     const bool best_alone = f->best_alone && f->best_alone[node];
     return (fsim_floor_product){best_alone ? alone : fmin(alone, fsim_contraction_share_s(g, f->p->hw, node, company)),
                                 1.0 / company};
