@@ -5,9 +5,9 @@
 #ifndef FUSESIM_FUSION_GROUPING_H
 #define FUSESIM_FUSION_GROUPING_H
 
-#include "fusion/sets.h"
 #include "fusion/assembly.h"
 #include "fusion/chain.h"
+#include "fusion/sets.h"
 #include "fusion/template.h"
 
 /* One place of the kernel's space where a member's value is needed. */

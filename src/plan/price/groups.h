@@ -22,6 +22,7 @@ typedef struct {
 fsim_groups *fsim_groups_new(const fsim_graph *g, fsim_arena *a);
 /* Those of the problem's graph; NULL where there are none, and where memory is counted or full. */
 fsim_groups *fsim_groups_for(const fsim_problem *p);
+/* Where what fsim_groups_add is given must live. */
 fsim_arena *fsim_groups_arena(fsim_groups *s);
 /* What is known of the set for a GPU with these limits; NULL where nothing is. hash: of the set. */
 const fsim_shared_group *fsim_groups_find(const fsim_groups *s, const fsim_limits *limits, const fsim_selection *set,
