@@ -208,12 +208,18 @@ static void narrow_products_are_bounded(void **unused)
     fsim_arena *a = fsim_arena_new();
     for (size_t g = 0; g < sizeof gpus / sizeof *gpus; g++) {
         const fsim_gemm_device d = fsim_gemm_device_of(gpu(a, gpus[g]), FSIM_F32);
-        const double square64 = fsim_gemm_with(&d, &(fsim_gemm_shape){8192, 64, 64, 4096, {0}, 0, 0, 4, false, true},
-                                               (fsim_gemm_tile){64, 64, 1})
-                                    .compute_s,
-                     square32 = fsim_gemm_with(&d, &(fsim_gemm_shape){8192, 32, 32, 4096, {0}, 0, 0, 4, false, true},
-                                               (fsim_gemm_tile){32, 32, 1})
-                                    .compute_s;
+        const double square64 =
+                         fsim_gemm_with(&d,
+                                        &(fsim_gemm_shape){
+                                            .batch = 8192, .m = 64, .n = 64, .k = 4096, .elem_bytes = 4, .whole = true},
+                                        (fsim_gemm_tile){64, 64, 1})
+                             .compute_s,
+                     square32 =
+                         fsim_gemm_with(&d,
+                                        &(fsim_gemm_shape){
+                                            .batch = 8192, .m = 32, .n = 32, .k = 4096, .elem_bytes = 4, .whole = true},
+                                        (fsim_gemm_tile){32, 32, 1})
+                             .compute_s;
         assert_true(square32 < square64 * 1.4 / 4 * 1.01);
     }
     const fsim_gemm_device d = fsim_gemm_device_of(gpu(a, "a100-sxm4-80gb"), FSIM_F32);
