@@ -39,7 +39,7 @@ static one_group set_up(const char *hw, const char *dtype, const char *operators
     for (int n = 0; n < s.software.graph->nodes; n++)
         node[n] = n;
     fsim_refusal why;
-    const fsim_limits limits = {s.software.graph, INT64_C(96) << 10, false};
+    const fsim_limits limits = {.graph = s.software.graph, .shared_per_block = INT64_C(96) << 10};
     assert_true(fsim_legal(&limits, node, s.software.graph->nodes, s.a, &s.group, &why));
     return s;
 }
