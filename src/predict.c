@@ -50,7 +50,9 @@ fsim_problem fsim_problem_with(const fsim_graph *g, const fsim_hw *hw, const fsi
 {
     return (fsim_problem){.graph = g,
                           .hw = hw,
-                          .limits = {g, (int64_t)fsim_hw_get(hw, FSIM_HW_SHARED_PER_BLOCK), options->strict},
+                          .limits = {.graph = g,
+                                     .shared_per_block = (int64_t)fsim_hw_get(hw, FSIM_HW_SHARED_PER_BLOCK),
+                                     .strict = options->strict},
                           .regime = options->regime,
                           .objective = options->objective,
                           .warm = options->warm,
