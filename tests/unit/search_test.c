@@ -302,7 +302,10 @@ static void optimum_is_the_least_of_all(void **unused)
         assert_true(p.proof.lower_bound <= (double)l.least * unit * (1 + 1e-12));
         proven += p.proof.proven;
         if (!recompute) {
-            naive w = {.f = &f, .limits = {f.g, (int64_t)fsim_hw_get(f.hw, FSIM_HW_SHARED_PER_BLOCK), false}, .l = &l};
+            naive w = {
+                .f = &f,
+                .limits = {.graph = f.g, .shared_per_block = (int64_t)fsim_hw_get(f.hw, FSIM_HW_SHARED_PER_BLOCK)},
+                .l = &l};
             all_partitions(&w, 0, 0);
             assert_int_equal(w.count, l.count);
         }
@@ -425,7 +428,10 @@ static void sets_with_gaps_are_reached(void **unused)
             print_message("graph %zu: %d partitions\n", i, l.count);
         assert_int_equal(l.count, want[i].partitions);
         if (!want[i].recompute) {
-            naive w = {.f = &f, .limits = {f.g, (int64_t)fsim_hw_get(f.hw, FSIM_HW_SHARED_PER_BLOCK), false}, .l = &l};
+            naive w = {
+                .f = &f,
+                .limits = {.graph = f.g, .shared_per_block = (int64_t)fsim_hw_get(f.hw, FSIM_HW_SHARED_PER_BLOCK)},
+                .l = &l};
             all_partitions(&w, 0, 0);
             assert_int_equal(w.count, l.count);
         }
