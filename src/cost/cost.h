@@ -115,5 +115,11 @@ double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_byte
 double fsim_least_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes, bool products);
 /* Effective L2 capacity in bytes: how much a kernel can expect to find there. */
 double fsim_l2_effective(const fsim_hw *hw);
+/* Bytes that pass through L2 while the kernel runs. Its blocks (a host's threads) go through all of its tensors side by
+ * side, from beginning to end, and so do those of the next kernel. At its first element all bytes of the kernel before
+ * have passed, at its last element all bytes of its own. So a tensor is found again only where the bytes of either
+ * kernel fit: kernels of one tensor read and one written that repeat on an H100 (50 MiB) take what L2 takes at 2 x 17
+ * MB and what DRAM takes at 2 x 32 MB (validate/measured/h100). */
+double fsim_bytes_in_flight(const fsim_graph *g, const fsim_group *o);
 
 #endif

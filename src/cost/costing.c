@@ -404,6 +404,16 @@ double fsim_l2_effective(const fsim_hw *hw)
     return fsim_hw_get(hw, FSIM_HW_L2_CAPACITY) * (isnan(share) ? 1 : share);
 }
 
+double fsim_bytes_in_flight(const fsim_graph *g, const fsim_group *o)
+{
+    double all = 0;
+    for (int i = 0; i < o->writes; i++)
+        all += (double)g->tensor[o->write[i].tensor].written_bytes;
+    for (int i = 0; i < o->reads; i++)
+        all += (double)(o->read[i].whole ? g->tensor[o->read[i].tensor].bytes : o->read[i].bytes);
+    return all;
+}
+
 fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
                              const fsim_residency *l2, fsim_arena *a)
 {

@@ -65,8 +65,7 @@ fsim_call_lead fsim_call_lead_of(const fsim_graph *g, const fsim_hw *hw, fsim_re
                                  fsim_arena *a)
 {
     const size_t most = (size_t)(group->reads + group->writes + 1);
-    bool *all = fsim_new(a, bool, most), *none = fsim_new(a, bool, most);
-    memset(all, true, most);
+    bool *read = fsim_new(a, bool, most), *kept = fsim_new(a, bool, most), *none = fsim_new(a, bool, most);
     if (!contracts(group))
         return (fsim_call_lead){0};
     const fsim_costing cold =
@@ -74,7 +73,14 @@ fsim_call_lead fsim_call_lead_of(const fsim_graph *g, const fsim_hw *hw, fsim_re
     const fsim_kernel call = convolves(&cold) ? (fsim_kernel){0} : library_kernel(&cold, a);
     if (call.time_s <= 0)
         return (fsim_call_lead){0};
-    const fsim_costing warm = fsim_costing_of(g, hw, regime, group, &(fsim_residency){.hit = all, .absorbed = all}, a);
+    const double room = fsim_l2_effective(hw);
+    const bool fits = fsim_bytes_in_flight(g, group) <= room;
+    for (int i = 0; i < group->reads; i++)
+        read[i] = fits && (double)g->tensor[group->read[i].tensor].bytes <= room;
+    for (int i = 0; i < group->writes; i++)
+        kept[i] = fits && (double)g->tensor[group->write[i].tensor].bytes <= room;
+    const fsim_costing warm =
+        fsim_costing_of(g, hw, regime, group, &(fsim_residency){.hit = read, .absorbed = kept}, a);
     const fsim_kernel generated = fsim_generated_kernel(&warm, a);
     int64_t bytes = call.dram_read_bytes + call.dram_write_bytes;
     for (int i = 0; i < group->reads; i++)

@@ -124,7 +124,7 @@ static bool take(void *to, const fsim_plan *plan)
 }
 
 /* The search of graphs with very many sets, on a small one: kernels whose parts have only inputs in common are left to
- * a bound of each part, which may never exceed the least plan. */
+ * a bound of each part, which may never exceed the least plan; nor may it where few choices of clones are tried. */
 static void check_parted(const fsim_problem *p, fsim_sum least, fsim_arena *a)
 {
     fsim_spent spent;
@@ -134,10 +134,15 @@ static void check_parted(const fsim_problem *p, fsim_sum least, fsim_arena *a)
     const fsim_budget budget = fsim_budget_of(&fresh, &spent);
     for (int n = 0; n < p->graph->nodes; n++)
         node[n] = n;
-    const fsim_frontier *f = fsim_frontier_of(&fresh, node, p->graph->nodes, FSIM_PARTED, &budget, a);
-    if (fsim_frontier_bound(f) > least)
-        fprintf(stderr, "in parts: bound %lld, least %lld\n", (long long)fsim_frontier_bound(f), (long long)least);
-    assert_true(fsim_frontier_bound(f) <= least);
+    for (int clone_sets = 0; clone_sets <= FSIM_FEW_CLONE_SETS; clone_sets++) {
+        const fsim_one_side few = {.clone_sets = clone_sets};
+        const fsim_frontier *f = fsim_frontier_of_side(&fresh, node, p->graph->nodes,
+                                                       (fsim_scope){FSIM_PARTED, clone_sets ? &few : NULL}, &budget, a);
+        if (fsim_frontier_bound(f) > least)
+            fprintf(stderr, "in parts, %d choices of clones: bound %lld, least %lld\n", clone_sets,
+                    (long long)fsim_frontier_bound(f), (long long)least);
+        assert_true(fsim_frontier_bound(f) <= least);
+    }
 }
 
 /* The search that large graphs get, on a small one: what it leaves out may not hide the least plan, and with L2

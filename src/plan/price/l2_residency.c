@@ -14,19 +14,9 @@ typedef struct {
 
 static bool resident(const l2_clock *c, int tensor) { return c->entered - c->last[tensor] <= c->capacity; }
 
-double fsim_bytes_in_flight(const fsim_problem *p, const fsim_group *o)
-{
-    double all = 0;
-    for (int i = 0; i < o->writes; i++)
-        all += (double)p->graph->tensor[o->write[i].tensor].written_bytes;
-    for (int i = 0; i < o->reads; i++)
-        all += (double)(o->read[i].whole ? p->graph->tensor[o->read[i].tensor].bytes : o->read[i].bytes);
-    return all;
-}
-
 static void run_through(const fsim_problem *p, l2_clock *c, const fsim_group *o, const bool *hit)
 {
-    const double all = fsim_bytes_in_flight(p, o);
+    const double all = fsim_bytes_in_flight(p->graph, o);
     for (int i = 0; i < o->writes; i++)
         c->entered += (double)p->graph->tensor[o->write[i].tensor].written_bytes;
     for (int i = 0; i < o->reads; i++)
@@ -50,7 +40,7 @@ void fsim_find_residency(const fsim_problem *p, const fsim_launches *launches, f
     for (int run = p->warm ? 0 : 1; run < 2; run++)
         for (int k = 0; k < launches->kernels; k++) {
             const fsim_group *o = &launches->kernel[k]->group;
-            const bool room = fsim_bytes_in_flight(p, o) <= c.capacity;
+            const bool room = fsim_bytes_in_flight(p->graph, o) <= c.capacity;
             for (int i = 0; i < o->reads; i++) {
                 hit[k][i] = room && resident(&c, o->read[i].tensor);
                 missed[o->read[i].tensor] = missed[o->read[i].tensor] || (run == 1 && !hit[k][i]);

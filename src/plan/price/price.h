@@ -86,13 +86,6 @@ enum { FSIM_CLONE_REACH = 64 };
 /* The same for one primitive, also where p->recompute is off. */
 bool fsim_may_clone(const fsim_problem *p, int node);
 
-/* Bytes that pass through L2 while the kernel runs. Its blocks (a host's threads) go through all of its tensors side by
- * side, from beginning to end, and so do those of the next kernel. At its first element all bytes of the kernel before
- * have passed, at its last element all bytes of its own. So a tensor is found again only where the bytes of either
- * kernel fit: kernels of one tensor read and one written that repeat on an H100 (50 MiB) take what L2 takes at 2 x 17
- * MB and what DRAM takes at 2 x 32 MB (validate/measured/h100). */
-double fsim_bytes_in_flight(const fsim_problem *p, const fsim_group *o);
-
 /* Can a run find the tensor in L2 at all? It can be no larger than the effective capacity. */
 bool fsim_may_reside(const fsim_problem *p, int tensor);
 

@@ -199,3 +199,43 @@ bool fsim_fit_no_space(const fsim_places *l, int x, int y)
         return true;
     return (l->aloof[x] && leads_nowhere(l, x, y)) || (l->aloof[y] && leads_nowhere(l, y, x));
 }
+
+/* Is the number of points that of a contraction of the list, or that of rows of its results that a tile holds? */
+static bool fits_one(const fsim_places *l, int64_t points, const int *contraction, int count)
+{
+    for (int c = 0; c < count; c++) {
+        if (points_of(l, contraction[c]) == points)
+            return true;
+        for (int i = contraction[c] + 1; i < l->count && i < contraction[c] + FSIM_BITS; i++)
+            if (class_of(l, i) == FSIM_REDUCE && fsim_place_node(l, i)->reduced <= FSIM_TILE_ROW &&
+                points_of(l, i) == points && reduced_from(l, i) == points_of(l, contraction[c]))
+                return true;
+    }
+    return false;
+}
+
+/* May reduction i be in a kernel with one of these contractions, on which it doesn't depend? It has then reduced rows
+ * of that one's results, and the first reduction of the kernel has rows that a tile holds (fusion/chain.c). */
+static bool reduces_one(const fsim_places *l, int i, const int *contraction, int count)
+{
+    bool held = false, found = false;
+    for (int k = i < FSIM_BITS ? 0 : i - FSIM_BITS; k <= i && !held; k++)
+        held = class_of(l, k) == FSIM_REDUCE && fsim_place_node(l, k)->reduced <= FSIM_TILE_ROW;
+    for (int c = 0; c < count && held && !found; c++)
+        found = points_of(l, contraction[c]) == reduced_from(l, i);
+    return found;
+}
+
+bool fsim_is_aloof_set(const fsim_places *l, int root, const fsim_own_set *s, const int *contraction, int count)
+{
+    FSIM_EACH_BIT(k, s->own)
+    {
+        const int i = root - FSIM_BACK + k;
+        if (class_of(l, i) == FSIM_REDUCE && !reduces_one(l, i, contraction, count))
+            return true;
+        if (inlines(l, i) && fsim_bit(&s->must, k) && !is_read_in_part(l, i) &&
+            !fits_one(l, points_of(l, i), contraction, count))
+            return true;
+    }
+    return false;
+}

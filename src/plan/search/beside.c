@@ -128,15 +128,15 @@ static void mark_all(pairs *w, const int *list, int count, bool asks, bool *mark
                 mark(w, (marking){&w->of[x], &w->of[y], side, marked, asks});
 }
 
-void fsim_find_beside(fsim_places *l, const fsim_touching *touching)
+void fsim_find_beside(fsim_places *l)
 {
     pairs w = {.l = l, .refused = fsim_new(l->a, uint64_t, ANSWERS), .one_space = has_one_space(l)};
     int *all = fsim_new(l->a, int, l->count + 1);
     l->shares = fsim_new(l->a, bool, l->count + 1);
     l->joinable = fsim_new(l->a, bool, l->count + 1);
     for (int t = 0; t < l->p->graph->tensors; t++)
-        if (touching->first[t + 1] - touching->first[t] > 1)
-            mark_all(&w, touching->who + touching->first[t], touching->first[t + 1] - touching->first[t], false,
+        if (l->touching_first[t + 1] - l->touching_first[t] > 1)
+            mark_all(&w, l->touching + l->touching_first[t], l->touching_first[t + 1] - l->touching_first[t], false,
                      l->shares);
     for (int i = 0; i < l->count; i++) {
         all[i] = i;
@@ -148,7 +148,8 @@ void fsim_find_beside(fsim_places *l, const fsim_touching *touching)
         l->class[i] = fsim_mix(l->class[i], (l->joinable[i] ? 2u : 0u) | (l->shares[i] ? 1u : 0u));
 }
 
-/* Is place q independent of all members, and may a kernel hold it beside each? */
+/* May another part of a kernel own place q? No member needs it, and a kernel may hold it beside each. None is needed by
+ * it, but for members that the kernel may have as copies: a part may be launched before the kernel that owns them. */
 static bool may_stand_beside(fsim_places *l, int root, const fsim_own_set *s, int q)
 {
     const int base = root - FSIM_BACK;
@@ -156,8 +157,13 @@ static bool may_stand_beside(fsim_places *l, int root, const fsim_own_set *s, in
     if (bit >= 0 && bit < FSIM_BITS && fsim_bit(&s->own, bit))
         return false;
     FSIM_EACH_BIT(i, s->own)
-    if (linked(l, base + i, q) || fsim_never_together(l, base + i, q))
-        return false;
+    {
+        const int at = base + i;
+        if (q < at ? ordered(l, q, at) : !l->clonable[at] && ordered(l, at, q))
+            return false;
+        if (!l->clonable[at] && fsim_never_together(l, at, q))
+            return false;
+    }
     return true;
 }
 
@@ -173,4 +179,44 @@ bool fsim_may_be_beside(fsim_places *l, int root, const fsim_own_set *s)
                 return true;
     }
     return false;
+}
+
+/* Places that a kernel with the set may have beside it: its members are no further apart than the bits of a set. */
+typedef struct {
+    int low, end;
+} reach;
+
+static reach reach_of(const fsim_places *l, int root, const fsim_own_set *s)
+{
+    const int low = root + s->last + 1 - FSIM_BITS, end = root + FSIM_BITS;
+    return (reach){low > 0 ? low : 0, end < l->count ? end : l->count};
+}
+
+bool fsim_may_meet_contraction(fsim_places *l, int root, fsim_own_set *s)
+{
+    if (s->met == root + 1)
+        return s->meets;
+    const reach near = reach_of(l, root, s);
+    int contraction[2 * FSIM_BITS], count = 0;
+    for (int q = near.low; q < near.end; q++)
+        if (fsim_place_node(l, q)->gemm.k && may_stand_beside(l, root, s, q))
+            contraction[count++] = q;
+    s->met = root + 1;
+    return s->meets = count > 0 && !fsim_is_aloof_set(l, root, s, contraction, count);
+}
+
+int fsim_most_sharers(fsim_places *l, int root, const fsim_own_set *s, int tensor)
+{
+    const reach near = reach_of(l, root, s);
+    int count = 1, at = l->touching_first[tensor], high = l->touching_first[tensor + 1];
+    while (at < high) { /* the first one in reach */
+        const int mid = (at + high) / 2;
+        if (l->touching[mid] < near.low)
+            at = mid + 1;
+        else
+            high = mid;
+    }
+    for (; at < l->touching_first[tensor + 1] && l->touching[at] < near.end; at++)
+        count += may_stand_beside(l, root, s, l->touching[at]);
+    return count;
 }

@@ -70,6 +70,11 @@ fsim_unit_seconds fsim_floor_read(const fsim_floor *f, const fsim_access *x)
                         fsim_least_dram_seconds(f->p->hw, (double)t->bytes, 0, f->products));
 }
 
+fsim_unit_seconds fsim_floor_fetch(const fsim_floor *f, const fsim_tensor *t)
+{
+    return access_units(f, (double)t->bytes, 0, fsim_least_dram_seconds(f->p->hw, (double)t->bytes, 0, f->products));
+}
+
 fsim_unit_seconds fsim_floor_write(const fsim_floor *f, const fsim_tensor *t)
 {
     const double bytes = (double)t->written_bytes;

@@ -41,6 +41,8 @@ fsim_floor_product fsim_floor_contraction(const fsim_floor *f, int node, bool ma
 fsim_unit_seconds fsim_floor_arithmetic(const fsim_floor *f, const fsim_node *n);
 /* The tensor, all of which access x reads, is read from DRAM once. */
 fsim_unit_seconds fsim_floor_read(const fsim_floor *f, const fsim_access *x);
+/* The same of all of a tensor. */
+fsim_unit_seconds fsim_floor_fetch(const fsim_floor *f, const fsim_tensor *t);
 /* The tensor is written to DRAM once. */
 fsim_unit_seconds fsim_floor_write(const fsim_floor *f, const fsim_tensor *t);
 /* *sum += more. */

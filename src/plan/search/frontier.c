@@ -72,12 +72,25 @@ static bool may_have_read(const fsim_frontier *f, int node)
     return place < 0 ? !later : fsim_may_be_free(f, place);
 }
 
-/* May something have read the tensor in each of its readers' places? Where some kernels are free, kernels may run in
- * another order here than in a plan, so that any reader may be the first one. */
-static bool may_be_read_before(const fsim_frontier *f, int tensor)
+/* Does some place read what a primitive outside of the list makes? Its kernel may have to wait for that. */
+static bool waits_for_others(const fsim_frontier *f)
+{
+    const fsim_graph *g = f->p->graph;
+    for (int i = 0; i < f->l.count && f->l.count < g->nodes; i++)
+        for (int k = 0; k < fsim_node_of(f, i)->args; k++) {
+            const int from = g->tensor[fsim_node_of(f, i)->arg[k].tensor].producer;
+            if (from >= 0 && f->l.place[from] < 0)
+                return true;
+        }
+    return false;
+}
+
+/* May something have read the tensor in each of its readers' places? Where some kernels are free, or wait for others,
+ * kernels may run in another order here than in a plan, so that any reader may be the first one. */
+static bool may_be_read_before(const fsim_frontier *f, int tensor, bool any_order)
 {
     const fsim_tensor *t = &f->p->graph->tensor[tensor];
-    bool before = fsim_has_free(f) && t->readers > 1 && fsim_may_reside(f->p, tensor);
+    bool before = any_order && t->readers > 1 && fsim_may_reside(f->p, tensor);
     for (int r = 0; r < t->readers && !before; r++)
         before = may_have_read(f, t->reader[r]);
     return before;
@@ -120,8 +133,10 @@ static void find_floor(fsim_frontier *f)
     f->floor_start = fsim_new(f->a, double, l->count + 1);
     f->floor_input = fsim_new(f->a, double, g->tensors + 1);
     f->read_outside = fsim_new(f->a, bool, g->tensors + 1);
+    const bool any_order = fsim_has_free(f) || waits_for_others(f);
     for (int t = 0; t < g->tensors; t++)
-        f->read_outside[t] = may_be_read_before(f, t);
+        f->read_outside[t] = may_be_read_before(f, t, any_order);
+    fsim_find_transfers(f, &floor);
     const bool *masked = masked_chains(f);
     f->whole = fsim_computed_whole(f);
     f->arithmetic = floor.arithmetic;
@@ -163,30 +178,6 @@ static void find_floor(fsim_frontier *f)
     }
     for (int i = 0; i < l->count; i++)
         f->floor_own[i] += f->floor_alone[i] * (1 - 1e-9);
-}
-
-fsim_sum fsim_least_joined(const fsim_frontier *f, const fsim_own_set *part, int root)
-{
-    const fsim_graph *g = f->p->graph;
-    double least = 0;
-    bool aloof = !f->products, free = true; /* free: the rest may be a call that costs nothing */
-    FSIM_EACH_BIT(i, part->own)
-    {
-        aloof = aloof || f->l.aloof[root - FSIM_BACK + i];
-        free = free && fsim_may_be_free(f, root - FSIM_BACK + i);
-    }
-    if (!aloof || free)
-        return 0;
-    FSIM_EACH_BIT(i, part->own)
-    {
-        const int place = root - FSIM_BACK + i;
-        least += f->floor_own[place] + (fsim_bit(&part->must, i) ? f->floor_write : 0);
-        for (int k = 0; k < fsim_node_of(f, place)->args; k++) {
-            const fsim_tensor *t = &g->tensor[fsim_node_of(f, place)->arg[k].tensor];
-            least += t->readers == 1 ? f->floor_input[fsim_node_of(f, place)->arg[k].tensor] : 0;
-        }
-    }
-    return (fsim_sum)(least * (1 - 1e-9));
 }
 
 /* After the budget is used up: the order in which states of a size are continued, most promising first. */

@@ -40,7 +40,8 @@ enum {
     MOST_COMPARED = 64, /* readers of a tensor that are compared with each other */
     PIECE_SHARES = 2,   /* one of several pieces may take this part of what is left of the budget */
     WHOLE_SHARES = 8, /* this part of the budget is kept back for the whole graph when equal layers are searched once */
-    SIDE_SHARES = 2,  /* this part of the budget is kept back where the sides of the barrier are searched apart */
+    SIDE_SHARES = 4,  /* this part of the budget is kept back where the sides of the barrier are searched apart */
+    MORE_CLONES = 3,  /* a search with every choice of clones takes so many times what one with few takes, and more */
     SMALL = 24,       /* graphs of so many primitives are searched as a whole at once */
     POLISH_SHARES = 8,     /* changes to a plan that is not proven may take this part of the steps, */
     POLISH_STEPS = 750000, /* and so many at most; */
@@ -216,6 +217,24 @@ static bool solve_without_given(solver *s, const int *node, int count, const fsi
     return found;
 }
 
+/* A graph with gradients has very many choices of clones: few of them at first, which says enough of the others for a
+ * bound, and all of them where much of the budget is left. */
+static fsim_frontier *parted(solver *s, const int *node, int count, const fsim_budget *budget)
+{
+    const int64_t began = fsim_work(s->p);
+    if (!s->p->graph->barrier)
+        return fsim_frontier_of(s->p, node, count, FSIM_PARTED, budget, s->a);
+    fsim_one_side *few = fsim_new(s->a, fsim_one_side, 1);
+    few->clone_sets = FSIM_FEW_CLONE_SETS;
+    fsim_frontier *first = fsim_frontier_of_side(s->p, node, count, (fsim_scope){FSIM_PARTED, few}, budget, s->a);
+    if (first && (budget->steps - fsim_work(s->p)) / MORE_CLONES < fsim_work(s->p) - began)
+        return first;
+    fsim_spent spent;
+    const fsim_budget own = fsim_budget_share(budget, s->p, 1, &spent);
+    fsim_frontier *all = fsim_frontier_of(s->p, node, count, FSIM_PARTED, &own, s->a);
+    return first && fsim_frontier_bound(first) > fsim_frontier_bound(all) ? first : all;
+}
+
 /* given: a piece with very many sets may be solved without what makes its masks; NULL where that is so. */
 static fsim_frontier *searched(solver *s, const int *node, int count, const fsim_budget *budget, bool given)
 {
@@ -226,7 +245,7 @@ static fsim_frontier *searched(solver *s, const int *node, int count, const fsim
         return f;
     if (given && solve_without_given(s, node, count, budget))
         return NULL;
-    f = fsim_frontier_of(s->p, node, count, FSIM_PARTED, budget, s->a);
+    f = parted(s, node, count, budget);
     return fsim_frontier_has_parts(f) ? f : fsim_frontier_of(s->p, node, count, how, budget, s->a);
 }
 

@@ -201,7 +201,7 @@ static bool steps_apart_when_far(fsim_places *l, int tensor, const int *list, in
     return all;
 }
 
-static fsim_touching find_near(fsim_places *l)
+static void find_near(fsim_places *l)
 {
     const fsim_graph *g = l->p->graph;
     place_list all = {.a = l->a}, near = {.a = l->a};
@@ -244,7 +244,8 @@ static fsim_touching find_near(fsim_places *l)
     l->near_first[l->count] = near.count;
     l->near = near.item;
     l->missed = fsim_new(l->a, signed char, near.count + 1);
-    return (fsim_touching){who, many};
+    l->touching = who;
+    l->touching_first = many;
 }
 
 /* The surroundings of a place as legality and prices see them, including the distances of its neighbours. */
@@ -315,11 +316,11 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     link_producers(out, limits.wanted);
     find_clonable(out);
     find_paths(out);
-    const fsim_touching touching = find_near(out);
+    find_near(out);
     fsim_find_apart(out);
     for (int i = 0; i < count; i++)
         out->class[i] = class_of_place(out, i);
     if (limits.parted)
-        fsim_find_beside(out, &touching);
+        fsim_find_beside(out);
     out->wide = limits.watched && !out->complete; /* without kernels of independent parts it may be complete */
 }

@@ -40,14 +40,11 @@ void fsim_find_apart(fsim_places *l);
 
 /* beside.c */
 
-/* The places that access each tensor, themselves or through producers cloned into their kernel: of tensor t
- * who[first[t], first[t + 1]), ascending. */
-typedef struct {
-    int *who, *first;
-} fsim_touching;
-
+/* apart.c: do all results that the set stores, and all that it reduces, fit no space of a kernel with one of these
+ * contractions, which depend on no member and are needed by none? */
+bool fsim_is_aloof_set(const fsim_places *l, int root, const fsim_own_set *s, const int *contraction, int count);
 /* Fills l->joinable from l's classes, and makes it part of them. */
-void fsim_find_beside(fsim_places *l, const fsim_touching *touching);
+void fsim_find_beside(fsim_places *l);
 
 /* families.c */
 

@@ -38,7 +38,15 @@ typedef struct fsim_variant {
     int *read_at;             /* per read: its index in the candidate's group */
     int *write_at;
     fsim_cost *costs;
+    fsim_sum joined; /* fsim_least_joined for what `joined_for` stands for; 0: for nothing yet */
+    int joined_for;
 } fsim_variant;
+
+/* What a kernel at least moves, whatever clones it has. */
+typedef struct {
+    double bytes;                   /* through L2 */
+    double with_room, without_room; /* seconds (or bytes) of DRAM, where L2 has room for all that it moves; where not */
+} fsim_least_traffic;
 
 typedef struct {
     fsim_bits own;
@@ -52,7 +60,11 @@ typedef struct {
     bool joinable_product; /* the same, with a product: costs no more alone, unless that is a poor call */
     int asked;             /* 1 + the root for which it was last asked whether a larger kernel may have it, */
     bool has_company;      /* and the answer */
-    fsim_variant **slot;   /* its variants, hashed */
+    int met;               /* the same for whether that kernel may have a contraction beside it */
+    bool meets;
+    int traffic_for; /* the same for fsim_least_traffic_of */
+    fsim_least_traffic traffic;
+    fsim_variant **slot; /* its variants, hashed */
     int variants, slots;
 } fsim_own_set;
 
@@ -74,6 +86,9 @@ typedef struct {
     int *pred_first, *pred; /* places of the producers of place i: pred[pred_first[i], pred_first[i + 1]) */
     int *succ_first, *succ;
     int *near_first, *near; /* places that have a tensor in common, also through clones */
+    int *touching_first,
+        *touching;       /* places that access tensor t of the graph, themselves or through producers cloned
+                            into their kernel: touching[touching_first[t], touching_first[t + 1]), ascending */
     signed char *missed; /* families.c: per entry of near, whether a set misses it: 1, -1 where not, 0 not known yet */
     int *cone;           /* lowest place that may be cloned for place i, at most i */
     bool *must, *clonable;
@@ -109,6 +124,9 @@ typedef struct {
  * these are in the call or not. */
 typedef enum { FSIM_NO_CALL, FSIM_CALL_VIEW, FSIM_CALL_OWN_VIEW, FSIM_IN_CALL } fsim_call_place;
 
+/* Choices of clones for a kernel in a search for a bound, which knows the least that others cost. */
+enum { FSIM_FEW_CLONE_SETS = 2 };
+
 /* One side of the barrier, where kernels that own only primitives of either side cost nothing if these are free; or
  * one side of calls, for a bound. */
 typedef struct {
@@ -138,6 +156,10 @@ const fsim_family *fsim_family_of(fsim_places *l, int root);
 /* A parted list of at most FSIM_BITS places: may a larger kernel have this set of root's family as a part? Some other
  * place that none of its members needs, nor is needed by, then has a tensor in common with it. */
 bool fsim_may_be_beside(fsim_places *l, int root, const fsim_own_set *s);
+/* The same for a set without a contraction: may the larger kernel have one, in another part of it? */
+bool fsim_may_meet_contraction(fsim_places *l, int root, fsim_own_set *s);
+/* How many parts of a kernel, this one included, may read the tensor? */
+int fsim_most_sharers(fsim_places *l, int root, const fsim_own_set *s, int tensor);
 /* The kernel of a set of root's family, with clones and stored results as bits of the family. NULL where illegal.
  * Computed once. */
 fsim_variant *fsim_variant_of(fsim_places *l, const fsim_family *f, fsim_own_set *s, const fsim_bits *clones,

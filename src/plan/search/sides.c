@@ -14,10 +14,8 @@
 #include "plan/search/sets.h"
 
 enum {
-    BEFORE_SHARES = 4, /* the side before the barrier may take this part of the budget, the other one the rest of it */
-    AFTER_SHARES = 1,
-    FEW_CLONE_SETS =
-        2 /* choices of clones for a kernel after the barrier; the bound knows the least that others cost */
+    BEFORE_SHARES = 2, /* the side before the barrier may take this part of the budget, the other one the rest of it */
+    AFTER_SHARES = 1
 };
 
 typedef struct {
@@ -183,7 +181,7 @@ static fsim_frontier *bound_both(sides *s, const signed char *calls)
         outputs[n] = makes_output(s->p->graph, n);
     }
     *before = (fsim_one_side){.free = true, .wanted = outputs, .calls = calls};
-    *after = (fsim_one_side){.after = true, .free = true, .clone_sets = FEW_CLONE_SETS, .calls = calls};
+    *after = (fsim_one_side){.after = true, .free = true, .clone_sets = FSIM_FEW_CLONE_SETS, .calls = calls};
     fsim_frontier *x = searched(s, node, count, before, BEFORE_SHARES),
                   *y = searched(s, all, nodes, after, AFTER_SHARES);
     if (x && y)

@@ -117,11 +117,12 @@ struct fsim_frontier {
     bool *in_place; /* per place: it, and the producers that would be cloned for it, read every argument at their own
                        points */
     bool *stale;    /* per place: once its result is stored, L2 never holds what it was computed from longer */
-    bool *read_outside;  /* per tensor */
-    double *floor_input; /* per tensor: work of reading a graph input for the first time */
-    double floor_launch; /* work of a launch, which the rest of a plan has at least one of */
-    double floor_write;  /* parted list: share of a launch for each result; see fsim_least_joined */
-    bool products;       /* a kernel may contain a contraction */
+    bool *read_outside;       /* per tensor */
+    double *floor_input;      /* per tensor: work of reading a graph input for the first time */
+    double floor_launch;      /* work of a launch, which the rest of a plan has at least one of */
+    double floor_write;       /* parted list: share of a launch for each result; see fsim_least_joined */
+    double *read_s, *write_s; /* per tensor: seconds (or bytes) of DRAM for reading it once, for writing it */
+    bool products;            /* a kernel may contain a contraction */
 };
 
 /* Has the budget's time for a hasty end gone by too? */
@@ -201,6 +202,14 @@ fsim_variant *fsim_free_kernel(expansion *x);
  * places read all of it, and of contractions that fill any kernel that they are in. In f->a. */
 bool *fsim_computed_whole(const fsim_frontier *f);
 
+/* traffic.c */
+
+/* Fills f->read_s and f->write_s. */
+void fsim_find_transfers(fsim_frontier *f, const fsim_floor *floor);
+/* What a kernel with this set moves at least: intermediate results that it stores, and those of others that it needs.
+ * Graph inputs and outputs are in f->units and f->input. */
+fsim_least_traffic fsim_least_traffic_of(fsim_frontier *f, fsim_own_set *s, int root);
+
 /* frontier.c */
 
 /* Is there budget for so many more small steps? */
@@ -219,10 +228,11 @@ fsim_sum fsim_least_to_go(fsim_frontier *f, int at);
 /* Does the primitive read every argument as large as its result at its own point? A reader of the result could then
  * read the arguments as well as the result. */
 bool fsim_reads_in_place(const fsim_frontier *f, int place);
-/* A lower bound of what a kernel costs more because of this part of it, which it has only inputs in common with. Where
- * the kernel has a contraction, its part with that pays for all; otherwise each part pays for work that nothing can
- * avoid, and for its share of the launch: so many results as a kernel can have share one. */
-fsim_sum fsim_least_joined(const fsim_frontier *f, const fsim_own_set *part, int root);
+/* A lower bound of what a kernel costs more because of this part of it, with v's clones and results, which it has only
+ * inputs in common with. Where the kernel may have a contraction, its part with that pays for all; otherwise each part
+ * pays for its share of the launch (so many results as a kernel can have share one) and, in a list with contractions,
+ * for what it moves through DRAM; in others for work that nothing can avoid. any: whatever clones it has. */
+fsim_sum fsim_least_joined(fsim_frontier *f, fsim_own_set *part, int root, fsim_variant *v, bool any);
 /* A kernel of a plan as a part of a partition. */
 fsim_part fsim_part_at(const fsim_frontier *f, int root, fsim_bits own, fsim_bits copies, fsim_arena *a);
 

@@ -37,7 +37,7 @@ static fsim_sum relaxed_cost(const expansion *x, fsim_variant *v)
 {
     const fsim_frontier *f = x->f;
     const fsim_graph *g = f->p->graph;
-    const bool room = fsim_bytes_in_flight(f->p, &v->kernel->group) <= fsim_l2_effective(f->p->hw),
+    const bool room = fsim_bytes_in_flight(f->p->graph, &v->kernel->group) <= fsim_l2_effective(f->p->hw),
                finds = room || f->l.parted; /* parts of a kernel may read together what each would read for itself */
     uint64_t hit = 0, absorbed = 0;
     for (int i = 0; i < v->reads && i < 64 && finds; i++) {
@@ -182,6 +182,8 @@ static fsim_sum least_of_set(const expansion *x, const fsim_variant *v)
             fsim_floor_add(&all, f->input[t]);
         }
     }
+    const fsim_least_traffic traffic = fsim_least_traffic_of(x->f, x->set, x->root);
+    all.s[FSIM_FLOOR_DRAM] += traffic.bytes > fsim_l2_effective(f->p->hw) ? traffic.without_room : traffic.with_room;
     const double unit = f->p->objective == FSIM_MINIMISE_BYTES ? 1 : 1 / FSIM_TICK_S;
     const fsim_group *o = &v->kernel->group;
     if (o->template == FSIM_CHAINED_CONTRACTION && f->p->objective != FSIM_MINIMISE_BYTES) {
@@ -210,8 +212,8 @@ static fsim_sum least_as_part(const expansion *x, fsim_variant *v, fsim_sum alon
 {
     if (!may_be_joined(x))
         return alone;
-    const fsim_sum least =
-        x->set->joinable ? fsim_least_joined(x->f, x->set, x->root) : fsim_least_without_call(&x->f->l, v, alone);
+    const fsim_sum least = x->set->joinable ? fsim_least_joined(x->f, x->set, x->root, v, x->clipped)
+                                            : fsim_least_without_call(&x->f->l, v, alone);
     return least < alone ? least : alone;
 }
 

@@ -13,7 +13,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_COMBINATIONS = 16, MOST_TRIED = 6 };
+enum {
+    MOST_COMBINATIONS = 16,
+    MOST_TRIED = 6,
+    BOUND_SHARES = 2 /* the search that bounds all combinations may take this part of the steps of the first one */
+};
 
 void fsim_best(fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *best, fsim_proof *proof)
 {
@@ -189,6 +193,8 @@ static double free_bound(chooser *c)
     if (!g)
         return 0;
     fsim_problem q = problem_of(c, g);
+    if (c->p->search_steps < INT64_MAX)
+        q.search_steps = c->p->search_steps / BOUND_SHARES;
     fsim_best(&q, NULL, 0, c->a, &plan, &proof);
     c->by_clock = c->by_clock || proof.end == FSIM_SEARCH_STOPPED_BY_CLOCK;
     return fmax(0, proof.lower_bound - shared_reads(c));
