@@ -125,13 +125,13 @@ fsim_sum fsim_least_joined(fsim_frontier *f, fsim_own_set *part, int root, fsim_
     return v->joined;
 }
 
-enum { MOST_GIVEN = 4 * FSIM_BITS }; /* results of a set and what it reads for sure */
+enum { MOST_HELD = 4 * FSIM_BITS }; /* results of a set and what it reads for sure */
 
 /* What is known of a set while its traffic is found. */
 typedef struct {
     const fsim_frontier *f;
     int root;
-    int given[MOST_GIVEN], count;        /* tensors that the kernel has anyhow */
+    int held[MOST_HELD], count;        /* tensors that the kernel has anyhow */
     double known[FSIM_BACK + FSIM_BITS]; /* per place from root - FSIM_BACK on: the least of having its result as a
                                             copy; less than 0: not known */
     fsim_least_traffic out;
@@ -140,15 +140,15 @@ typedef struct {
 static bool is_given(const traffic *x, int t)
 {
     for (int i = 0; i < x->count; i++)
-        if (x->given[i] == t)
+        if (x->held[i] == t)
             return true;
     return false;
 }
 
 static void give(traffic *x, int t)
 {
-    if (x->count < MOST_GIVEN)
-        x->given[x->count++] = t;
+    if (x->count < MOST_HELD)
+        x->held[x->count++] = t;
 }
 
 /* The least of having tensor t: it is read, or computed again from what is. */
@@ -157,7 +157,7 @@ static double least_had(traffic *x, int t)
     const fsim_frontier *f = x->f;
     const fsim_graph *g = f->p->graph;
     const int from = g->tensor[t].producer < 0 ? -1 : f->l.place[g->tensor[t].producer];
-    if (is_given(x, t) || x->count == MOST_GIVEN || g->tensor[t].producer < 0)
+    if (is_given(x, t) || x->count == MOST_HELD || g->tensor[t].producer < 0)
         return 0; /* inputs are counted elsewhere */
     if (from < 0 || !f->l.clonable[from])
         return f->read_s[t];
@@ -198,7 +198,7 @@ static double add_reads(traffic *x, int place, bool others)
             continue;
         if (others) {
             most = fmax(most, least_had(x, y->tensor));
-        } else if ((from < 0 || !f->l.clonable[from]) && x->count < MOST_GIVEN) {
+        } else if ((from < 0 || !f->l.clonable[from]) && x->count < MOST_HELD) {
             give(x, y->tensor);
             add_transfer(x, y->tensor, f->read_s[y->tensor], (double)t->bytes);
         }
