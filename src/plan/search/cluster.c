@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/search/cluster.h"
 
+#include "fusion/sets.h"
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"
 #include <string.h>
@@ -57,6 +58,38 @@ fsim_partition fsim_singles(fsim_problem *p, fsim_arena *a)
         node[n] = n;
         out.part[n] = (fsim_part){1, &node[n], &clone[n]};
     }
+    return out;
+}
+
+fsim_partition fsim_as_asked(fsim_problem *p, fsim_arena *a)
+{
+    const fsim_graph *g = p->graph;
+    fsim_partition out = {0, fsim_new(a, fsim_part, g->nodes + g->fuses + 1)};
+    int *part = fsim_new(a, int, g->nodes + 1),
+        *node = fsim_new(a, int, g->nodes + 1); /* per primitive: 1 + the part that contains it */
+    for (int s = 0; s < g->fuses; s++) {
+        const int count = fsim_hull(g, &g->fuse[s], node, a);
+        for (int i = 0; i < count; i++) { /* overlapping sets become one */
+            const int old = part[node[i]];
+            for (int n = 0; old && old != s + 1 && n < g->nodes; n++)
+                part[n] = part[n] == old ? s + 1 : part[n];
+            part[node[i]] = s + 1;
+        }
+    }
+    for (int s = 0; s < g->fuses; s++) {
+        fsim_part x = {0, fsim_new(a, int, g->nodes), fsim_new(a, bool, g->nodes)};
+        for (int n = 0; n < g->nodes; n++)
+            if (part[n] == s + 1)
+                x.node[x.count++] = n;
+        if (x.count > 0)
+            out.part[out.parts++] = x;
+    }
+    for (int n = 0; n < g->nodes; n++)
+        if (part[n] == 0) {
+            fsim_part *x = &out.part[out.parts++];
+            *x = (fsim_part){1, fsim_new(a, int, 1), fsim_new(a, bool, 1)};
+            x->node[0] = n;
+        }
     return out;
 }
 

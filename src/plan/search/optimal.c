@@ -21,6 +21,7 @@
 #include "plan/price/price.h"
 #include "plan/price/progress.h"
 #include "plan/price/user_rules.h"
+#include "plan/search/cluster.h"
 #include "plan/search/floor.h"
 #include "plan/search/frontier.h"
 #include "plan/search/given.h"
@@ -509,40 +510,6 @@ static void by_pieces(solver *s, bool whole, fsim_arena *keep, fsim_plan *best)
     by_pieces(s, whole, keep, best);
 }
 
-/* The groups of fuse:, and every other primitive alone: a first plan that is legal even where all others break
- * fuse:. */
-static fsim_partition as_asked(fsim_problem *p, fsim_arena *a)
-{
-    const fsim_graph *g = p->graph;
-    fsim_partition out = {0, fsim_new(a, fsim_part, g->nodes + g->fuses + 1)};
-    int *part = fsim_new(a, int, g->nodes + 1),
-        *node = fsim_new(a, int, g->nodes + 1); /* per primitive: 1 + the part that contains it */
-    for (int s = 0; s < g->fuses; s++) {
-        const int count = fsim_hull(g, &g->fuse[s], node, a);
-        for (int i = 0; i < count; i++) { /* overlapping sets become one */
-            const int old = part[node[i]];
-            for (int n = 0; old && old != s + 1 && n < g->nodes; n++)
-                part[n] = part[n] == old ? s + 1 : part[n];
-            part[node[i]] = s + 1;
-        }
-    }
-    for (int s = 0; s < g->fuses; s++) {
-        fsim_part x = {0, fsim_new(a, int, g->nodes), fsim_new(a, bool, g->nodes)};
-        for (int n = 0; n < g->nodes; n++)
-            if (part[n] == s + 1)
-                x.node[x.count++] = n;
-        if (x.count > 0)
-            out.part[out.parts++] = x;
-    }
-    for (int n = 0; n < g->nodes; n++)
-        if (part[n] == 0) {
-            fsim_part *x = &out.part[out.parts++];
-            *x = (fsim_part){1, fsim_new(a, int, 1), fsim_new(a, bool, 1)};
-            x->node[0] = n;
-        }
-    return out;
-}
-
 /* The best of those plans replaces *best where it is better. */
 static void take_better(const fsim_plan *known, int count, fsim_plan *best)
 {
@@ -576,7 +543,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
         take_better(rival, p->rivals->make(p->rivals, p, a, rival), out);
     }
     if (out->kernels == 0 && p->graph->fuses > 0) {
-        const fsim_partition asked = as_asked(p, scratch);
+        const fsim_partition asked = fsim_as_asked(p, scratch);
         improve(p, &asked, a, out);
     }
     fsim_plan better;

@@ -131,24 +131,24 @@ enum { MOST_HELD = 4 * FSIM_BITS }; /* results of a set and what it reads for su
 typedef struct {
     const fsim_frontier *f;
     int root;
-    int held[MOST_HELD], count;        /* tensors that the kernel has anyhow */
+    int tensor[MOST_HELD], count;        /* tensors that the kernel has anyhow */
     double known[FSIM_BACK + FSIM_BITS]; /* per place from root - FSIM_BACK on: the least of having its result as a
                                             copy; less than 0: not known */
     fsim_least_traffic out;
 } traffic;
 
-static bool is_given(const traffic *x, int t)
+static bool is_at_hand(const traffic *x, int t)
 {
     for (int i = 0; i < x->count; i++)
-        if (x->held[i] == t)
+        if (x->tensor[i] == t)
             return true;
     return false;
 }
 
-static void give(traffic *x, int t)
+static void take_along(traffic *x, int t)
 {
     if (x->count < MOST_HELD)
-        x->held[x->count++] = t;
+        x->tensor[x->count++] = t;
 }
 
 /* The least of having tensor t: it is read, or computed again from what is. */
@@ -157,7 +157,7 @@ static double least_had(traffic *x, int t)
     const fsim_frontier *f = x->f;
     const fsim_graph *g = f->p->graph;
     const int from = g->tensor[t].producer < 0 ? -1 : f->l.place[g->tensor[t].producer];
-    if (is_given(x, t) || x->count == MOST_HELD || g->tensor[t].producer < 0)
+    if (is_at_hand(x, t) || x->count == MOST_HELD || g->tensor[t].producer < 0)
         return 0; /* inputs are counted elsewhere */
     if (from < 0 || !f->l.clonable[from])
         return f->read_s[t];
@@ -183,7 +183,7 @@ static void add_transfer(traffic *x, int t, double seconds, double bytes)
     x->out.with_room += may_stay(x->f, t, true) ? 0 : seconds;
 }
 
-/* Adds what the member at place reads of others' results that can't be computed again, which are given from now on;
+/* Adds what the member at place reads of others' results that can't be computed again, which are at hand from now on;
  * others: returns instead the most that one of the other results takes. */
 static double add_reads(traffic *x, int place, bool others)
 {
@@ -194,12 +194,12 @@ static double add_reads(traffic *x, int place, bool others)
         const fsim_access *y = &fsim_node_of(f, place)->arg[k];
         const fsim_tensor *t = &g->tensor[y->tensor];
         const int from = t->producer < 0 ? -1 : f->l.place[t->producer];
-        if (y->how != FSIM_READ_MAP || y->distinct != t->elems || t->producer < 0 || is_given(x, y->tensor))
+        if (y->how != FSIM_READ_MAP || y->distinct != t->elems || t->producer < 0 || is_at_hand(x, y->tensor))
             continue;
         if (others) {
             most = fmax(most, least_had(x, y->tensor));
         } else if ((from < 0 || !f->l.clonable[from]) && x->count < MOST_HELD) {
-            give(x, y->tensor);
+            take_along(x, y->tensor);
             add_transfer(x, y->tensor, f->read_s[y->tensor], (double)t->bytes);
         }
     }
@@ -220,7 +220,7 @@ fsim_least_traffic fsim_least_traffic_of(fsim_frontier *f, fsim_own_set *s, int 
         const fsim_node *n = fsim_node_of(f, root - FSIM_BACK + i);
         const fsim_tensor *t = &g->tensor[n->result[0]];
         for (int r = 0; r < n->results; r++)
-            give(&x, n->result[r]);
+            take_along(&x, n->result[r]);
         if (fsim_bit(&s->must, i) && n->results == 1 && !t->output)
             add_transfer(&x, n->result[0], f->write_s[n->result[0]], (double)t->written_bytes);
     }
