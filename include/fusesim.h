@@ -231,7 +231,8 @@ FSIM_API fsim_status fsim_plans_kernel(fsim_plans *plans, int index, int kernel,
 /* The name of a primitive of that kernel; NULL where an index is out of range. */
 FSIM_API const char *fsim_plans_member(const fsim_plans *plans, int index, int kernel, int member);
 
-/* Two primitives that exchange a tensor and are in different kernels of the chosen plan. */
+/* Two primitives that exchange a tensor and are in different kernels of the chosen plan, and why these kernels, with
+ * all that is in them, are not one. */
 typedef struct fsim_refusal_summary {
     size_t size;
     const char *first, *second; /* names of primitives; second is NULL where the rule is broken by one alone */

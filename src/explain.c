@@ -7,7 +7,6 @@
 #include "plan/price/price.h"
 #include "plan/price/progress.h"
 #include "plan/price/sdpa.h"
-#include "plan/price/user_rules.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -105,6 +104,19 @@ static int computed_again(const fsim_plan *plan, int a, int b)
     return again;
 }
 
+/* What the list of refusals says of the kernels of a and b in the optimal plan. NULL: nothing. */
+static const fsim_priced_refusal *of_their_kernels(const fsim_prediction *p, int a, int b)
+{
+    const fsim_plan *best = &p->plan[FSIM_STRATEGY_OPTIMAL];
+    for (int i = 0; i < p->refusals && p->chosen == FSIM_STRATEGY_OPTIMAL; i++) {
+        const fsim_priced_refusal *r = &p->refusal[i];
+        if (r->b >= 0 && ((fsim_shares_kernel(best, r->a, a) && fsim_shares_kernel(best, r->b, b)) ||
+                          (fsim_shares_kernel(best, r->a, b) && fsim_shares_kernel(best, r->b, a))))
+            return r;
+    }
+    return NULL;
+}
+
 fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, int a, int b,
                               fsim_arena *arena)
 {
@@ -125,18 +137,11 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
     const fsim_plan *best = &now.plan[FSIM_STRATEGY_OPTIMAL];
     fsim_problem p = fsim_problem_of(g, hw, options, arena);
     fsim_explanation e = {.graph = g, .a = a, .b = b};
-    int *node = fsim_new(arena, int, g->nodes), *pair = fsim_new(arena, int, 2);
-    fsim_group group;
+    int *pair = fsim_new(arena, int, 2);
     pair[0] = a < b ? a : b;
     pair[1] = a < b ? b : a;
     const fsim_node_set set = {.count = 2, .node = pair};
-    const int count = fsim_hull(g, &set, node, arena);
-    e.between = count - 2;
-    fsim_refusal path;
-    e.legal = fsim_user_allows(&p, node, count, &e.why) && fsim_legal(&p.limits, node, count, arena, &group, &e.why);
-    if (!e.legal && e.why.rule != FSIM_RULE_USER && count > 2 && fsim_connected(g, pair, 2, arena, &path) &&
-        !fsim_convex(g, pair, 2, arena, &path))
-        e.why = path; /* primitives between them can't join the kernel, so it would depend on them and they on it */
+    e.legal = fsim_pair_allowed(&p, a, b, arena, &e.between, &e.why);
     e.together = fsim_shares_kernel(best, a, b);
     e.again = computed_again(best, a, b);
     const fsim_plan forced = e.together ? *best : best_with(g, hw, &half, set, true, arena);
@@ -158,5 +163,7 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
         e.cause = cause_at(g, best, e.together ? &apart : &forced, b, arena);
     if (!e.legal && !e.together)
         at_most(g, hw, best, &e);
+    if (e.legal && !e.together)
+        e.kernels = of_their_kernels(&now, a, b);
     return e;
 }

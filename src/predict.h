@@ -132,9 +132,11 @@ typedef struct {
     bool exchange;   /* one reads a result of the other */
     double saving_s; /* not legal: an upper bound of what one kernel could save, from the data they exchange */
     fsim_sum saving_bytes;
-    bool other_found;           /* the best plan with the opposite choice is known */
-    fsim_interval other_likely; /* its seconds over those of the optimum, 80 % interval */
-    fsim_cause cause;           /* what becomes slower in the plan where they are not as in the optimum */
+    bool other_found;                   /* the best plan with the opposite choice is known */
+    fsim_interval other_likely;         /* its seconds over those of the optimum, 80 % interval */
+    fsim_cause cause;                   /* what becomes slower in the plan where they are not as in the optimum */
+    const fsim_priced_refusal *kernels; /* legal, and in two kernels of the best plan that exchange a tensor: why these,
+                                           with all that is in them, are not one; otherwise NULL */
 } fsim_explanation;
 
 /* Can primitives a and b share a kernel, and at what cost? */

@@ -87,6 +87,22 @@ static const char *otherwise(fsim_arena *a, const fsim_graph *g, const fsim_expl
                        grown(a, g, e));
 }
 
+/* Of two that may share a kernel and do not: why their kernels are not one, in the words of the list "not fused". */
+static void whole_kernels(const fsim_page *page, fsim_arena *a, const fsim_graph *g, const fsim_priced_refusal *r)
+{
+    if (r->why.rule != FSIM_RULE_COST)
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                       fsim_printf(a, "Their kernels with all that is in them may not be one%s: %s (rule %s).",
+                                   r->first < 0 ? ""
+                                                : fsim_printf(a, ", because of '%s' and '%s'", g->node[r->first].name,
+                                                              g->node[r->second].name),
+                                   fsim_refusal_text(g, &r->why, a), fsim_rule_names[r->why.rule]));
+    else
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                       fsim_printf(a, "Their kernels as one, with all that is in them, take %s.",
+                                   difference(a, -r->saving_s, (double)-r->saving_bytes)));
+}
+
 /* Says of which primitive the answer is where an operator's name was typed and it has several. */
 static void which_primitive(const fsim_page *page, fsim_arena *a, const fsim_graph *g, int n)
 {
@@ -114,6 +130,8 @@ void fsim_report_explanation(const fsim_page *page, const fsim_graph *g, const f
                                hw->name, e->together ? "together" : "apart", fsim_seconds_text(a, e->best_s),
                                fsim_bytes_text(a, (double)e->best_bytes)));
     fsim_paragraph(page, FSIM_PLAIN, 0, 2, otherwise(a, g, e));
+    if (e->kernels)
+        whole_kernels(page, a, g, e->kernels);
     fsim_arena_free(a);
 }
 
@@ -151,6 +169,8 @@ void fsim_json_explanation(FILE *out, const fsim_graph *g, const fsim_hw *hw, co
     fsim_json_text(out, ", ", "other_against_best", e->other_found ? verdict(e) : NULL);
     fsim_json_number(out, ", ", "saving_s", e->exchange ? e->saving_s : (double)NAN);
     fsim_json_number(out, ", ", "saving_bytes", e->exchange ? (double)e->saving_bytes : (double)NAN);
+    fsim_json_text(out, ", ", "kernels_rule", e->kernels ? fsim_rule_names[e->kernels->why.rule] : NULL);
+    fsim_json_number(out, ", ", "kernels_saving_s", e->kernels ? e->kernels->saving_s : (double)NAN);
     fsim_json_text(out, ", ", "cause", e->cause.growth == FSIM_GROWN_NOTHING ? NULL : fsim_cause_text(g, &e->cause, a));
     fputs("}\n", out);
     fsim_arena_free(a);

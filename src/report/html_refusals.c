@@ -11,7 +11,8 @@ static const char *why_text(const fsim_html_page *h, const fsim_priced_refusal *
 {
     if (r->why.rule != FSIM_RULE_COST)
         return fsim_refusal_text(h->g, &r->why, h->a);
-    return r->saving_s < 0 ? fsim_cause_text(h->g, &r->cause, h->a) : "legal, but not in this plan";
+    return r->saving_s < 0 ? fsim_cause_text(h->g, &r->cause, h->a)
+                           : "legal: their kernels as one, but not in this plan";
 }
 
 /* "saves ≤ 2.6 us", "costs 93 us". */

@@ -464,6 +464,8 @@ static void put_refusals(fsim_writer *w, cJSON *to, const fsim_prediction *p)
         cJSON *o = fsim_put_new(w, list, NULL, cJSON_CreateObject());
         fsim_put_text(w, o, "a", p->graph->node[r->a].name);
         fsim_put_text(w, o, "b", r->b >= 0 ? p->graph->node[r->b].name : NULL);
+        fsim_put_text(w, o, "first", r->first >= 0 ? p->graph->node[r->first].name : NULL);
+        fsim_put_text(w, o, "second", r->second >= 0 ? p->graph->node[r->second].name : NULL);
         fsim_put_text(w, o, "rule", fsim_rule_names[why->rule]);
         fsim_put_text(w, o, "message", fsim_refusal_text(p->graph, why, w->a));
         fsim_put_number(w, o, "needed", why->needed);

@@ -201,17 +201,21 @@ static void refused(steps *s)
                            .command = command(s, (change){.any_order = true})});
     if (!largest)
         return;
+    const bool whole = largest->first != largest->a || largest->second != largest->b, named = largest->first >= 0;
     const char *x = g->node[largest->a].name, *y = g->node[largest->b].name;
+    const char *asked =
+        fsim_printf(s->a, "%s %s", named ? g->node[largest->first].name : x, named ? g->node[largest->second].name : y);
     const bool user = largest->why.rule == FSIM_RULE_USER, call = largest->why.unit == FSIM_IN_LIBRARY_CALL;
     const char *what = fsim_printf(s->a,
                                    user && call ? "'%s' and '%s' in one kernel, in place of a library's call"
                                    : user       ? "'%s' and '%s' in one kernel, which the workload forbids"
+                                   : whole      ? "the whole kernels of '%s' and '%s' as one, written by hand"
                                                 : "one kernel for '%s' and '%s', written by hand",
                                    x, y);
     add(s, (fsim_step){.what = times > 1 ? fsim_printf(s->a, "%s (x %d)", what, times) : what,
                        .saves_s = saves_s,
                        .at_most = true,
-                       .command = command(s, (change){.verb = "explain ", .more = fsim_printf(s->a, "%s %s", x, y)})});
+                       .command = command(s, (change){.verb = "explain ", .more = asked})});
 }
 
 int fsim_next_steps(const fsim_prediction *p, fsim_arena *a, fsim_step step[FSIM_MOST_STEPS])

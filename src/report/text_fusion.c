@@ -48,11 +48,12 @@ const char *fsim_text_saving(const fsim_text_page *r, const fsim_told_refusal *t
 {
     const fsim_priced_refusal *refusal = told->of;
     if (refusal->why.rule == FSIM_RULE_COST && refusal->saving_s > 0)
-        return fsim_printf(r->a, "legal: would save %s%s", fsim_seconds_text(r->a, refusal->saving_s),
+        return fsim_printf(r->a, "legal: their kernels as one would save %s%s",
+                           fsim_seconds_text(r->a, refusal->saving_s),
                            r->p->chosen == FSIM_STRATEGY_OPTIMAL ? " alone, but not in this plan" : "");
     if (refusal->why.rule == FSIM_RULE_COST)
-        return fsim_printf(r->a, "legal but slower by %s: %s", fsim_seconds_text(r->a, -refusal->saving_s),
-                           fsim_cause_text(r->g, &refusal->cause, r->a));
+        return fsim_printf(r->a, "legal, but their kernels as one take %s longer: %s",
+                           fsim_seconds_text(r->a, -refusal->saving_s), fsim_cause_text(r->g, &refusal->cause, r->a));
     if (!(refusal->saving_s > 0) && refusal->saving_bytes <= 0)
         return "would save nothing";
     const char *seconds = refusal->saving_s > 0 ? fsim_seconds_text(r->a, refusal->saving_s) : NULL;
@@ -63,12 +64,18 @@ const char *fsim_text_saving(const fsim_text_page *r, const fsim_told_refusal *t
                        bytes ? bytes : "", told->others > 0 ? " each" : "");
 }
 
+/* -1 is no primitive. */
+static bool same_op(const fsim_graph *g, int x, int y)
+{
+    return x < 0 || y < 0 ? x == y : g->node[x].op == g->node[y].op;
+}
+
 /* Similar refusals, as in equal layers, are shown once. */
 static bool alike(const fsim_graph *g, const fsim_priced_refusal *x, const fsim_priced_refusal *y)
 {
     return x->why.rule == y->why.rule && x->saving_s == y->saving_s && x->saving_bytes == y->saving_bytes &&
-           (x->b < 0) == (y->b < 0) && g->node[x->a].op == g->node[y->a].op &&
-           (x->b < 0 || g->node[x->b].op == g->node[y->b].op);
+           same_op(g, x->a, y->a) && same_op(g, x->b, y->b) && same_op(g, x->first, y->first) &&
+           same_op(g, x->second, y->second);
 }
 
 /* The same between the same primitives of another layer? */
@@ -82,7 +89,13 @@ const char *fsim_text_refused_pair(const fsim_text_page *r, const fsim_told_refu
 {
     const char *a = r->g->node[told->of->a].name;
     const char *one = told->of->b >= 0 ? fsim_printf(r->a, "%s + %s", a, r->g->node[told->of->b].name) : a;
-    return fsim_printf(r->a, "%s%s", one, times_text(r->a, told->same ? 1 + told->others : 1));
+    const char *pair = fsim_printf(r->a, "%s%s", one, times_text(r->a, told->same ? 1 + told->others : 1));
+    const int first = told->of->first, second = told->of->second;
+    if (told->of->b < 0 || told->of->why.rule == FSIM_RULE_COST || (first == told->of->a && second == told->of->b))
+        return pair;
+    if (first < 0)
+        return fsim_printf(r->a, "%s, with all of their kernels", pair);
+    return fsim_printf(r->a, "%s, because of '%s' and '%s'", pair, r->g->node[first].name, r->g->node[second].name);
 }
 
 static void put_refusal(const fsim_text_page *r, const fsim_told_refusal *told)

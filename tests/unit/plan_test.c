@@ -388,6 +388,59 @@ static void sums_do_not_wrap(void **unused)
     assert_true(fsim_sum_term(1e300) == FSIM_TERM_MOST && fsim_sum_term(0.6) == 1);
 }
 
+/* Do x and y exchange a tensor? */
+static bool exchange(const fsim_graph *g, int x, int y)
+{
+    for (int i = 0; i < g->node[y].args; i++)
+        if (g->tensor[g->node[y].arg[i].tensor].producer == x)
+            return true;
+    return false;
+}
+
+static void refusals_hold_for_the_pairs_they_name(void **unused)
+{
+    (void)unused;
+    static const char experts[] =
+        "name: t\nsymbols: {T: 512, E: 8, F: 1024}\ntensors:\n  a: {shape: [E, T, F], dtype: bf16}\n"
+        "  w: {shape: [E, F, F], dtype: bf16, role: weight}\n  p: {shape: [T, E], dtype: bf16}\noperators:\n"
+        "  - {op: einsum, in: [a, w], out: o, equation: 'etf,efh->teh'}\n  - {op: unsqueeze, in: p, out: u, dim: 2}\n"
+        "  - {op: mul, in: [o, u], out: s}\n  - {op: sum, in: s, out: y, dim: 1}\noutputs: [y]\n";
+    static const char *const shipped[] = {NULL, "mlp", "bert_layer", "llama_block", "seeds/attention_standard"};
+    for (size_t k = 0; k < sizeof shipped / sizeof *shipped; k++) {
+        bench b = open_bench(shipped[k] ? shipped[k] : "mlp", "h100-sxm5-80gb");
+        if (!shipped[k])
+            b.g = fsim_graph_parse(b.a, fsim_diag_new(b.a), "t.yaml", experts, strlen(experts), NULL);
+        const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
+        const fsim_problem problem = fsim_problem_of(p.graph, b.hw, &b.how, b.a);
+        for (int i = 0; i < p.refusals; i++) {
+            const fsim_priced_refusal *r = &p.refusal[i];
+            fsim_refusal why;
+            int between;
+            assert_true(exchange(p.graph, r->a, r->b) && !fsim_shares_kernel(&p.plan[p.chosen], r->a, r->b));
+            if (r->why.rule == FSIM_RULE_COST)
+                continue;
+            assert_true(r->first >= 0 && r->second >= 0);
+            assert_false(fsim_pair_allowed(&problem, r->first, r->second, b.a, &between, &why));
+            assert_string_equal(fsim_refusal_text(p.graph, &why, b.a), fsim_refusal_text(p.graph, &r->why, b.a));
+            if (!shipped[k] && strcmp(p.graph->node[r->a].name, "o") == 0)
+                assert_string_equal(p.graph->node[r->second].name, "y");
+        }
+        fsim_arena_free(b.a);
+    }
+}
+
+static void whole_kernels_have_one_price(void **unused)
+{
+    (void)unused;
+    const bench b = open_bench("mlp", "h100-sxm5-80gb");
+    const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
+    assert_true(p.refusals == 1 && p.refusal->why.rule == FSIM_RULE_COST && p.refusal->saving_s < -1e-3);
+    const fsim_explanation e = explain(&b, "g", "y/matmul");
+    assert_true(e.legal && e.kernels && e.kernels->saving_s == p.refusal->saving_s);
+    assert_true(e.forced_s - e.best_s < 0.1 * -e.kernels->saving_s); /* g computed twice, its own kernel kept */
+    fsim_arena_free(b.a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +454,8 @@ int main(void)
         cmocka_unit_test(timelines_keep_their_laws),
         cmocka_unit_test(causes_name_what_grew),
         cmocka_unit_test(no_cause_where_nothing_grows),
+        cmocka_unit_test(refusals_hold_for_the_pairs_they_name),
+        cmocka_unit_test(whole_kernels_have_one_price),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

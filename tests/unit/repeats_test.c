@@ -186,6 +186,7 @@ static void refusals_are_those_of_every_layer(void **state)
         for (int i = 0; i < p.refusals; i++) {
             const fsim_priced_refusal *x = &p.refusal[i], *y = &each.refusal[i];
             assert_true(x->a == y->a && x->b == y->b && x->why.rule == y->why.rule && x->why.through == y->why.through);
+            assert_true(x->first == y->first && x->second == y->second);
             assert_true(x->saving_s == y->saving_s && x->saving_bytes == y->saving_bytes);
             assert_true(x->cause.node == y->cause.node);
         }

@@ -86,15 +86,84 @@ int64_t fsim_exchanged_bytes(const fsim_graph *g, const fsim_input *read)
     return g->tensor[read->tensor].over >= 0 && made < read->read_bytes ? made : read->read_bytes;
 }
 
+static bool has(const fsim_part *part, int n) { return fsim_position(part->node, part->count, n) >= 0; }
+
 bool fsim_shares_kernel(const fsim_plan *plan, int x, int y)
 {
-    for (int k = 0; k < plan->kernels; k++) {
-        const fsim_part *part = &plan->partition.part[k];
-        if (bsearch(&x, part->node, (size_t)part->count, sizeof x, fsim_by_int) &&
-            bsearch(&y, part->node, (size_t)part->count, sizeof y, fsim_by_int))
+    for (int k = 0; k < plan->kernels; k++)
+        if (has(&plan->partition.part[k], x) && has(&plan->partition.part[k], y))
             return true;
-    }
     return false;
+}
+
+/* The smallest kernel with all of a set, and with what the workload's fuse: puts into kernels with these: its
+ * primitives in node, with place for all. Returns how many. */
+static int smallest_kernel(const fsim_graph *g, fsim_node_set set, int *node, fsim_arena *a)
+{
+    int *all = fsim_new(a, int, 2 * g->nodes), count = fsim_hull(g, &set, node, a);
+    for (int f = 0; f < g->fuses; f++) {
+        const fsim_node_set *fused = &g->fuse[f];
+        int met = 0;
+        for (int i = 0; i < fused->count; i++)
+            met += fsim_position(node, count, fused->node[i]) >= 0;
+        if (met == 0 || met == fused->count)
+            continue;
+        memcpy(all, node, (size_t)count * sizeof *all);
+        memcpy(all + count, fused->node, (size_t)fused->count * sizeof *all);
+        count = fsim_hull(g, &(fsim_node_set){.count = count + fused->count, .node = all}, node, a);
+        f = -1; /* from the first again: the kernel has grown */
+    }
+    return count;
+}
+
+bool fsim_pair_allowed(const fsim_problem *p, int x, int y, fsim_arena *a, int *between, fsim_refusal *why)
+{
+    const fsim_graph *g = p->graph;
+    int *node = fsim_new(a, int, g->nodes), pair[] = {x < y ? x : y, x < y ? y : x};
+    const int count = smallest_kernel(g, (fsim_node_set){.count = 2, .node = pair}, node, a);
+    fsim_group group;
+    fsim_refusal path;
+    *between = count - 2;
+    if (fsim_user_allows(p, node, count, why) && fsim_legal(&p->limits, node, count, a, &group, why))
+        return true;
+    if (why->rule != FSIM_RULE_USER && count > 2 && fsim_connected(g, pair, 2, a, &path) &&
+        !fsim_convex(g, pair, 2, a, &path))
+        *why = path; /* primitives between them can't join the kernel, so it would depend on them and they on it */
+    return false;
+}
+
+/* Names primitives x and y, and why they may share no kernel. False where they may. */
+static bool forbids(refusals *w, fsim_priced_refusal *r, int x, int y)
+{
+    const fsim_mark scratch = fsim_save(w->a);
+    fsim_refusal why;
+    int between;
+    const bool forbidden = !fsim_pair_allowed(w->p, x, y, w->a, &between, &why);
+    fsim_rewind(w->a, scratch);
+    if (forbidden) {
+        r->why = why;
+        r->first = x;
+        r->second = y;
+    }
+    return forbidden;
+}
+
+/* Finds the two primitives, one of each kernel, that the rule is about: first those that exchange the tensor. */
+static void name_pair(refusals *w, fsim_priced_refusal *r, const fsim_part *x, const fsim_part *y)
+{
+    enum { TRIES = 16 };
+    const bool swap = !has(x, r->why.a);
+    const int a = swap ? r->why.b : r->why.a, b = swap ? r->why.a : r->why.b;
+    if (forbids(w, r, r->a, r->b))
+        return;
+    if (has(x, a) && has(y, b) && !fsim_shares_kernel(w->plan, a, b) && forbids(w, r, a, b))
+        return;
+    for (int i = 0; i < TRIES && i < y->count; i++)
+        if (!y->clone[i] && y->node[i] != r->b && forbids(w, r, r->a, y->node[i]))
+            return;
+    for (int i = 0; i < TRIES && i < x->count; i++)
+        if (!x->clone[i] && x->node[i] != r->a && forbids(w, r, x->node[i], r->b))
+            return;
 }
 
 /* Are both kernels, but for what they compute again, on one side of the barrier? */
@@ -115,7 +184,7 @@ static fsim_priced_refusal refuse_pair(refusals *w, int x, int y, const fsim_ten
     const fsim_part *a = &w->plan->partition.part[x], *b = &w->plan->partition.part[y];
     int *node = fsim_new(w->a, int, a->count + b->count), count;
     const int pair[2] = {from, to};
-    fsim_priced_refusal r = {0};
+    fsim_priced_refusal r = {.a = from, .b = to, .first = -1, .second = -1};
     fsim_group group;
     unite(a, b, node, &count);
     /* what the two exchange through DRAM, and a launch; the store remains where others read the tensor too */
@@ -150,9 +219,8 @@ static fsim_priced_refusal refuse_pair(refusals *w, int x, int y, const fsim_ten
         r.saving_bytes = dram_bytes(maker) + dram_bytes(reader) - dram_bytes(k);
         r.cause = fsim_cause_of(w->p->graph, (const fsim_kernel *[]){maker, reader}, 2, &k, 1);
     }
-    const bool other = r.why.b >= 0 && fsim_shares_kernel(w->plan, r.why.a, r.why.b);
-    r.a = other ? from : r.why.a;
-    r.b = other ? to : r.why.b;
+    if (!k)
+        name_pair(w, &r, a, b);
     return r;
 }
 
@@ -224,7 +292,7 @@ static int counterpart(const refusals *w, int n, int shift, int first, int last)
 /* Moves the primitives that a refusal names, all of which lie in kernels [first, last]. False where one does not. */
 static bool move(const refusals *w, fsim_priced_refusal *r, int shift, int first, int last)
 {
-    int *const named[] = {&r->a, &r->b, &r->why.a, &r->why.b, &r->why.through, &r->cause.node};
+    int *const named[] = {&r->a, &r->b, &r->first, &r->second, &r->why.a, &r->why.b, &r->why.through, &r->cause.node};
     const bool grown = r->cause.growth != FSIM_GROWN_NOTHING;
     for (size_t i = 0; i < sizeof named / sizeof *named - !grown; i++)
         if (*named[i] >= 0 && (*named[i] = counterpart(w, *named[i], shift, first, last)) < 0)
@@ -307,8 +375,9 @@ static void add_readers(refusals *w, int k, bool first, int *met)
             const fsim_tensor *t = &g->tensor[g->node[part->node[i]].result[r]];
             for (int q = 0; q < t->readers; q++) {
                 const int other = w->home[t->reader[q]];
-                if (other < 0 || other == k || met[other] == k + 1)
-                    continue;
+                if (other < 0 || other == k || met[other] == k + 1 ||
+                    has(&w->plan->partition.part[other], part->node[i]))
+                    continue; /* the last: it computes the tensor again, and does not read it */
                 met[other] = k + 1;
                 if ((readers++ < FIRST_READERS) == first)
                     add_pair(w, (exchange){k, other, part->node[i], t->reader[q], -1}, t);
@@ -343,6 +412,8 @@ static bool refuse_order(refusals *w, int k, fsim_priced_refusal *out)
                       free = fsim_kernel_of(g, w->p->hw, w->p->regime, &group, NULL, w->a);
     *out = (fsim_priced_refusal){.a = reduction,
                                  .b = -1,
+                                 .first = -1,
+                                 .second = -1,
                                  .why = {.rule = FSIM_RULE_NUMERICS,
                                          .a = reduction,
                                          .b = -1,

@@ -7,8 +7,11 @@
 
 /* Two primitives that exchange a tensor and are in different kernels of the plan. */
 typedef struct {
-    int a, b;         /* primitives; b is -1 where the rule is about a alone */
-    fsim_refusal why; /* the rule may be about two others that both are in one of the kernels */
+    int a, b; /* primitives; b is -1 where the rule is about a alone */
+    fsim_refusal why;
+    /* of each kernel the primitive that the rule forbids to be in one with the other: mostly a and b. -1: the rule is
+     * about the kernels as they are, and not about any two primitives; and where one kernel is legal */
+    int first, second;
     double saving_s; /* time that fusing would save; an upper bound where it is illegal; negative where it costs time */
     fsim_sum saving_bytes;
     fsim_cause cause; /* legal: why one kernel is slower */
@@ -22,6 +25,8 @@ typedef struct {
 /* The refusals of a plan. So many pairs are priced and no more, but what was found in one layer is repeated for those
  * that are equal. In a. */
 fsim_refusals fsim_refusals_of(fsim_problem *p, const fsim_plan *plan, fsim_arena *a);
+/* May primitives x and y share a kernel, with those that must join them, `between` in number? Otherwise *why. */
+bool fsim_pair_allowed(const fsim_problem *p, int x, int y, fsim_arena *a, int *between, fsim_refusal *why);
 /* Bytes read of a tensor that another kernel has made; where it wrote in place, of what it wrote. */
 int64_t fsim_exchanged_bytes(const fsim_graph *g, const fsim_input *read);
 /* Are two primitives in one kernel of the plan? */
