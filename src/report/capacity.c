@@ -16,10 +16,15 @@ static const char *seconds(fsim_arena *a, double s)
 
 static const char *bytes(fsim_arena *a, double b) { return fsim_show_bytes(fsim_new(a, char, ROOM), ROOM, b); }
 
-/* Three significant digits; "" for NaN. */
+/* Three significant digits, and all of a whole number; "" for NaN. */
 static const char *digits(fsim_arena *a, double x)
 {
-    return isnan(x) ? "" : fsim_printf(a, "%.*f", x < 10 ? 2 : x < 100 ? 1 : 0, x);
+    enum { DIGITS = 3, MOST = 9 };
+    if (isnan(x))
+        return "";
+    const char *rounded = fsim_printf(a, "%.*e", DIGITS - 1, x); /* "9.99e-02" */
+    const int decimals = DIGITS - 1 - atoi(strchr(rounded, 'e') + 1);
+    return fsim_printf(a, "%.*f", decimals < 0 ? 0 : decimals > MOST ? MOST : decimals, x);
 }
 
 static bool is_open(const fsim_load *l) { return l->rate > 0 || l->concurrency || l->trace; }
@@ -102,6 +107,22 @@ static void report_fused(const fsim_page *page, const fsim_option *now, const fs
                     seconds(a, now->times.token.mean), change(a, step), change(a, prompt)));
 }
 
+/* What a copy fewer would break, and where shorter answers are dearer. */
+static void report_fewer(const fsim_page *page, const fsim_capacity *x, fsim_arena *a)
+{
+    const char *needed =
+        isnan(x->needed) ? "" : fsim_printf(a, "; they would do if all steps took %.0f %% less", 100 * (1 - x->needed));
+    const char *tail =
+        isnan(x->half_s)
+            ? ""
+            : fsim_printf(
+                  a,
+                  ". Half of the requests take %s a token: over about %lld tokens an answer, steps that also take "
+                  "others' prompts do not average out; longer answers may need fewer GPUs",
+                  seconds(a, x->half_s), (long long)x->asked->load->output);
+    fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "One copy fewer: %s%s%s", x->fewer, needed, tail));
+}
+
 static void report_choices(const fsim_page *page, const fsim_capacity *x, fsim_arena *a)
 {
     const bool open = is_open(x->asked->load);
@@ -126,18 +147,14 @@ static void report_choices(const fsim_page *page, const fsim_capacity *x, fsim_a
         else if (i == 0 && open)
             between = " (with times at the upper end of their 80 % interval no number of GPUs meets the goals)";
         fsim_paragraph(page, i ? FSIM_PLAIN : FSIM_GOOD, 0, 2,
-                       same ? fsim_printf(a, "%s: the same", choices[i].title)
+                       same ? fsim_printf(a, "%s: as %s", choices[i].title, same)
                             : fsim_printf(a, "%s: %s%s", choices[i].title,
                                           choice_text(&x->option[choices[i].option], a), between));
     }
     if (x->fused)
         report_fused(page, &x->option[x->fewest], x->fused, a);
     if (x->fewer)
-        fsim_paragraph(page, FSIM_PLAIN, 0, 2,
-                       isnan(x->needed)
-                           ? fsim_printf(a, "One copy fewer: %s", x->fewer)
-                           : fsim_printf(a, "One copy fewer: %s; they would do if all steps took %.0f %% less",
-                                         x->fewer, 100 * (1 - x->needed)));
+        report_fewer(page, x, a);
 }
 
 static const char *figure(fsim_arena *a, double x) { return x == floor(x) ? fsim_printf(a, "%.0f", x) : digits(a, x); }
@@ -234,6 +251,40 @@ static int sorted(const fsim_capacity *x, int *at)
     return count;
 }
 
+static bool is_named(const fsim_capacity *x, int option)
+{
+    return option == x->fewest || option == x->cheapest || option == x->coolest;
+}
+
+/* Keeps so many of the sorted options: those that the head names, then the first. Returns how many are left out, whose
+ * GPUs are from least to most. */
+static int leave_out(const fsim_capacity *x, int *at, int count, int keep, int64_t least_most[2])
+{
+    int named = 0, kept = 0, left = 0;
+    for (int i = 0; i < count; i++)
+        named += is_named(x, at[i]);
+    for (int i = 0; i < count; i++) {
+        const int64_t gpus = x->option[at[i]].gpus;
+        named -= is_named(x, at[i]);
+        if (is_named(x, at[i]) || kept + named < keep) {
+            at[kept++] = at[i];
+            continue;
+        }
+        least_most[0] = left == 0 || gpus < least_most[0] ? gpus : least_most[0];
+        least_most[1] = left == 0 || gpus > least_most[1] ? gpus : least_most[1];
+        left++;
+    }
+    return left;
+}
+
+/* "82 more ways serve the load, with 1 to 24 GPUs (--verbose)" */
+static const char *left_text(int left, const int64_t gpus[2], fsim_arena *a)
+{
+    const char *to = gpus[1] > gpus[0] ? fsim_printf(a, " to %lld", (long long)gpus[1]) : "";
+    return fsim_printf(a, "%d more way%s the load, with %lld%s GPU%s (--verbose)", left,
+                       left == 1 ? " serves" : "s serve", (long long)gpus[0], to, gpus[1] == 1 ? "" : "s");
+}
+
 static void report_options(const fsim_page *page, const fsim_capacity *x, bool verbose, fsim_arena *a)
 {
     enum { SHOWN = 10 };
@@ -253,11 +304,13 @@ static void report_options(const fsim_page *page, const fsim_capacity *x, bool v
         {.title = "USD/M", .legend = "USD per million tokens of output", .drop = 1},
         {.title = "J/token", .drop = 6}};
     int *at = fsim_new(a, int, x->options + 1);
-    const int count = sorted(x, at), shown = verbose || count < SHOWN ? count : SHOWN;
+    const int count = sorted(x, at);
+    int64_t gpus[2] = {0, 0};
+    const int left = leave_out(x, at, count, verbose ? count : SHOWN, gpus), shown = count - left;
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int i = 0; i < shown; i++) {
         const fsim_option *o = &x->option[at[i]];
-        const char **cell = fsim_table_row(&t, at[i] == x->fewest ? FSIM_STRONG : FSIM_PLAIN);
+        const char **cell = fsim_table_row(&t, is_named(x, at[i]) ? FSIM_STRONG : FSIM_PLAIN);
         cell[0] = o->machine->name;
         cell[1] = fsim_printf(a, "%lld", (long long)o->gpus);
         cell[2] = fsim_printf(a, "%lld", (long long)o->replicas);
@@ -278,9 +331,8 @@ static void report_options(const fsim_page *page, const fsim_capacity *x, bool v
     putc('\n', page->out);
     fsim_table_print(page, &t, 0);
     fsim_table_legend(page, &t, 0);
-    if (shown < count)
-        fsim_paragraph(page, FSIM_FAINT, 0, 0,
-                       fsim_printf(a, "%d more serve the load with more GPUs (--verbose)", count - shown));
+    if (left > 0)
+        fsim_paragraph(page, FSIM_FAINT, 0, 0, left_text(left, gpus, a));
 }
 
 static const char *phase_text(const fsim_step_shares *p, fsim_arena *a)

@@ -173,19 +173,25 @@ static bool overloaded(const fsim_load *load, const fsim_loop_times *t)
     return !load->trace && load->arrivals != FSIM_ARRIVE_CLOSED && !t->steady;
 }
 
-/* The first goal that fails, in words; NULL: all hold. In a. */
+/* The first goal that fails; NULL: all hold. */
+static const fsim_gate *failing(const fsim_capacity_asked *q, const fsim_loop_times *t)
+{
+    for (int i = 0; i < q->goals; i++)
+        if (fsim_goal_value(&q->goal[i], t) > q->goal[i].limit)
+            return &q->goal[i];
+    return NULL;
+}
+
+/* What fails, in words; NULL: nothing. In a. */
 static const char *failed_goal(const fsim_capacity_asked *q, const fsim_loop_times *t, fsim_arena *a)
 {
     enum { ROOM = 40 };
     char is[ROOM], limit[ROOM];
-    for (int i = 0; i < q->goals; i++) {
-        const double value = fsim_goal_value(&q->goal[i], t);
-        if (isnan(value) || value <= q->goal[i].limit)
-            continue;
-        return fsim_printf(a, "%s is %s, not %s", fsim_gate_metric_of(&q->goal[i])->name,
-                           fsim_show_seconds(is, sizeof is, value),
-                           fsim_show_seconds(limit, sizeof limit, q->goal[i].limit));
-    }
+    const fsim_gate *goal = failing(q, t);
+    if (goal)
+        return fsim_printf(a, "%s is %s, not %s", fsim_gate_metric_of(goal)->name,
+                           fsim_show_seconds(is, sizeof is, fsim_goal_value(goal, t)),
+                           fsim_show_seconds(limit, sizeof limit, goal->limit));
     return overloaded(q->load, t) ? "the queue grows without end" : NULL;
 }
 
@@ -389,6 +395,20 @@ static const fsim_option *option_with(const search *s, const fsim_option *x, dou
     return y;
 }
 
+/* Seconds per token of half of the requests, where the goal that fails is of those that wait long for others' prompts;
+ * otherwise NaN. */
+static double half_of(const search *s, const fsim_option *x, int64_t replicas, fsim_arena *a)
+{
+    static const double long_tail = 1.5;
+    const fsim_mark mark = fsim_save(a);
+    const fsim_loop_times t = times_with(x, s->q->load, replicas, 1, a);
+    fsim_rewind(a, mark);
+    const fsim_gate *goal = failing(s->q, &t);
+    const bool tail = goal && fsim_goal_is_token_tail(goal) && t.token.p50 <= goal->limit &&
+                      fsim_goal_value(goal, &t) > long_tail * t.token.p50;
+    return tail ? t.token.p50 : NAN;
+}
+
 /* What a replica fewer breaks, and how much shorter all times would have to be. */
 static void find_fewer(const search *s, fsim_capacity *c, fsim_arena *a)
 {
@@ -396,11 +416,13 @@ static void find_fewer(const search *s, fsim_capacity *c, fsim_arena *a)
     static const double least = 0.1;
     const fsim_option *x = &c->option[c->fewest];
     double bad = 1, good = least;
-    c->needed = NAN;
+    const int64_t gpus = x->gpus - fsim_deployed_gpus(&x->on);
+    c->needed = c->half_s = NAN;
     if (x->replicas == 1)
         return;
-    c->fewer = fsim_printf(a, "with %lld GPUs %s", (long long)(x->gpus - fsim_deployed_gpus(&x->on)),
+    c->fewer = fsim_printf(a, "with %lld GPU%s %s", (long long)gpus, gpus == 1 ? "" : "s",
                            fault_with(s, x, x->replicas - 1, 1, a));
+    c->half_s = half_of(s, x, x->replicas - 1, a);
     if (fault_with(s, x, x->replicas - 1, least, a))
         return;
     for (int i = 0; i < HALVINGS; i++) {

@@ -71,6 +71,8 @@ typedef struct {
     fsim_option_ends ends[FSIM_CHOICES]; /* of the fewest, the cheapest, the coolest */
     const char *fewer;                   /* what breaks with a replica fewer; NULL */
     double needed; /* it would do if all times were so much of what they are; NaN: if they were a tenth neither */
+    double half_s; /* seconds per token of half of the requests, where with a replica fewer the first goal that fails is
+                      of the tail of them, which is long; otherwise NaN */
     const fsim_option *fused; /* the fewest again, with the kernels of the best plans; NULL */
     fsim_front_point *front;  /* of all GPUs of a kind, one kind after another, batch ascending */
     int fronts;

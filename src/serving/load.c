@@ -38,6 +38,11 @@ double fsim_goal_value(const fsim_gate *g, const fsim_loop_times *t)
     return value[g->metric % WAYS];
 }
 
+bool fsim_goal_is_token_tail(const fsim_gate *g)
+{
+    return g->metric / WAYS == TPOT && (g->metric % WAYS == P99 || g->metric % WAYS == P90);
+}
+
 static bool read_whole(fsim_diag *d, const char *key, const char *text, int64_t most, int64_t *out)
 {
     char *end;

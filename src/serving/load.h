@@ -25,5 +25,7 @@ bool fsim_load_read(fsim_arena *a, fsim_diag *d, const char *const *words, int c
 extern const fsim_gate_table fsim_goals;
 /* The value of a goal's metric. */
 double fsim_goal_value(const fsim_gate *g, const fsim_loop_times *t);
+/* Is it a limit of a tail of the times per token, of 99 of 100 requests or of 9 of 10? */
+bool fsim_goal_is_token_tail(const fsim_gate *g);
 
 #endif

@@ -111,6 +111,30 @@ sed -n 's/^FSIM_EVIDENCE([A-Z_]*, *"\([^"]*\)", *\([0-9]*\), *\([0-9.]*\), *\([0
 awk -F ' *[|] *' '/^## What intervals/ { on = 1 } /^## Groups/ { on = 0 } on && $3 ~ /^[0-9]+$/ { printf "%s %d %.3f %.2f\n", $2, $3, $4 / 100, $5 }' "$SOURCE_DIR/reports/systems.md" | sort >wanted
 [ "$(wc -l <had)" = 9 ] && cmp -s had wanted || complain "evidence.def is not what reports/systems.md has: $(diff had wanted)"
 grep -q '^Fewest GPUs: ' rate160.json.out && grep -q '^One copy fewer: with' rate160.json.out || complain "text: $(head -n 5 rate160.json.out)"
+# Winners that are one say so, each is a row, the line below the table is true, and figures below 0.1 have three digits.
+"$FUSESIM" capacity llama-3.2-1b --hw rtx-4090,rtx-5090,h100,b200 --load input=128,output=1000 --json many.json >many.out 2>err || complain "several GPUs: $(cat err)"
+"$python" - <<'END' || complain "winners: $(head -n 30 many.out)"
+import json, re
+d, text = json.load(open("many.json")), open("many.out").read()
+served = [o for o in d["options"] if o["reason"] is None]
+best, cheap, cool = (d["options"][d[k]] for k in ("fewest", "cheapest", "least_energy"))
+assert best is not cheap and best is cool and "Least energy: as Most tokens a GPU\n" in text
+rows = text[text.index("GPU "):text.index("  stored:")].splitlines()[1:]
+for o in (best, cheap):
+    assert any(re.match(r"%s +%d +%d +tp %d +%s/%s " % (o["hardware"], o["gpus"], o["copies"], o["tp"], o["weights"], o["cache"]), r) for r in rows), o
+more, least, most = map(int, re.search(r"\n(\d+) more ways serve the load, with (\d+) to (\d+) GPUs", text).groups())
+assert more == len(served) - len(rows) and most == max(o["gpus"] for o in served)
+assert least == min(o["gpus"] for o in served)   # more than ten of them have one GPU
+joules = re.search(r"J/token +(\S+) +(\S+) to (\S+) ", text).groups()
+for shown, value in ((joules[0], best["joules_per_token"]), (re.search(r"USD/M +(\S+) ", text[text.index("figure"):]).group(1), best["usd_per_million_tokens"])):
+    assert value < 0.1 and len(shown.strip("0.")) == 3 and abs(float(shown) / value - 1) < 0.005, (shown, value)
+END
+# A tail of times per token is dearer over few tokens: said where that decides, and only there.
+for output in 32 256; do
+    "$FUSESIM" capacity llama-3.1-8b --hw h100 --load input=2048,output=$output,rate=20/s --goal ttft=1s --goal tpot=40ms --node 1 >answers$output.out 2>err || complain "$(cat err)"
+done
+grep -q '^Fewest GPUs: 2 .*' answers32.out && grep -q '^One copy fewer: with 1 GPU tpot is .*Half of the requests take .*longer answers may need fewer GPUs' answers32.out || complain "short answers: $(head -n 6 answers32.out)"
+grep -q '^One copy fewer: with 1 GPU ttft' answers256.out && ! grep -q 'longer answers' answers256.out || complain "long answers: $(head -n 6 answers256.out)"
 COLUMNS=80 "$FUSESIM" capacity llama-3.1-8b --hw l4 --load input=1000,output=200,rate=1 2>&1 | awk 'length > 80' | grep . && complain 'wider than 80 columns'
 "$FUSESIM" capacity llama-3.1-405b --hw a100-sxm4-80gb --load input=2000,output=500,rate=1 >out 2>err
 [ $? = 1 ] && grep -q 'does not fit' out && grep -q '16 GPUs that share each layer would hold it' out || complain "what does not fit: $(cat out err)"
