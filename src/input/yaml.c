@@ -70,6 +70,20 @@ static void say_syntax(parser *p, fsim_loc at, const char *problem, const char *
     fsim_error(p->diag, at, "%s syntax: %s%s%s", p->json ? "JSON" : "YAML", problem, *context ? " " : "", context);
 }
 
+/* Is there a tab at the mark? The text is valid UTF-8. */
+static bool at_tab(const parser *p, yaml_mark_t mark)
+{
+    size_t i = 0;
+    for (size_t line = 0; line < mark.line && i < p->bytes; i++)
+        line += p->text[i] == '\n';
+    for (size_t column = 0; i < p->bytes && p->text[i] != '\n'; i++) {
+        column += ((unsigned char)p->text[i] & 0xC0) != 0x80;
+        if (column > mark.column)
+            return p->text[i] == '\t';
+    }
+    return false;
+}
+
 static void syntax_error(parser *p)
 {
     const yaml_parser_t *y = &p->yaml;
@@ -79,6 +93,8 @@ static void syntax_error(parser *p)
         fsim_out_of_memory();
     if (y->error == YAML_READER_ERROR)
         fsim_error(p->diag, place_of_byte(p, y->problem_offset), "this is no UTF-8 text: %s", problem);
+    else if (y->error == YAML_SCANNER_ERROR && at_tab(p, y->problem_mark))
+        say_syntax(p, place(p, y->problem_mark), "a tab; YAML is indented by spaces alone", "");
     else
         say_syntax(p, place(p, y->problem_mark), problem, y->context ? y->context : "");
 }
@@ -280,12 +296,14 @@ static const fsim_yaml *parse(parser *p)
 
 static parser *parser_of(fsim_arena *a, fsim_diag *d, const char *file, const char *text, size_t bytes)
 {
+    static const char mark[] = "\xEF\xBB\xBF"; /* of byte order; libyaml counts it as a column */
+    const bool marked = bytes >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0;
     parser *p = fsim_new(a, parser, 1);
     p->arena = a;
     p->diag = d;
     p->file = file;
-    p->text = text;
-    p->bytes = bytes;
+    p->text = marked ? text + sizeof mark - 1 : text;
+    p->bytes = marked ? bytes - (sizeof mark - 1) : bytes;
     return p;
 }
 

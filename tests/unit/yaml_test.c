@@ -45,6 +45,10 @@ static void the_tree_has_values_and_places(void **state)
     assert_null(fsim_yaml_get(root, "none"));
     assert_null(fsim_yaml_get(shape, "none"));
     assert_string_equal(fsim_yaml_kind_name(shape), "a list");
+    static const char marked[] = "\xEF\xBB\xBFname: mlp\nempty:\n"; /* a mark of byte order */
+    assert_string_equal(parse(a, marked, sizeof marked - 1, &root), "");
+    assert_true(root && root->count == 2 && root->key[0]->at.col == 1);
+    assert_string_equal(fsim_yaml_get(root, "name")->text, "mlp");
     fsim_arena_free(a);
 }
 
@@ -69,6 +73,12 @@ static void every_refusal_names_its_place(void **state)
         {"a: [1, 2\n",
          "t.yaml:2:1: error: YAML syntax: did not find expected ',' or ']' while parsing a flow sequence\n"},
         {"a: 1\n  b: 2\n", "t.yaml:2:4: error: YAML syntax: mapping values are not allowed in this context\n"},
+        {"a:\n\tb: 1\n", "t.yaml:2:1: error: YAML syntax: a tab; YAML is indented by spaces alone\n"},
+        {"\xC3\xA4: 1\nb:\n  \xC3\xA4:\t\t*x\n",
+         "t.yaml:3:7: error: YAML alias '*x' is not supported; write the value out\n"},
+        {"\xEF\xBB\xBF"
+         "a: 1\nb: 2\na: 3\n",
+         "t.yaml:3:1: error: duplicate key 'a', first given at line 1, column 1\n"},
         {"a: \xFF\xFE\n", "t.yaml:1:4: error: this is no UTF-8 text: invalid leading UTF-8 octet\n"},
     };
     fsim_arena *a = fsim_arena_new();
