@@ -29,6 +29,7 @@ typedef struct {
 /* One operator with its arguments found. Its rule sets the results and adds primitives to the graph. */
 typedef struct fsim_call {
     fsim_build *build;
+    const struct fsim_call *part_of; /* the operator of the workload whose step it is; NULL: it is one itself */
     fsim_op op;
     fsim_loc at;
     int source;
@@ -62,7 +63,7 @@ int fsim_add_view(fsim_build *b, fsim_loc at, const char *name, const fsim_shape
 void fsim_default_attrs(fsim_call *call);
 /* Sets an attribute, where it is a field of fsim_attrs. */
 void fsim_set_attr(fsim_call *call, fsim_attr attr, double value);
-/* An error at the call that names the operator. Always false. */
+/* An error at the call that names the workload's operator. Always false. */
 bool fsim_refuse(const fsim_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The tensor that is argument i of the call; it must have one. Lives in the graph, valid until a tensor is added. */
 const fsim_tensor *fsim_arg(const fsim_call *call, int i);

@@ -14,6 +14,7 @@ void fsim_step_start(fsim_step *step, const fsim_call *of, fsim_op op, const cha
     step->result = -1;
     step->of = of;
     step->call = (fsim_call){.build = of->build,
+                             .part_of = of,
                              .op = op,
                              .at = of->at,
                              .source = of->source,

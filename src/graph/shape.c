@@ -45,6 +45,8 @@ bool fsim_refuse(const fsim_call *call, const char *format, ...)
     va_start(args, format);
     const char *text = fsim_vprintf(call->build->arena, format, args);
     va_end(args);
+    while (call->part_of)
+        call = call->part_of;
     fsim_error(call->build->diag, call->at, "%s '%s': %s", fsim_ops[call->op].name, call->out[0], text);
     return false;
 }
