@@ -4,6 +4,7 @@
 
 #include "plan/price/memory.h"
 #include "plan/price/phases.h"
+#include <string.h>
 
 enum { VALUES_NAMED = 3 };
 
@@ -116,7 +117,10 @@ const char *fsim_text_peak(const fsim_text_page *r, fsim_emphasis *emphasis)
 {
     const fsim_plan *eager = eager_of(r);
     const fsim_memory_use use = fsim_memory_of(r->g, r->plan, r->a);
-    const bool more = eager && r->plan->peak_memory_bytes > eager->peak_memory_bytes;
+    const char *own = fsim_bytes_text(r->a, (double)r->plan->peak_memory_bytes);
+    const char *others = eager ? fsim_bytes_text(r->a, (double)eager->peak_memory_bytes) : "";
+    const bool same = strcmp(own, others) == 0; /* at so many digits */
+    const bool more = eager && !same && r->plan->peak_memory_bytes > eager->peak_memory_bytes;
     const char *list = "";
     fsim_largest largest;
     if (use.kernel >= 0)
@@ -127,11 +131,12 @@ const char *fsim_text_peak(const fsim_text_page *r, fsim_emphasis *emphasis)
     }
     *emphasis = more ? FSIM_BAD : FSIM_PLAIN;
     return fsim_printf(r->a, "Memory is at its peak while kernel %d runs: %s%s%s. Largest then: %s.", use.kernel + 1,
-                       fsim_bytes_text(r->a, (double)r->plan->peak_memory_bytes),
-                       more    ? ", more than eager's "
+                       own,
+                       same    ? ", as much as eager's"
+                       : more  ? ", more than eager's "
                        : eager ? ", eager's is "
                                : "",
-                       eager ? fsim_bytes_text(r->a, (double)eager->peak_memory_bytes) : "", list);
+                       same ? "" : others, list);
 }
 
 const char *fsim_text_step(const fsim_text_page *r)
