@@ -42,7 +42,7 @@ struct fsim_draft {
     fsim_dims *dims;
     int errors; /* before the draft began */
     fsim_loc file, at;
-    const char *layer, *from;
+    const char *layer, *from, *ranges_by;
     fsim_names taken; /* names that tensors have */
     fsim_names turned;
     growing tensors, operators, outputs, symbols, newest;
@@ -310,10 +310,13 @@ static bool read_dim(fsim_draft *x, int which, int64_t least, int64_t most, int6
     if (!*b->value || *end)
         fsim_failure(x->d, FSIM_BAD_INPUT, (fsim_loc){0}, "--dim %s=%s: wants a whole number", b->name, b->value);
     else
-        fsim_failure(x->d, FSIM_BAD_INPUT, (fsim_loc){0}, "--dim %s=%s: the model takes %" PRId64 " %s", b->name,
-                     b->value, number < least ? least : most, number < least ? "and more" : "at most");
+        fsim_failure(x->d, FSIM_BAD_INPUT, (fsim_loc){0}, "--dim %s=%s: the model takes %" PRId64 " %s%s", b->name,
+                     b->value, number < least ? least : most, number < least ? "and more" : "at most",
+                     x->ranges_by ? x->ranges_by : "");
     return true; /* the error is reported */
 }
+
+void fsim_draft_ranges_by(fsim_draft *x, const char *words) { x->ranges_by = words; }
 
 void fsim_draft_input(fsim_draft *x, const char *name, int axes)
 {

@@ -77,6 +77,9 @@ typedef struct {
 void fsim_draft_unknown(fsim_draft *x, const char *what, int ins, const char *const *in, int outs,
                         fsim_draft_result *out);
 
+/* What says which lengths a dimension may have, and what to do for others: behind messages about --dim. Without it: the
+ * model. It must outlive the draft. */
+void fsim_draft_ranges_by(fsim_draft *x, const char *words);
 /* An input of the model, for messages about --dim: its name in the file, which must outlive the draft, and its axes. */
 void fsim_draft_input(fsim_draft *x, const char *name, int axes);
 /* The value that --dim gives the dimension of this name, or the one at this place ("x:0"; NULL: it has none). False

@@ -498,6 +498,8 @@ static fsim_torch_import *begin(fsim_arena *a, fsim_diag *d, const char *path, c
     fsim_dims *dims = fsim_new(a, fsim_dims, 1);
     *dims = (fsim_dims){how->set, how->sets, fsim_new(a, bool, how->sets + 1), how->likely};
     fsim_draft *x = fsim_draft_new(a, d, path, dims);
+    fsim_draft_ranges_by(x, ", as torch.export wrote into the file (range_constraints); for another length export the "
+                            "model again: with an example of that length, or with min and max of its Dim");
     *m = (fsim_torch_import){.a = a, .d = d, .x = x, .dims = dims, .p = p};
     m->bound = (fsim_torch_bound){.a = a, .d = d, .x = x, .p = p, .dims = dims};
     for (size_t i = 0; i < sizeof aten_rows / sizeof *aten_rows; i++)
