@@ -39,7 +39,9 @@ enum {
 
 #define OF(kind) (1u << FSIM_RESULT_##kind)
 static const fsim_command commands[] = {
+#define IN_SOURCES " The files of the examples are in fusesim's source folder."
 #include "command/commands.def"
+#undef IN_SOURCES
 };
 enum { COMMANDS = FSIM_COUNT_OF(commands) };
 

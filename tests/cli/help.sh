@@ -30,18 +30,22 @@ while read -r command; do
     sed -n '/^options/,/^$/s/^  \(-[-a-z0-9]*\) .*/\1/p' "help.$command" | sort >"options.$command"
     [ -z "$(uniq -d "options.$command")" ] || complain "$command --help has an option twice"
     case $command in plan | diff | validate) grep -q '^gates' "help.$command" || complain "$command has no gates" ;; *) grep -q '^gates' "help.$command" && complain "$command has gates" ;; esac
-    # Every example, as it is typed.
+    # Every example, as it is typed, in a folder where nothing else was.
     sed -n '/^examples/,/^$/s/^  //p' "help.$command" >examples
     [ "$(wc -l <examples)" -ge 2 ] || complain "$command --help has fewer than two examples"
+    mkdir "of.$command"
+    if grep -q "examples are in fusesim's source folder" <(tr -s ' \n' ' ' <"help.$command"); then
+        for folder in validate tests; do ln -s "$SOURCE_DIR/$folder" "of.$command"; done
+    fi
     while IFS= read -r line <&3; do
         case $line in
         'fusesim calibrate '*'--device cpu '*) # seconds, which cli.calibrate_host and cli.host take: here only that the line is understood
-            CC=no-such-compiler eval "$line" </dev/null >out 2>err
-            [ $? = 69 ] && grep -q 'no C compiler' err || complain "example: $line"
+            (cd "of.$command" && CC=no-such-compiler eval "$line") </dev/null >out 2>err
+            [ $? = 69 ] && grep -q 'no C compiler' err || complain "example: $line: $(cat err)"
             continue
             ;;
         esac
-        eval "$line" </dev/null >out 2>err || complain "example: $line"
+        (cd "of.$command" && eval "$line") </dev/null >out 2>err || complain "example: $line: $(cat err)"
         [ -s out ] || complain "example prints nothing: $line"
     done 3<examples
 done <commands
