@@ -441,6 +441,34 @@ static void whole_kernels_have_one_price(void **unused)
     fsim_arena_free(b.a);
 }
 
+/* What GUIDE.md says of the order of launches: as in the file where inputs allow it. */
+static void kernels_run_in_the_order_of_the_file(void **unused)
+{
+    (void)unused;
+    static const char head[] =
+        "name: t\ntensors:\n  x: {shape: [64, 64], dtype: f32}\n  z: {shape: [32], dtype: f32}\noperators:\n";
+    static const char *const step[] = {"  - {op: relu, in: z, out: b}\n", "  - {op: exp, in: x, out: a}\n",
+                                       "  - {op: sum, in: a, out: s}\n"};
+    static const struct {
+        int order[3];
+        const char *first;
+    } file[] = {{{0, 1, 2}, "b"}, {{1, 2, 0}, "s"}, {{2, 1, 0}, "s"}};
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+        bench b = open_bench("mlp", "t4");
+        const char *text = head;
+        for (int k = 0; k < 3; k++)
+            text = fsim_printf(b.a, "%s%s", text, step[file[i].order[k]]);
+        text = fsim_printf(b.a, "%soutputs: [b, s]\n", text);
+        b.g = fsim_graph_parse(b.a, fsim_diag_new(b.a), "t.yaml", text, strlen(text), NULL);
+        assert_non_null(b.g);
+        const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);
+        const fsim_part *part = p.plan[FSIM_STRATEGY_OPTIMAL].partition.part;
+        assert_int_equal(p.plan[FSIM_STRATEGY_OPTIMAL].kernels, 2);
+        assert_string_equal(p.graph->node[part->node[part->count - 1]].name, file[i].first);
+        fsim_arena_free(b.a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -456,6 +484,7 @@ int main(void)
         cmocka_unit_test(no_cause_where_nothing_grows),
         cmocka_unit_test(refusals_hold_for_the_pairs_they_name),
         cmocka_unit_test(whole_kernels_have_one_price),
+        cmocka_unit_test(kernels_run_in_the_order_of_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
