@@ -258,38 +258,45 @@ static void put_verdicts(const sink *s, const fsim_speedup_stats *p, const char 
     put_table(s, &t);
 }
 
+/* The legends of columns, for Markdown, which has all columns: "rank: Spearman's correlation; ...". */
+static const char *legend_of(fsim_arena *a, const fsim_column *column, int count)
+{
+    const char *text = "";
+    for (int i = 0; i < count; i++)
+        if (column[i].legend)
+            text = fsim_printf(a, "%s%s%s: %s", text, *text ? "; " : "", column[i].title, column[i].legend);
+    return fsim_printf(a, "%s.", text);
+}
+
 static void put_speedups(const sink *s)
 {
-    static const fsim_column column[] = {{.title = "hw", .left = true},
-                                         {.title = "folder", .left = true, .shrinks = true},
-                                         {.title = "strategy", .left = true, .drop = 2},
-                                         {.title = "pairs"},
-                                         {.title = "mean %"},
-                                         {.title = "median"},
-                                         {.title = "p90", .drop = 1},
-                                         {.title = "rank"},
-                                         {.title = "right"},
-                                         {.title = "(most)", .drop = 3},
-                                         {.title = "helps", .drop = 2},
-                                         {.title = "(most)", .drop = 3},
-                                         {.title = "in 80 %", .drop = 4},
-                                         {.title = "called"},
-                                         {.title = "of them right"}};
+    static const fsim_column column[] = {
+        {.title = "hw", .left = true},
+        {.title = "folder", .left = true, .shrinks = true},
+        {.title = "strategy", .left = true, .drop = 2},
+        {.title = "pairs"},
+        {.title = "mean %", .legend = "of the errors of predicted speedups"},
+        {.title = "median"},
+        {.title = "p90", .legend = "nine of ten are smaller", .drop = 1},
+        {.title = "rank", .legend = "Spearman's correlation"},
+        {.title = "right", .legend = "verdicts right, % (helps or hurts by more than 5 %, or neither)"},
+        {.title = "(most)", .legend = "what the more frequent answer alone would get right", .drop = 3},
+        {.title = "helps", .legend = "right about whether it helps, %", .drop = 2},
+        {.title = "(most)", .drop = 3},
+        {.title = "in 80 %", .legend = "measured speedups within the interval of the predicted one", .drop = 4},
+        {.title = "called",
+         .legend =
+             "intervals that leave out 1, where a report says \"helps\" or \"hurts\" rather than \"no difference\""},
+        {.title = "of them right", .legend = "the measured speedup is on the same side of 1"}};
     const fsim_accuracy *x = s->x;
     fsim_speedup_stats *group;
     const int groups = fsim_speedups_of(x->pair, x->pairs, s->a, &group);
     if (x->pairs == 0)
         return;
     const fsim_speedup_stats all = fsim_speedup_of(x->pair, x->pairs, s->a);
-    put_title(
-        s, "Speedups over eager",
-        "Errors of predicted against measured speedups, % ; rank: Spearman's correlation; right: verdicts right, "
-        "% (helps or hurts by more than 5 %, or neither); "
-        "helps: right about whether it helps; (most): what the more frequent answer alone would get right; "
-        "in 80 %: measured speedups within the interval of the predicted one; called: intervals that leave "
-        "out 1, where a report says \"helps\" or \"hurts\" rather than \"no difference\"; of them right: the measured "
-        "speedup is on the same side of 1.");
-    fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
+    enum { COLUMNS = sizeof column / sizeof *column };
+    put_title(s, "Speedups over eager", s->page ? "" : legend_of(s->a, column, COLUMNS));
+    fsim_table t = fsim_table_new(s->a, column, COLUMNS);
     for (int i = 0; i < groups; i++)
         put_speedup_row(s, &t, &group[i], FSIM_PLAIN);
     if (groups > 1)

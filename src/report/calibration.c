@@ -43,7 +43,10 @@ static void print_fits(const fsim_page *page, const fsim_calibration *x, fsim_ar
             cell[6] = percent(a, f->after.p90);
             cell[7] = percent(a, f->fitted.mape);
         }
-        cell[8] = f->rows == 0 ? "no rows" : f->refused ? "refused" : "fitted";
+        cell[8] = f->rows == 0          ? "no rows"
+                  : f->refused          ? "refused"
+                  : f->fitted_keys == 0 ? "too few rows of any kind"
+                                        : "fitted";
     }
     fsim_table_print(page, &t, 0);
     fsim_table_legend(page, &t, 0);
@@ -95,8 +98,20 @@ void fsim_report_calibration(const fsim_page *page, const fsim_calibration *x)
             fsim_paragraph(page, FSIM_PLAIN, 0, 2,
                            fsim_printf(a, "%s refused: %s", x->fit[i].group->name, x->fit[i].refused));
         }
+    int changed = 0;
+    for (int i = 0; i < x->fits; i++)
+        changed += x->fit[i].rows > 0 && !x->fit[i].refused ? x->fit[i].fitted_keys : 0;
+    putc('\n', page->out);
+    if (changed == 0)
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                       fsim_printf(a,
+                                   "No figure of %s changes: a scalar is fitted to rows of its kind of kernel, and no "
+                                   "kind has rows enough for a fit that predicts others of them better.",
+                                   x->hw->name));
     if (x->file)
-        fprintf(page->out, "\nwritten to %s\n", x->file);
+        fprintf(page->out, "written to %s\n", x->file);
+    else if (changed > 0)
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2, "Nothing was written: -o FILE gets the fitted hardware file.");
     fsim_arena_free(a);
 }
 

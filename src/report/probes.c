@@ -16,8 +16,9 @@ static const char *shown(fsim_arena *a, double x, const char *unit)
         return fsim_strdup(a, fsim_show_bytes(buffer, sizeof buffer, x));
     if (strstr(unit, "clk"))
         return fsim_printf(a, "%.4g %s", x, unit);
-    return fsim_strdup(a, strcmp(unit, "Hz") == 0 ? fsim_show(buffer, sizeof buffer, x, FSIM_DIM_HZ)
-                                                  : fsim_show_rate(buffer, sizeof buffer, x, unit));
+    if (strcmp(unit, "Hz") == 0)
+        return fsim_printf(a, "%.0f MHz", 1e-6 * x);
+    return fsim_strdup(a, fsim_show_rate(buffer, sizeof buffer, x, unit));
 }
 
 static void add_row(fsim_table *t, const fsim_figure *f)
@@ -46,6 +47,15 @@ static void print_sensors(const fsim_page *page, fsim_arena *a, const char *when
     fprintf(page->out, "%s clocks limited by: %s\n", text, s->reasons ? s->reasons : "not known");
 }
 
+/* Each line of the text as a paragraph. */
+static void print_lines(const fsim_page *page, fsim_arena *a, const char *text)
+{
+    for (const char *end; *text; text = *end ? end + 1 : end) {
+        end = strchrnul(text, '\n');
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_strndup(a, text, (size_t)(end - text)));
+    }
+}
+
 void fsim_report_probes(const fsim_page *page, const fsim_probe_report *x)
 {
     static const fsim_column column[] = {{.title = "probe", .left = true},
@@ -57,7 +67,8 @@ void fsim_report_probes(const fsim_page *page, const fsim_probe_report *x)
     const fsim_device_probed *p = x->probed;
     fsim_arena *a = fsim_arena_new();
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
-    fprintf(page->out, "%s\n\n", p->head);
+    print_lines(page, a, p->head);
+    putc('\n', page->out);
     for (int i = 0; i < p->figures; i++)
         add_row(&t, &p->figure[i]);
     for (int i = 0; i < p->sizes; i++)
@@ -71,7 +82,8 @@ void fsim_report_probes(const fsim_page *page, const fsim_probe_report *x)
     for (int i = 0; i < p->loads && !p->no_sensors; i++)
         print_sensors(page, a, p->load[i].name ? p->load[i].name : "at the start", &p->load[i].sensors);
     for (int i = 0; i < p->unwritten_keys; i++)
-        fprintf(page->out, "not written: %s: %s\n", p->unwritten[i].key, p->unwritten[i].text);
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                       fsim_printf(a, "not written: %s: %s", p->unwritten[i].key, p->unwritten[i].text));
     if (x->file)
         fprintf(page->out, "\n%d keys measured; %s%s, written to %s\n", p->written_keys,
                 x->from ? "the others as in " : "a new file", x->from ? x->from : "", x->file);

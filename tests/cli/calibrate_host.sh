@@ -18,6 +18,12 @@ grep -q '^# Measured by: fusesim calibrate --hw h100-sxm5-80gb --host host.csv (
 [ "$(grep -c '"measured: tools/host.py' my.yaml)" = 14 ] || complain "$(grep -c tools/host.py my.yaml) keys"
 diff <(grep -v 'tools/host.py\|^# Measured by' my.yaml) <(grep -v '^launch_eager' "$SOURCE_DIR/hwmodels/h100-sxm5-80gb.yaml") >diffs || complain "other lines changed: $(cat diffs)"
 
+# Rows of whole networks fit no scalar, which is said; so is what to do with a fit.
+printf '%s\n' id,hw,workload,set,strategy,l2,launch,time_s l4/b8,l4,models/bert_large,'B=8;S=512;dtype=f32',eager,unknown,eager,0.4099 >pairs.csv
+"$FUSESIM" calibrate --hw l4 --measurements pairs.csv >out 2>err || complain "a network: $(cat err)"
+grep -q '^residuals  *1  *too few rows of any kind$' out && grep -q '^No figure of l4 changes: ' out || complain "rows that fit nothing: $(cat out)"
+"$FUSESIM" calibrate --hw h100-sxm5-80gb --host "$host" >out 2>err && grep -q '^Nothing was written: -o FILE gets' out || complain "no -o: $(cat out err)"
+
 # A batch norm takes this host 23.1 us in all, and so does the eager prediction of one that the GPU is done with sooner.
 cat >norm.yaml <<'YAML'
 tensors: {x: {shape: [4, 64, 8, 8], dtype: f32}, w: {shape: [64], dtype: f32, role: weight}, b: {shape: [64], dtype: f32, role: weight}, m: {shape: [64], dtype: f32, role: weight}, v: {shape: [64], dtype: f32, role: weight}}

@@ -16,9 +16,11 @@ complain() {
     failures=$((failures + 1))
 }
 
-"$FUSESIM" calibrate --device cpu -o mine.yaml >out 2>err || complain 'calibrate --device cpu'
+COLUMNS=80 "$FUSESIM" calibrate --device cpu -o mine.yaml >out 2>err || complain 'calibrate --device cpu'
 grep -Eq '^copy +[0-9.]+ GB/s' out && grep -Eq '^[1-9][0-9]* keys measured; a new file, written to mine.yaml$' out || complain 'the report'
 head -n 1 mine.yaml | grep -Eq '^# Measured by: fusesim calibrate --device cpu, .* \(1970-01-02\)$' || complain 'the head'
+grep -Eq '^clock +[0-9]+ MHz +[0-9]+ MHz' out || complain 'a clock has a fraction of a MHz'
+[ -z "$(awk 'length > 80 && !/written to/' out)" ] || complain "lines wider than 80: $(awk 'length > 80' out)"
 "$FUSESIM" hw check mine.yaml >out 2>err || complain 'hw check of what was measured'
 grep -q '^name: mine$' mine.yaml && grep -q '^architecture: host$' mine.yaml || complain 'name and architecture'
 grep -q '^dram_bandwidth: .*measured: fusesim calibrate --device cpu, .*copy with plain stores.*, 1970-01-02, [0-9]* threads' mine.yaml || complain 'a source'
