@@ -54,6 +54,8 @@ typedef struct {
     const bool *absorbed; /* every reader finds it in L2, so it need not reach DRAM */
     const double *read_share,
         *write_share; /* if set, they replace hit and absorbed: the share of the compulsory bytes that DRAM moves */
+    bool replays; /* the kernel runs again and again, with nothing between: L2 has what the last run left there, which
+                     libraries' attention and calls of serving stacks were measured with, whatever hit says */
 } fsim_residency;
 
 typedef struct {

@@ -43,7 +43,7 @@ static fsim_residency again(const fsim_graph *g, const fsim_hw *hw, const fsim_g
     memset(absorbed, fits, (size_t)o->writes);
     for (int i = 0; i < o->writes; i++)
         share[i] = fits ? 1 - results_waiting : 1;
-    return (fsim_residency){.hit = hit, .absorbed = absorbed, .write_share = hw->host ? NULL : share};
+    return (fsim_residency){.hit = hit, .absorbed = absorbed, .write_share = hw->host ? NULL : share, .replays = true};
 }
 
 /* The kernel that runs: of whom? */

@@ -104,6 +104,7 @@ static void add_row_call(const fsim_software *s, fsim_kernel *k)
 fsim_kernel fsim_kernel_measured(fsim_harness harness, const fsim_software *s, const fsim_group *group,
                                  const fsim_residency *l2, const fsim_kernel *own, fsim_arena *a)
 {
+    own = l2 && l2->replays ? NULL : own; /* priced with other bytes from DRAM */
     if (group->template == FSIM_SERVING_KERNEL || harness == FSIM_HARNESS_NONE || s->maker == FSIM_BY_FUSESIM ||
         s->hw->host)
         return fsim_framework_kernel(s, group, l2, own, a);

@@ -37,7 +37,7 @@ static double tensor_share(const fsim_hw *hw)
     return efficient_share * (warp_groups ? efficient_warp_share : 1);
 }
 
-fsim_kernel fsim_efficient_attention(const fsim_costing *c, const fsim_kernel *own)
+fsim_kernel fsim_efficient_attention(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const fsim_chain_shape s = fsim_chain_shape_of(c->g, c->group, true);
     const efficient_work w = work_of(c, &s);
@@ -53,11 +53,7 @@ fsim_kernel fsim_efficient_attention(const fsim_costing *c, const fsim_kernel *o
     fsim_forget_blocks(&k, (int64_t)w.blocks, 0);
     k.block = EFFICIENT_ROWS * EFFICIENT_KEYS / 32;
     k.l2_bytes = w.l2_bytes;
-    k.dram_read_bytes = k.dram_write_bytes = 0;
-    for (int i = 0; i < k.inputs; i++) /* neighbouring blocks read the same keys in step: DRAM serves them once */
-        k.dram_read_bytes += c->l2 && c->l2->hit && c->l2->hit[i] ? 0 : k.input[i].bytes;
-    for (int i = 0; i < k.outputs; i++)
-        k.dram_write_bytes += k.output[i].write_bytes;
+    fsim_attention_bytes(c, 1, &k, a); /* neighbouring blocks read the same keys in step: DRAM serves them once */
     k.unit[FSIM_DRAM] = fsim_dram_seconds(c->hw, (double)k.dram_read_bytes, (double)k.dram_write_bytes) + sums_s;
     k.dram_read_bytes += (int64_t)(w.missed * w.sums_bytes / 2);
     k.dram_write_bytes += (int64_t)(w.missed * w.sums_bytes / 2);

@@ -230,7 +230,7 @@ static bool is_attention_alone(const fsim_group *o, const fsim_graph *g)
     return alone;
 }
 
-fsim_kernel fsim_attention_call(const fsim_costing *c, const fsim_kernel *own)
+fsim_kernel fsim_attention_call(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     static const fsim_maker maker[] = {FSIM_BY_ATEN, FSIM_BY_SGLANG, FSIM_BY_TENSORRT_LLM};
     fsim_kernel best = {0};
@@ -238,18 +238,36 @@ fsim_kernel fsim_attention_call(const fsim_costing *c, const fsim_kernel *own)
         !is_attention_alone(c->group, c->g) || fsim_beyond_flash(c, FSIM_BY_ATEN))
         return best;
     for (size_t i = 0; i < sizeof maker / sizeof *maker; i++) {
-        const fsim_kernel k = library_of(c, maker[i]) ? fsim_framework_attention(c, maker[i], own) : (fsim_kernel){0};
+        const fsim_kernel k =
+            library_of(c, maker[i]) ? fsim_framework_attention(c, maker[i], own, a) : (fsim_kernel){0};
         best = k.time_s > 0 && (best.time_s <= 0 || k.time_s < best.time_s) ? k : best;
     }
     best.template = best.time_s > 0 ? FSIM_LIBRARY_CONTRACTION : best.template;
     return best;
 }
 
-fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own)
+void fsim_attention_bytes(const fsim_costing *c, double missed, fsim_kernel *k, fsim_arena *a)
+{
+    const bool replays = c->l2 && c->l2->replays;
+    const fsim_input *from = k->input;
+    k->input = fsim_new(a, fsim_input, k->inputs + 1);
+    k->dram_read_bytes = k->dram_write_bytes = 0;
+    for (int i = 0; i < k->inputs; i++) {
+        const bool held = !replays && c->l2 && c->l2->hit && c->l2->hit[i];
+        const double all = c->read[i].reread * (double)from[i].bytes;
+        k->input[i] = from[i];
+        k->input[i].read_bytes = held ? 0 : (int64_t)fmin(replays ? missed * all : all, 0x1p60);
+        k->dram_read_bytes += k->input[i].read_bytes;
+    }
+    for (int i = 0; i < k->outputs; i++)
+        k->dram_write_bytes += replays ? (int64_t)(missed * (double)k->output[i].bytes) : k->output[i].write_bytes;
+}
+
+fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a)
 {
     const attention_library *l = library_of(c, maker);
     if (fsim_beyond_flash(c, maker))
-        return fsim_efficient_attention(c, own);
+        return fsim_efficient_attention(c, own, a);
     if (!l)
         return *own;
     const fsim_chain_shape s = fsim_chain_shape_of(c->g, c->group, true);
@@ -261,13 +279,8 @@ fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, co
                  results = s.elem_bytes * s.batch * s.m * s.results;
     const double copied = l->copies ? 2 * operands : 0, footprint = operands + results + copied / 2;
     const double missed = fmin(1, fmax(0, (footprint / fsim_hw_get(c->hw, FSIM_HW_L2_CAPACITY) - l->fits) / l->spread));
-    double read = 0;
     fsim_kernel k = *own;
-    for (int i = 0; i < k.inputs; i++) { /* an input that would fit L2 and is not there was not there before; otherwise
-                                            the share that L2 holds is the library's own */
-        const bool cold = !(c->l2 && c->l2->hit && c->l2->hit[i]) && footprint <= c->l2_bytes;
-        read += (cold ? 1 : missed) * (double)k.input[i].bytes;
-    }
+    fsim_attention_bytes(c, missed, &k, a);
     memset(k.unit, 0, sizeof k.unit);
     memset(k.time, 0, sizeof k.time);
     k.tile_m = (int)w.rows;
@@ -277,7 +290,7 @@ fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, co
     k.launches = l->launches + (w.splits > 1);
     k.l2_bytes = w.l2_bytes + copied;
     k.unit[FSIM_COMPUTE] = w.seconds;
-    k.unit[FSIM_DRAM] = (read + missed * results) / dram;
+    k.unit[FSIM_DRAM] = (double)(k.dram_read_bytes + k.dram_write_bytes) / dram;
     k.unit[FSIM_L2] = w.l2_bytes / (l2 * attention_l2_share);
     fsim_sum_up(c, &k);
     if (l->copies)

@@ -57,7 +57,7 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
         return library;
     const fsim_kernel streamed = fsim_generated_kernel(&c, a),
                       generated = group->template == FSIM_OPAQUE_KERNEL ? fsim_sort_kernel(&c, &streamed) : streamed;
-    const fsim_kernel other = library.time_s > 0 ? library : fsim_attention_call(&c, &generated);
+    const fsim_kernel other = library.time_s > 0 ? library : fsim_attention_call(&c, &generated, a);
     return other.time_s > 0 && (generated.time_s <= 0 || other.time_s <= generated.time_s) ? other : generated;
 }
 
@@ -109,7 +109,7 @@ static fsim_kernel launched(const fsim_costing *c, fsim_maker maker, const fsim_
     if (c->group->template == FSIM_OPAQUE_KERNEL)
         return fsim_sort_kernel(c, own);
     if (c->group->template == FSIM_CHAINED_CONTRACTION)
-        return fsim_framework_attention(c, maker, own);
+        return fsim_framework_attention(c, maker, own, a);
     if (contracts(c->group))
         return convolves(c) ? fsim_framework_convolution(c, torch, own, a) : fsim_framework_product(c, own, a);
     return torch == FSIM_BY_ATEN ? recounted(c, fsim_aten_kernel(c, own, a)) : fsim_triton_kernel(c, own, a);

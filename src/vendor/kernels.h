@@ -39,19 +39,22 @@ fsim_kernel fsim_framework_convolution(const fsim_costing *c, fsim_maker maker, 
 /* PyTorch's kernels for sort and topk. *own for other groups, and on a host. */
 fsim_kernel fsim_sort_kernel(const fsim_costing *c, const fsim_kernel *own);
 /* The attention kernel that `maker` has for this GPU, with measured constants. *own where it has none: another
- * design, arithmetic other than FP16 and BF16, no softmax between the products. */
-fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own);
+ * design, arithmetic other than FP16 and BF16, no softmax between the products. In a. */
+fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a);
 /* The call of a library's flash kernel that computes the whole group: the fastest of those for this GPU. time_s is 0
  * where there is none: nothing but products, softmax, scale and mask may be in it, and layouts of operands and results.
- * own: the generated kernel. */
-fsim_kernel fsim_attention_call(const fsim_costing *c, const fsim_kernel *own);
+ * own: the generated kernel. In a. */
+fsim_kernel fsim_attention_call(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a);
+/* Sets what DRAM moves for k, a library's attention: operands as often as blocks find them gone, but what L2 holds at
+ * the start, and results. In replays of a graph it is the share `missed` of that. k's inputs are then in a. */
+void fsim_attention_bytes(const fsim_costing *c, double missed, fsim_kernel *k, fsim_arena *a);
 /* Sets k's grid and waves to those of a library's attention; its registers, shared memory and occupancy, those of a
  * generated kernel so far, to 0: nobody says them. */
 void fsim_forget_blocks(fsim_kernel *k, int64_t grid, double waves);
 /* Is the group an attention that `maker` would run with a flash kernel if its heads were not too wide for one? */
 bool fsim_beyond_flash(const fsim_costing *c, fsim_maker maker);
 /* PyTorch's memory-efficient kernel for such an attention. */
-fsim_kernel fsim_efficient_attention(const fsim_costing *c, const fsim_kernel *own);
+fsim_kernel fsim_efficient_attention(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a);
 /* Seconds of the same as three kernels: a product, a softmax, a product. */
 double fsim_attention_apart_s(const fsim_costing *c);
 

@@ -39,6 +39,11 @@ double fsim_serving_rate_of_fours(const fsim_serving_site *s)
 
 double fsim_ramp(double x, double from, double width) { return fmin(1, fmax(0, (x - from) / width)); }
 
+double fsim_serving_missed(const fsim_serving_site *s, double bytes, double from, double width)
+{
+    return s->replays ? fsim_ramp(bytes / s->l2_bytes, from, width) : s->from_dram;
+}
+
 fsim_serving_time fsim_serving_sum(double compute_s, double dram_s, double busy_s, int launches)
 {
     fsim_serving_time t = {.busy_s = busy_s, .launches = launches};
@@ -69,13 +74,26 @@ static fsim_serving_time price(const fsim_serving_site *s)
     return price_of[s->call->kind](s);
 }
 
-static fsim_serving_site site_of(const fsim_costing *c, fsim_maker maker)
+/* Of the kernel's operands and results, the share that DRAM moves. */
+static double share_from_dram(const fsim_kernel *k)
+{
+    double all = 0;
+    for (int i = 0; i < k->inputs; i++)
+        all += (double)k->input[i].bytes;
+    for (int i = 0; i < k->outputs; i++)
+        all += (double)k->output[i].bytes;
+    return all > 0 ? fmin(1, (double)(k->dram_read_bytes + k->dram_write_bytes) / all) : 0;
+}
+
+static fsim_serving_site site_of(const fsim_costing *c, fsim_maker maker, const fsim_kernel *k)
 {
     fsim_serving_site s = {.hw = c->hw, .call = c->group->call, .sms = c->sms, .clock = c->clock};
     s.maker = maker >= FSIM_BY_VLLM ? maker : FSIM_BY_TENSORRT_LLM;
     s.dram = fsim_hw_peak(c->hw, FSIM_HW_DRAM_BANDWIDTH);
     s.l2 = fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH), s.dram * attention_l2_over_dram);
     s.l2_bytes = fsim_hw_get(c->hw, FSIM_HW_L2_CAPACITY);
+    s.replays = c->l2 && c->l2->replays;
+    s.from_dram = share_from_dram(k);
     return s;
 }
 
@@ -85,11 +103,14 @@ fsim_kernel fsim_serving_kernel(const fsim_costing *c, fsim_maker maker, fsim_ar
     fsim_lay_out(c, &k.schedule);
     fsim_add_arithmetic(c, &k, NULL, true);
     fsim_add_memory(c, &k, NULL, NULL);
-    const fsim_serving_site s = site_of(c, maker);
+    const fsim_serving_site s = site_of(c, maker, &k);
     const fsim_serving_time t = price(&s);
+    const double least_s =
+        s.replays ? 0 : fsim_least_dram_seconds(c->hw, (double)k.dram_read_bytes, (double)k.dram_write_bytes, true);
     k.launches = t.launches;
     k.penalised = true;
     memcpy(k.unit, t.unit, sizeof k.unit);
-    fsim_sum_up_to(c, &k, t.busy_s * factor(c->hw, s.call->kind));
+    k.unit[FSIM_DRAM] = fmax(k.unit[FSIM_DRAM], least_s);
+    fsim_sum_up_to(c, &k, fmax(least_s, t.busy_s * factor(c->hw, s.call->kind)));
     return k;
 }

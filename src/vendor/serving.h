@@ -20,6 +20,8 @@ typedef struct {
     double sms, clock;             /* clock: Hz, the data sheet's */
     double dram, l2;               /* B/s: the data sheet's; what L2 reaches */
     double l2_bytes;               /* capacity */
+    bool replays;                  /* L2 has what the run before left there */
+    double from_dram;              /* otherwise: of what the call reads and writes, the share that DRAM moves */
 } fsim_serving_site;
 
 typedef struct {
@@ -57,6 +59,9 @@ enum { FSIM_SERVING_KIN = 4 };
 fsim_design fsim_serving_kin(const fsim_serving_site *s, int i);
 /* How far x is on the way from `from` to `from` + width: 0 to 1. */
 double fsim_ramp(double x, double from, double width);
+/* The share of a call's operands and results that DRAM moves. In replays it grows with their bytes, from none where
+ * these are `from` of L2's capacity to all at `from` + width; otherwise what L2 does not hold at the start. */
+double fsim_serving_missed(const fsim_serving_site *s, double bytes, double from, double width);
 
 /* What the units alone would take, as far as they are known, beside what all take together. */
 fsim_serving_time fsim_serving_sum(double compute_s, double dram_s, double busy_s, int launches);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* serving_attention.c: attention as serving stacks run it, with the cache warm in L2 where it fits.
+/* serving_attention.c: attention as serving stacks run it: in replays with the cache warm in L2 where it
+ * fits, otherwise with what L2 holds at the start.
  *
  * Prefill: a block has a tile of the queries of a head, or with FlashAttention-3 of all heads that share a key head,
  * and walks the keys before them step by step (tilings[] has both sizes, from the libraries' sources):
@@ -157,6 +158,12 @@ static double walked_flash_s(const fsim_serving_site *s, const walk *w, const fl
     return fmax(one_s, all_s + tail_s);
 }
 
+/* Seconds of a byte, of which DRAM moves the share `missed`. */
+static double flash_byte_s(const fsim_serving_site *s, const flash_fit *f, double missed)
+{
+    return missed / (s->dram * f->dram) + (1 - missed) / (s->l2 * f->l2);
+}
+
 fsim_serving_time fsim_serving_flash(const fsim_serving_site *s)
 {
     const double *v = s->call->value, batch = v[0], heads = v[1], kv_heads = v[2], length = v[3], d = v[4];
@@ -167,9 +174,10 @@ fsim_serving_time fsim_serving_flash(const fsim_serving_site *s)
     const walk w = walk_of(s, &tilings[f->tiling]);
     const double compute_s = walked_flash_s(s, &w, f, fsim_serving_rate(s, s->call->dtype));
     const double queries = 4 * batch * length * heads * d, keys = 4 * batch * length * kv_heads * d,
-                 missed = fsim_ramp((queries + keys) / s->l2_bytes, serving_flash_from, serving_flash_ramp),
-                 byte_s = missed / (s->dram * f->dram) + (1 - missed) / (s->l2 * f->l2),
-                 memory_s = (queries + keys) * byte_s, token_s = batch * length / s->sms / s->clock;
+                 again = fsim_ramp((queries + keys) / s->l2_bytes, serving_flash_from, serving_flash_ramp),
+                 byte_s = flash_byte_s(s, f, again), /* of what the kernel before it has just moved, or moves again */
+        memory_s = (queries + keys) * flash_byte_s(s, f, s->replays ? again : s->from_dram),
+                 token_s = batch * length / s->sms / s->clock;
     double busy_s = norm3(compute_s, memory_s);
     busy_s *= 1 + f->drift * busy_s / (busy_s + serving_long_s);
     busy_s += w.parts > 1 ? 2 * queries * w.parts / (s->l2 * f->l2) : 0;
@@ -247,7 +255,7 @@ static decoding decoding_of(const fsim_serving_site *s, const decode_fit *f)
                  keys = held.keys, tiles = ceil(shared / rows),
                  cached = 2 * batch * kv_heads * fsim_cache_tokens(&held) * d * bytes +
                           batch * kv_heads * fsim_cache_table_bytes(&held),
-                 missed = fsim_ramp(cached / s->l2_bytes, f->from, serving_cache_ramp),
+                 missed = fsim_serving_missed(s, cached, f->from, serving_cache_ramp),
                  slow = (bytes == 1 ? f->byte_factor : 1) * (d > 128 ? f->wide_factor : 1),
                  rate = fsim_serving_rate(s, s->call->dtype) * f->share,
                  by_d = f->tiling == FLASH_3 ? 1 + serving_flash_3_block * (d / 128 - 1) : 1;
@@ -328,7 +336,7 @@ fsim_serving_time fsim_serving_context_mla(const fsim_serving_site *s)
                  compute_s = walked_s(s, batch * heads * tiles, tiles, step_s, f->block_clocks / s->clock);
     const double bytes = 2 * batch * length * heads * (2 * key + 2 * value),
                  memory_s = bytes / (s->dram * f->dram) *
-                            fsim_ramp(bytes / s->l2_bytes, serving_cache_ramp, serving_flash_ramp),
+                            fsim_serving_missed(s, bytes, serving_cache_ramp, serving_flash_ramp),
                  preparing_s = f->token_clocks * batch * length * heads / s->sms / s->clock;
     return fsim_serving_sum(compute_s, memory_s, norm3(compute_s, memory_s) + preparing_s + f->floor, 2);
 }
@@ -353,7 +361,7 @@ fsim_serving_time fsim_serving_decode_mla(const fsim_serving_site *s)
                  cached = batch * fsim_cache_tokens(&held) * (latent + rotary) * bytes +
                           batch * fsim_cache_table_bytes(&held),
                  slow = bytes == 1 ? f->byte_factor : 1,
-                 missed = fsim_ramp(cached / s->l2_bytes, f->from, serving_cache_ramp),
+                 missed = fsim_serving_missed(s, cached, f->from, serving_cache_ramp),
                  steps = fsim_cache_most_steps(&held),
                  part = fmax(TILE, heads) / TILE; /* of a tile that every head reads the cache for */
     const double memory_s = cached * (missed / (s->dram * f->dram) + (1 - missed) * part / (s->l2 * f->l2)),

@@ -169,7 +169,7 @@ fsim_serving_time fsim_serving_experts(const fsim_serving_site *s)
                  ? fsim_serving_rate_of_fours(s)
                  : fsim_serving_rate(s, s->call->kind == FSIM_SERVING_MOE ? FSIM_BF16 : FSIM_F8E4M3);
     const double least_s = 6 * r.rows * hidden * width / (p.rate * s->sms);
-    const double missed = fsim_ramp(r.active * 3 * hidden * width * p.bytes / s->l2_bytes, f->from, 0.5);
+    const double missed = fsim_serving_missed(s, r.active * 3 * hidden * width * p.bytes, f->from, 0.5);
     p.byte_s = missed / (s->dram * f->weights) + (1 - missed) / (f->l2 * s->sms * s->clock);
     const double both_s = fmax(least_s, products_s(&p, hidden, width)),
                  moved_s = (r.rows * f->routed_passes + r.tokens * f->token_passes) * hidden * 2 / s->dram,

@@ -8,7 +8,8 @@
  *     alone   = 2 tile_m tile_n (k / split) / rate / share of one block + (k / split + start-up) clocks
  * Libraries that choose their tile by m alone, and that do not split k, are in `choices`. With up to 4 rows the
  * integer libraries of TensorRT-LLM have kernels without tiles, which are bound by the weights. Replays rotate copies
- * of the weights, so that L2 holds none that are larger than a share of it. */
+ * of the weights, so that L2 holds none that are larger than a share of it. Otherwise DRAM moves what L2 does not hold
+ * at the start. */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
 
@@ -158,14 +159,32 @@ static double few_rows_s(const pricing *p)
            pow(pow(weights_s, serving_product_norm) + pow(compute_s, serving_product_norm), 1 / serving_product_norm);
 }
 
+static bool quantizes_before(fsim_serving_kind kind)
+{
+    return kind == FSIM_SERVING_GEMM_F8_TOKEN || kind == FSIM_SERVING_GEMM_F8_BLOCK ||
+           kind == FSIM_SERVING_GEMM_F8_TENSOR || kind == FSIM_SERVING_GEMM_F8_STATIC;
+}
+
 static double quantizing_s(const pricing *p)
 {
     const fsim_serving_kind kind = p->s->call->kind;
     if (kind == FSIM_SERVING_GEMM_F8_TOKEN || kind == FSIM_SERVING_GEMM_F8_BLOCK)
         return fsim_quantize_rows_s(p->s, p->m, p->k);
-    if (kind == FSIM_SERVING_GEMM_F8_TENSOR || kind == FSIM_SERVING_GEMM_F8_STATIC)
+    if (quantizes_before(kind))
         return fsim_quantize_static_s(p->s, p->m, p->k) + (kind == FSIM_SERVING_GEMM_F8_TENSOR ? serving_amax_s : 0);
     return 0; /* in the floor */
+}
+
+/* Bytes of the activation and the result, `rest` together, that DRAM moves. What a kernel of the same call has
+ * quantised before is in L2 as far as it fits. */
+static double rest_from_dram(const pricing *p, double rest)
+{
+    const fsim_serving_site *s = p->s;
+    const double replayed = fsim_ramp(rest / s->l2_bytes, p->f->rest_from, serving_ramp),
+                 operand = p->m * p->k * p->c->activation_bytes;
+    if (s->replays)
+        return rest * replayed;
+    return (rest - operand) * s->from_dram + operand * (quantizes_before(s->call->kind) ? replayed : s->from_dram);
 }
 
 /* The product of a call of this kind, beside what quantises its activation. */
@@ -181,8 +200,8 @@ static pricing product_of(const fsim_serving_site *s, fsim_serving_kind kind, do
     const double weights = p.n * p.k * c->weight_bytes, rest = p.m * p.k * c->activation_bytes + 2 * p.m * p.n;
     p.l2_rate = f->l2 * s->sms * s->clock;
     p.dram_s =
-        (weights * fsim_ramp(weights / s->l2_bytes, f->weights_from - serving_weights_ramp / 2, serving_weights_ramp) +
-         rest * fsim_ramp(rest / s->l2_bytes, f->rest_from, serving_ramp)) /
+        (weights * fsim_serving_missed(s, weights, f->weights_from - serving_weights_ramp / 2, serving_weights_ramp) +
+         rest_from_dram(&p, rest)) /
         (s->dram * f->dram);
     *product_s = f->few_floor > 0 && p.m <= FEW_ROWS ? few_rows_s(&p) : tiled_s(&p);
     return p;

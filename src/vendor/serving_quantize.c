@@ -4,7 +4,7 @@
  *     static    floor + ((bytes from DRAM / DRAM)^3 + (bytes / L2)^3)^(1/3), bytes = 3 m k
  *     each row  floor + k clocks + the same with 5 m k bytes of L2 + m / SMs x clocks of a row
  * A row is read twice, for its largest magnitude and to be quantised; where the rows under way do not fit L2, twice
- * from DRAM. Replays find in L2 what fits there. */
+ * from DRAM. Replays find in L2 what fits there; otherwise all bytes come from DRAM that L2 does not hold. */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
 
@@ -34,10 +34,19 @@ static const fit *fit_of(const fsim_serving_site *s, const fit *rows, int count)
     return rows;
 }
 
+/* The share of 3 m k bytes that DRAM moves. A product of the same call finds its operand in L2 where that fits: of
+ * three bytes the two that are read come from DRAM. */
+static double missed_of(const fsim_serving_site *s, const fit *f, double bytes)
+{
+    const bool alone = s->call->kind == FSIM_SERVING_QUANTIZE_STATIC || s->call->kind == FSIM_SERVING_QUANTIZE_TOKEN;
+    const double replayed = fsim_ramp(bytes / s->l2_bytes, f->from, serving_ramp);
+    return s->replays ? replayed : alone ? s->from_dram : fmax(replayed, s->from_dram * 2 / 3);
+}
+
 static double streamed_s(const fsim_serving_site *s, const fit *f, double bytes, double again, double l2_bytes)
 {
-    const double missed = fsim_ramp(bytes / s->l2_bytes, f->from, serving_ramp),
-                 dram = (bytes + again) * missed / (s->dram * f->dram), l2 = l2_bytes / (f->l2 * s->sms * s->clock);
+    const double missed = missed_of(s, f, bytes), dram = (bytes + again) * missed / (s->dram * f->dram),
+                 l2 = l2_bytes / (f->l2 * s->sms * s->clock);
     return cbrt(dram * dram * dram + l2 * l2 * l2);
 }
 

@@ -90,6 +90,28 @@ const fsim_graph *fsim_calls_graph(const fsim_graph *g, fsim_arena *a)
     return out;
 }
 
+static int by_number(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
+
+/* Is the tensor in DRAM alone when the call starts, whatever ran before? */
+static bool is_cold(const fsim_problem *p, const fsim_serving_call *call, int tensor)
+{
+    const fsim_tensor *t = &p->graph->tensor[tensor];
+    bool cold = t->producer < 0 && !p->warm;
+    for (int i = 0; i < t->readers && cold; i++)
+        cold = bsearch(&t->reader[i], call->of.node, (size_t)call->of.count, sizeof *call->of.node, by_number);
+    return cold;
+}
+
+/* The most that the call can find in L2. */
+static fsim_residency at_best(const fsim_problem *p, const fsim_group *group, const fsim_serving_call *call,
+                              fsim_arena *a)
+{
+    bool *hit = fsim_new(a, bool, group->reads + 1);
+    for (int i = 0; i < group->reads; i++)
+        hit[i] = !is_cold(p, call, group->read[i].tensor);
+    return (fsim_residency){.hit = hit, .absorbed = fsim_new(a, bool, group->writes + 1)};
+}
+
 int fsim_calls_priced(const fsim_problem *p, fsim_arena *a, fsim_call_price **out)
 {
     const fsim_graph *g = p->graph;
@@ -98,16 +120,13 @@ int fsim_calls_priced(const fsim_problem *p, fsim_arena *a, fsim_call_price **ou
     for (int c = 0; c < g->servings; c++) {
         fsim_group *group = fsim_new(a, fsim_group, 1);
         *group = fsim_group_of_call(g, &g->serving[c], a); /* what takes it does not depend on what it reads */
-        const fsim_residency l2 = {.hit = fsim_new(a, bool, group->reads + 1),
-                                   .absorbed = fsim_new(a, bool, group->writes + 1)};
+        const fsim_residency l2 = at_best(p, group, &g->serving[c], a);
         (*out)[c] = (fsim_call_price){.nodes = g->serving[c].of.count,
                                       .node = g->serving[c].of.node,
                                       .least_s = fsim_framework_kernel(&software, group, &l2, NULL, a).time_s};
     }
     return g->servings;
 }
-
-static int by_number(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
 
 /* Call c with the permutes that its kernels read through, so that no primitive of the plan is lost. In w->a. */
 static const fsim_serving_call *call_with_views(const joining *w, int c)

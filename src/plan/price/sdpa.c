@@ -344,7 +344,8 @@ static void leave_slow_calls(joining *w, const int *calls, int count)
     }
 }
 
-/* A lower bound of what the call takes, whatever else the forward kernel has and finds in L2: as if it read nothing. */
+/* A lower bound of what the call takes, whatever else the forward kernel has and finds in L2: as if DRAM moved nothing.
+ */
 static double least_call_s(const joining *w, int of)
 {
     const fsim_software software = {w->g, w->hw, w->p->regime, FSIM_BY_ATEN};
@@ -353,7 +354,7 @@ static double least_call_s(const joining *w, int of)
     const fsim_group *group = own.group;
     const fsim_residency l2 = {.hit = fsim_new(w->a, bool, group->reads + 1),
                                .absorbed = fsim_new(w->a, bool, group->writes + 1)};
-    own.inputs = 0;
+    own.inputs = own.outputs = 0;
     const fsim_kernel forward = fsim_framework_launch(&software, group, &l2, &own, w->a);
     set_time(w, &forward, fsim_trained_flash(w->hw) * flash_backward_flops / flash_backward_share, &call);
     return call.time_s * (1 - 1e-9);
