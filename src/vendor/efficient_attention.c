@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* efficient_attention.c: attention with heads that are too wide for the flash kernels. PyTorch then calls the
- * memory-efficient kernel (CUTLASS, from xFormers), in its form for values wider than 128: a block has few queries, and
- * keeps its sums in memory, in 32 bits, where each step adds to them. */
+/* efficient_attention.c: attention with heads that are too wide for the flash kernels, or with a bias or a mask of its
+ * own, which these do not take. PyTorch then calls the memory-efficient kernel (CUTLASS, from xFormers). Where values
+ * are wider than 128, a block has few queries, and keeps its sums in memory, in 32 bits, where each step adds to them;
+ * otherwise they are in registers. */
 #include "cost/chain.h"
 #include "cost/product.h"
 #include "vendor/constants.h"
@@ -12,20 +13,24 @@
 
 /* What the blocks move: L2 serves all of it; DRAM what the sums of the blocks under way leave no room for. */
 typedef struct {
-    double blocks, steps, flops, l2_bytes, sums_bytes, missed;
+    double rows, step, blocks, steps, flops, l2_bytes, sums_bytes, missed; /* rows: of a block; step: its keys */
 } efficient_work;
 
 static efficient_work work_of(const fsim_costing *c, const fsim_chain_shape *s)
 {
-    efficient_work w = {.blocks = s->batch * ceil(s->m / EFFICIENT_ROWS)};
-    const double causal = s->causal > 0 ? fmin(1, (s->causal + EFFICIENT_ROWS + EFFICIENT_KEYS) / (2 * s->causal)) : 1;
-    w.steps = fmax(1, ceil(s->width / EFFICIENT_KEYS) * causal);
-    const double keys = w.steps * EFFICIENT_KEYS, rows = EFFICIENT_ROWS, e = s->elem_bytes,
-                 sums = rows * s->results * 4; /* of a block */
+    const bool narrow = s->results <= EFFICIENT_KEYS;
+    const double rows = narrow ? EFFICIENT_NARROW_ROWS : EFFICIENT_ROWS,
+                 step = s->results <= EFFICIENT_NARROW_ROWS ? EFFICIENT_NARROW_ROWS : EFFICIENT_KEYS,
+                 causal = s->causal > 0 ? fmin(1, (s->causal + rows + step) / (2 * s->causal)) : 1;
+    efficient_work w = {.rows = rows, .step = step, .blocks = s->batch * ceil(s->m / rows)};
+    w.steps = fmax(1, ceil(s->width / step) * causal);
+    const double keys = w.steps * step, e = s->elem_bytes, sums = narrow ? 0 : rows * s->results * 4; /* of a block */
     w.flops = w.blocks * 2 * rows * keys * (s->k + s->results);
     w.sums_bytes = w.blocks * 2 * (w.steps - 1) * sums;
     w.l2_bytes =
         w.blocks * ((w.steps * rows * s->k + keys * (s->k + s->results)) + rows * s->results) * e + w.sums_bytes;
+    for (int i = 0; i < c->group->reads; i++) /* a bias */
+        w.l2_bytes += c->group->read[i].operand < 0 ? c->read[i].request_bytes : 0;
     w.missed = fmin(1, fmax(0, fmin(w.blocks, c->sms * EFFICIENT_BLOCKS) * sums / c->l2_bytes - 1));
     return w;
 }
@@ -47,11 +52,11 @@ fsim_kernel fsim_efficient_attention(const fsim_costing *c, const fsim_kernel *o
     fsim_kernel k = *own;
     memset(k.unit, 0, sizeof k.unit);
     memset(k.time, 0, sizeof k.time);
-    k.tile_m = EFFICIENT_ROWS;
-    k.tile_n = EFFICIENT_KEYS;
+    k.tile_m = (int)w.rows;
+    k.tile_n = (int)w.step;
     k.split_k = k.launches = 1;
     fsim_forget_blocks(&k, (int64_t)w.blocks, 0);
-    k.block = EFFICIENT_ROWS * EFFICIENT_KEYS / 32;
+    k.block = (int)(w.rows * w.step / 32);
     k.l2_bytes = w.l2_bytes;
     fsim_attention_bytes(c, 1, &k, a); /* neighbouring blocks read the same keys in step: DRAM serves them once */
     k.unit[FSIM_DRAM] = fsim_dram_seconds(c->hw, (double)k.dram_read_bytes, (double)k.dram_write_bytes) + sums_s;

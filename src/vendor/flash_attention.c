@@ -206,6 +206,17 @@ bool fsim_beyond_flash(const fsim_costing *c, fsim_maker maker)
     return fmax(s.k, s.results) > (older ? EFFICIENT_KEYS : FLASH_MOST_FEATURES);
 }
 
+bool fsim_has_score_bias(const fsim_costing *c, fsim_maker maker)
+{
+    const fsim_group *o = c->group;
+    if (o->template != FSIM_CHAINED_CONTRACTION || !library_of(c, maker))
+        return false;
+    for (int i = 0; i < o->reads; i++)
+        if (o->read[i].operand < 0 && o->read[i].full && c->g->tensor[o->read[i].tensor].elems > 1)
+            return true;
+    return false;
+}
+
 void fsim_forget_blocks(fsim_kernel *k, int64_t grid, double waves)
 {
     k->grid = grid;
@@ -235,7 +246,8 @@ fsim_kernel fsim_attention_call(const fsim_costing *c, const fsim_kernel *own, f
     static const fsim_maker maker[] = {FSIM_BY_ATEN, FSIM_BY_SGLANG, FSIM_BY_TENSORRT_LLM};
     fsim_kernel best = {0};
     if (own->time_s <= 0 || c->group->template != FSIM_CHAINED_CONTRACTION || c->hw->host || c->hw->arch->plain ||
-        !is_attention_alone(c->group, c->g) || fsim_beyond_flash(c, FSIM_BY_ATEN))
+        !is_attention_alone(c->group, c->g) || fsim_beyond_flash(c, FSIM_BY_ATEN) ||
+        fsim_has_score_bias(c, FSIM_BY_ATEN))
         return best;
     for (size_t i = 0; i < sizeof maker / sizeof *maker; i++) {
         const fsim_kernel k =
@@ -266,7 +278,7 @@ void fsim_attention_bytes(const fsim_costing *c, double missed, fsim_kernel *k, 
 fsim_kernel fsim_framework_attention(const fsim_costing *c, fsim_maker maker, const fsim_kernel *own, fsim_arena *a)
 {
     const attention_library *l = library_of(c, maker);
-    if (fsim_beyond_flash(c, maker))
+    if (fsim_beyond_flash(c, maker) || fsim_has_score_bias(c, maker))
         return fsim_efficient_attention(c, own, a);
     if (!l)
         return *own;

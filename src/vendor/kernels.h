@@ -53,7 +53,9 @@ void fsim_attention_bytes(const fsim_costing *c, double missed, fsim_kernel *k, 
 void fsim_forget_blocks(fsim_kernel *k, int64_t grid, double waves);
 /* Is the group an attention that `maker` would run with a flash kernel if its heads were not too wide for one? */
 bool fsim_beyond_flash(const fsim_costing *c, fsim_maker maker);
-/* PyTorch's memory-efficient kernel for such an attention. */
+/* Is something added to each score, or chosen by it, that a tensor holds? No flash kernel takes that. */
+bool fsim_has_score_bias(const fsim_costing *c, fsim_maker maker);
+/* PyTorch's memory-efficient kernel for either of them. */
 fsim_kernel fsim_efficient_attention(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a);
 /* Seconds of the same as three kernels: a product, a softmax, a product. */
 double fsim_attention_apart_s(const fsim_costing *c);

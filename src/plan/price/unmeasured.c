@@ -53,6 +53,12 @@ static bool has_wide_heads(const kernel *x)
     return x->maker != FSIM_BY_FUSESIM && fsim_beyond_flash(&c, x->maker);
 }
 
+static bool has_score_bias(const kernel *x)
+{
+    const fsim_costing c = {.g = x->g, .hw = x->hw, .group = x->k->group};
+    return !x->hw->arch->plain && fsim_has_score_bias(&c, x->maker);
+}
+
 double fsim_unmeasured_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)
 {
     static const struct {
@@ -66,6 +72,7 @@ double fsim_unmeasured_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker
                  {scans, &unmeasured_scan},
                  {has_short_rows, &unmeasured_short_rows},
                  {has_wide_heads, &unmeasured_heads},
+                 {has_score_bias, &unmeasured_bias},
                  {is_narrow_product, &unmeasured_narrow}};
     const kernel x = {g, hw, maker, k};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !hw->host; i++)
