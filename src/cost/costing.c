@@ -274,20 +274,22 @@ bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps)
 
 double fsim_least_launch_s(const fsim_hw *hw, fsim_regime regime)
 {
-    static const fsim_hw_key key[FSIM_REGIME_COUNT] = {FSIM_HW_KERNEL_FLOOR, FSIM_HW_LAUNCH_STREAM,
-                                                       FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
-    return fsim_hw_get(hw, key[regime]);
+    const double floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR);
+    if (regime == FSIM_REGIME_GRAPH)
+        return fsim_hw_get(hw, FSIM_HW_LAUNCH_GRAPH);
+    const double stream = fsim_hw_get(hw, FSIM_HW_LAUNCH_STREAM);
+    return regime == FSIM_REGIME_STREAM  ? stream
+           : regime == FSIM_REGIME_EAGER ? fmax(floor, stream)
+                                         : fmin(floor, stream);
 }
 
 /* Computes time_s and its shares, from the units' total and the weight of each unit. */
 static void share_out(const fsim_costing *c, fsim_kernel *k, double overlapped, const double *weight, double weights)
 {
-    static const fsim_hw_key launch_key[FSIM_REGIME_COUNT] = {FSIM_HW_LAUNCH_EAGER, FSIM_HW_LAUNCH_STREAM,
-                                                              FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
-    double launch = fsim_hw_get(c->hw, launch_key[c->regime]) * k->launches, shares = 0;
+    double launch = fsim_least_launch_s(c->hw, c->regime) * k->launches, shares = 0;
     int largest = FSIM_DRAM;
     if (c->regime == FSIM_REGIME_EAGER) /* the host launches ahead: the kernel's own time hides the next launch */
-        launch = fmax(launch - overlapped, fsim_hw_get(c->hw, FSIM_HW_KERNEL_FLOOR) * k->launches);
+        launch = fmax(launch, fsim_hw_get(c->hw, FSIM_HW_LAUNCH_EAGER) * k->launches - overlapped);
     k->unit[FSIM_LAUNCH] = k->time[FSIM_LAUNCH] = launch;
     for (int u = FSIM_DRAM; u < FSIM_UNIT_COUNT; u++) {
         k->time[u] = weights > 0 ? overlapped * (weight[u] / weights) : 0;

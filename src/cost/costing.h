@@ -69,7 +69,8 @@ double fsim_trips(const fsim_costing *c);
 bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps);
 /* Sets time_s and the units' shares of it: the p-norm, p = 3, of the times of all units but launch. */
 void fsim_sum_up(const fsim_costing *c, fsim_kernel *k);
-/* What a launch adds to any kernel's time. */
+/* What a launch adds to any kernel's time. Launched from Python it is no less than in a stream, where the host is not
+ * waited for, and alone no more. */
 double fsim_least_launch_s(const fsim_hw *hw, fsim_regime regime);
 
 /* Adds seconds that pass after all else, such as those of a second launch, which waits for the first. */

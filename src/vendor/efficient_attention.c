@@ -91,8 +91,6 @@ double fsim_attention_apart_s(const fsim_costing *c)
     enum { KERNELS = 3 };
     const fsim_chain_shape s = fsim_chain_shape_of(c->g, c->group, true);
     const double scores = s.batch * s.m * s.width * s.elem_bytes;
-    static const fsim_hw_key launch[FSIM_REGIME_COUNT] = {FSIM_HW_KERNEL_FLOOR, FSIM_HW_LAUNCH_STREAM,
-                                                          FSIM_HW_LAUNCH_GRAPH, FSIM_HW_KERNEL_FLOOR};
     return product_s(c, &s, s.width, s.k) + product_s(c, &s, s.results, s.width) +
-           fsim_dram_seconds(c->hw, scores, scores) + KERNELS * fsim_hw_get(c->hw, launch[c->regime]);
+           fsim_dram_seconds(c->hw, scores, scores) + KERNELS * fsim_least_launch_s(c->hw, c->regime);
 }

@@ -39,7 +39,7 @@ static void add_extra(const fsim_hw *hw, double extra, fsim_kernel *k)
     const double busy_s = k->time_s - k->time[FSIM_LAUNCH];
     k->host_extra = extra;
     k->time[FSIM_LAUNCH] = fmax(fsim_hw_get(hw, FSIM_HW_LAUNCH_EAGER) * (k->launches + extra) - busy_s,
-                                fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR) * k->launches);
+                                fsim_least_launch_s(hw, FSIM_REGIME_EAGER) * k->launches);
     k->unit[FSIM_LAUNCH] = k->time[FSIM_LAUNCH];
     k->time_s = rint((k->time[FSIM_LAUNCH] + busy_s) / FSIM_TICK_S) * FSIM_TICK_S;
     k->time[FSIM_LAUNCH] = k->time_s - busy_s;
