@@ -76,6 +76,29 @@ static void take_graph(fsim_problem *p, const fsim_graph *g, fsim_arena *a)
     p->store = fsim_store_new(a);
 }
 
+/* p as it is for plans of the kernels of `maker`: what a framework launches does not depend on what our own plans may
+ * do to the order of sums. */
+static fsim_problem problem_for(const fsim_problem *p, fsim_maker maker, fsim_arena *a)
+{
+    fsim_problem theirs = *p;
+    if (!p->limits.strict || maker == FSIM_BY_FUSESIM)
+        return theirs;
+    theirs.limits.strict = false;
+    theirs.store = fsim_store_new(a);
+    return theirs;
+}
+
+/* The plan of strategy s as its maker launches it. own: the plan with our kernels. */
+static fsim_plan launched_plan(const fsim_problem *p, fsim_strategy s, const fsim_plan *own, fsim_arena *a)
+{
+    const fsim_maker maker = fsim_maker_of(s);
+    fsim_problem theirs = problem_for(p, maker, a);
+    fsim_plan plan = *own;
+    if (theirs.limits.strict != p->limits.strict)
+        fsim_baseline(&theirs, s, a, &plan);
+    return fsim_plan_launched_by(&theirs, maker, &plan, a);
+}
+
 /* With what eager takes in the dtype for which the GPU has a faster unit. */
 static fsim_arithmetic find_arithmetic(const fsim_prediction *p, fsim_arena *a)
 {
@@ -83,29 +106,32 @@ static fsim_arithmetic find_arithmetic(const fsim_prediction *p, fsim_arena *a)
     fsim_plan instead;
     if (!out.instead)
         return out;
-    fsim_problem other = fsim_problem_of(out.instead, p->hw, &p->options, a);
-    fsim_baseline(&other, FSIM_STRATEGY_EAGER, a, &instead);
-    out.instead_eager_s = fsim_plan_launched_by(&other, fsim_maker_of(FSIM_STRATEGY_EAGER), &instead, a).time_s;
+    const fsim_problem other = fsim_problem_of(out.instead, p->hw, &p->options, a),
+                       theirs = problem_for(&other, fsim_maker_in(p, p->chosen), a);
+    fsim_problem own = other;
+    fsim_baseline(&own, FSIM_STRATEGY_EAGER, a, &instead);
+    out.instead_eager_s = launched_plan(&other, FSIM_STRATEGY_EAGER, &instead, a).time_s;
     out.eager_s = p->plan[FSIM_STRATEGY_EAGER].time_s;
-    out.instead_s = fsim_relaunched_s(&other, out.instead, p->options.regime, fsim_maker_in(p, p->chosen),
+    out.instead_s = fsim_relaunched_s(&theirs, out.instead, p->options.regime, fsim_maker_in(p, p->chosen),
                                       fsim_priced_partition(&p->plan[p->chosen]));
     return out;
 }
 
 /* The eager plan and the chosen one, launched in every way that there is time for. */
-static void launch_otherwise(const fsim_problem *p, fsim_prediction *out)
+static void launch_otherwise(const fsim_problem *p, fsim_prediction *out, fsim_arena *a)
 {
     static const fsim_regime shown[] = {FSIM_REGIME_EAGER, FSIM_REGIME_STREAM, FSIM_REGIME_GRAPH};
     const fsim_plan *eager = &out->plan[FSIM_STRATEGY_EAGER], *chosen = &out->plan[out->chosen];
+    const fsim_maker aten = fsim_maker_of(FSIM_STRATEGY_EAGER), maker = fsim_maker_in(out, out->chosen);
+    const fsim_problem of_eager = problem_for(p, aten, a), of_chosen = problem_for(p, maker, a);
     out->launched[FSIM_REGIME_KERNEL] = (fsim_launched){NAN, NAN};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         out->launched[shown[i]] =
             shown[i] == p->regime || fsim_clock_s() > p->until_s
                 ? (fsim_launched){NAN, NAN}
-                : (fsim_launched){fsim_relaunched_s(p, eager->graph, shown[i], fsim_maker_of(FSIM_STRATEGY_EAGER),
-                                                    fsim_priced_partition(eager)),
-                                  fsim_relaunched_s(p, chosen->graph, shown[i], fsim_maker_in(out, out->chosen),
-                                                    fsim_priced_partition(chosen))};
+                : (fsim_launched){
+                      fsim_relaunched_s(&of_eager, eager->graph, shown[i], aten, fsim_priced_partition(eager)),
+                      fsim_relaunched_s(&of_chosen, chosen->graph, shown[i], maker, fsim_priced_partition(chosen))};
     out->launched[p->regime] = (fsim_launched){eager->time_s, chosen->time_s};
 }
 
@@ -173,7 +199,7 @@ static int plan_strategies(fsim_problem *p, asked which, fsim_arena *a, fsim_pre
             count += known[count].kernels > 0; /* a better plan than none */
             continue;
         }
-        out->plan[s] = fsim_plan_launched_by(&part, fsim_maker_of((fsim_strategy)s), &known[count], a);
+        out->plan[s] = launched_plan(&part, (fsim_strategy)s, &known[count], a);
         keep_as_pytorch(part.graph, (fsim_strategy)s, &out->plan[s], a);
         if (part.graph == p->graph) {
             fsim_progress_best(p, &known[count]);
@@ -474,7 +500,8 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         return concluded(&p, &out);
     part = next_search(&p, &searches);
     out.least_memory_bytes = least_memory(&part, best, traded, a);
-    const fsim_refusals refused = fsim_refusals_of(&p, &out.plan[out.chosen], a);
+    fsim_problem chosen = problem_for(&p, fsim_maker_in(&out, out.chosen), a);
+    const fsim_refusals refused = fsim_refusals_of(&chosen, &out.plan[out.chosen], a);
     out.refusal = refused.at;
     out.refusals = refused.count;
     out.refusals_left = refused.left;
@@ -482,7 +509,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     out.arithmetic = find_arithmetic(&out, a);
     out.append = fsim_append_of(out.graph, hw, &out.plan[out.chosen]);
     p.until_s = until_s;
-    launch_otherwise(&p, &out);
+    launch_otherwise(&p, &out, a);
     out.losses =
         out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(out.graph, &out.plan[out.chosen], best, a, &out.loss);
     return concluded(&p, &out);

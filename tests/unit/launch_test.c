@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a launch costs: from Python no less than where the host is not waited for, and a kernel alone no more. */
+/* What a launch costs: from Python no less than where the host is not waited for, and a kernel alone no more. What
+ * PyTorch launches, whatever our own plans may do. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,8 +69,37 @@ static void waiting_for_the_host_costs(void **state)
             }
 }
 
+/* The order of sums that our plans keep is nothing to PyTorch. */
+static void strict_numerics_are_our_own(void **state)
+{
+    (void)state;
+    static const fsim_strategy theirs[] = {FSIM_STRATEGY_EAGER, FSIM_STRATEGY_INDUCTOR};
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    size_t bytes;
+    const char *why, *path = FUSESIM_SOURCE_DIR "/workloads/ops/decode_attention.yaml";
+    char *ops = fsim_read_file(a, path, &bytes, &why);
+    assert_non_null(ops);
+    const fsim_graph *g = fsim_graph_parse(a, d, path, ops, bytes, &(fsim_bindings){NULL, 0, NULL});
+    const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
+    assert_true(g && hw);
+    fsim_options options = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 3000000};
+    const fsim_prediction fast = fsim_predict(g, hw, &options, a);
+    options.strict = true;
+    const fsim_prediction strict = fsim_predict(g, hw, &options, a);
+    for (size_t s = 0; s < sizeof theirs / sizeof *theirs; s++) {
+        const fsim_plan *x = &fast.plan[theirs[s]], *y = &strict.plan[theirs[s]];
+        assert_true(x->kernels == y->kernels && x->time_s == y->time_s && x->dram_read_bytes == y->dram_read_bytes);
+    }
+    for (int r = 0; r < FSIM_REGIME_KERNEL; r++)
+        assert_true(fast.launched[r].eager_s == strict.launched[r].eager_s);
+    assert_true(strict.plan[FSIM_STRATEGY_OPTIMAL].time_s > fast.plan[FSIM_STRATEGY_OPTIMAL].time_s);
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(waiting_for_the_host_costs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(waiting_for_the_host_costs),
+                                       cmocka_unit_test(strict_numerics_are_our_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
