@@ -135,6 +135,16 @@ static void launch_otherwise(const fsim_problem *p, fsim_prediction *out, fsim_a
     out->launched[p->regime] = (fsim_launched){eager->time_s, chosen->time_s};
 }
 
+/* What was refused in the chosen plan. */
+static void find_refusals(const fsim_problem *p, fsim_prediction *out, fsim_arena *a)
+{
+    fsim_problem chosen = problem_for(p, fsim_maker_in(out, out->chosen), a);
+    const fsim_refusals refused = fsim_refusals_of(&chosen, &out->plan[out->chosen], a);
+    out->refusal = refused.at;
+    out->refusals = refused.count;
+    out->refusals_left = refused.left;
+}
+
 /* Whether a plan of every strategy is to be made, or of the asked ones only. */
 static bool is_planned(const fsim_graph *g, int strategy, const fsim_options *o)
 {
@@ -500,11 +510,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         return concluded(&p, &out);
     part = next_search(&p, &searches);
     out.least_memory_bytes = least_memory(&part, best, traded, a);
-    fsim_problem chosen = problem_for(&p, fsim_maker_in(&out, out.chosen), a);
-    const fsim_refusals refused = fsim_refusals_of(&chosen, &out.plan[out.chosen], a);
-    out.refusal = refused.at;
-    out.refusals = refused.count;
-    out.refusals_left = refused.left;
+    find_refusals(&p, &out, a);
     out.basis = fsim_basis_of(&p, fsim_maker_in(&out, out.chosen), &out.plan[out.chosen], a);
     out.arithmetic = find_arithmetic(&out, a);
     out.append = fsim_append_of(out.graph, hw, &out.plan[out.chosen]);

@@ -274,13 +274,13 @@ bool fsim_settle(const fsim_costing *c, fsim_kernel *k, double steps)
 
 double fsim_least_launch_s(const fsim_hw *hw, fsim_regime regime)
 {
-    const double floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR);
     if (regime == FSIM_REGIME_GRAPH)
         return fsim_hw_get(hw, FSIM_HW_LAUNCH_GRAPH);
     const double stream = fsim_hw_get(hw, FSIM_HW_LAUNCH_STREAM);
-    return regime == FSIM_REGIME_STREAM  ? stream
-           : regime == FSIM_REGIME_EAGER ? fmax(floor, stream)
-                                         : fmin(floor, stream);
+    if (regime == FSIM_REGIME_STREAM)
+        return stream;
+    const double floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR);
+    return regime == FSIM_REGIME_EAGER ? fmax(floor, stream) : fmin(floor, stream);
 }
 
 /* Computes time_s and its shares, from the units' total and the weight of each unit. */

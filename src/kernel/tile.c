@@ -34,8 +34,8 @@ enum {
     GROUP_ALIGNMENT = 1 << 10 /* bytes of eight lines, to which the first is aligned */
 };
 
-/* The largest of most, most / 2, ... that is at most `planned` and less than twice the extent; `least` at least. For few
- * rows it may be twice LEAST_ROWS: half of such a tile is empty, but its blocks have more in flight. */
+/* The largest of most, most / 2, ... that is at most `planned` and less than twice the extent; `least` at least. For
+ * few rows it may be twice LEAST_ROWS: half of such a tile is empty, but its blocks have more in flight. */
 static int snap(int most, int planned, int64_t extent, int least)
 {
     const int64_t filled = extent > LEAST_ROWS ? extent : LEAST_ROWS + 1;

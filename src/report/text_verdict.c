@@ -54,9 +54,12 @@ const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emph
     if (ratio < 1)
         return fsim_printf(r->a, "Fusion helps: %s is %s (%s) as fast as %s.", name, fsim_times_text(r->a, c.speedup),
                            fsim_text_times_range(r->a, c.likely), base);
-    return fsim_printf(r->a, "Fusion hurts: %s is %s (%s to %s) slower than %s.", name,
+    const bool strict = r->p->options.strict; /* eager's kernels are then no choice */
+    return fsim_printf(r->a, "%s: %s is %s (%s to %s) slower than %s%s.",
+                       strict ? "Strict numerics cost more than fusion saves" : "Fusion hurts", name,
                        fsim_percent_text(r->a, ratio - 1), fsim_percent_text(r->a, 1 / c.likely.high - 1),
-                       fsim_percent_text(r->a, 1 / c.likely.low - 1), base);
+                       fsim_percent_text(r->a, 1 / c.likely.low - 1), base,
+                       strict ? ", whose kernels add up in any order" : "");
 }
 
 static const char *gap_text(const fsim_text_page *r, double gap)
