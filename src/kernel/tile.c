@@ -35,7 +35,8 @@ enum {
 };
 
 /* The largest of most, most / 2, ... that is at most `planned` and less than twice the extent; `least` at least. For
- * few rows it may be twice LEAST_ROWS: half of such a tile is empty, but its blocks have more in flight. */
+ * few rows it may be twice LEAST_ROWS: half of such a tile is empty, but threads have enough of it to copy it while the
+ * step before is multiplied. */
 static int snap(int most, int planned, int64_t extent, int least)
 {
     const int64_t filled = extent > LEAST_ROWS ? extent : LEAST_ROWS + 1;

@@ -217,12 +217,12 @@ static void what_fusing_gains_depends_on_l2(void **unused)
 }
 
 /* pytorch 180811: tuned by itself, the product of one row went to the library, and 50 of 50 layers lost their GELU to a
- * kernel of its own, which is reported as a loss. With our kernels it is none: on an H100 the generated product of one
- * row was measured to take 14.4 us with its GELU, the library's call and a kernel for GELU 5.4 us
- * (validate/measured/h100), and the optimal plan has two kernels. pytorch 146568: the epilogue's registers spill and
- * fusing never pays (an Intel GPU). Not reproduced: an epilogue that works element by element needs no register that
- * the product does not have. */
-static void one_row_leaves_its_gelu(void **unused)
+ * kernel of its own, which is reported as a loss. On an H100 the library's call and a kernel for GELU took 5.4 us, and
+ * a generated product of one row with its GELU 14.4 us, in tiles of 16 rows, whose threads load and wait in each step
+ * (validate/measured/h100/replaced.csv). Tiles of 32 rows are copied while the step before is multiplied: with them the
+ * loss is one. pytorch 146568: the epilogue's registers spill and fusing never pays (an Intel GPU). Not reproduced: an
+ * epilogue that works element by element needs no register that the product does not have. */
+static void one_row_keeps_its_gelu(void **unused)
 {
     (void)unused;
     static const char *const hw[] = {"a100-sxm4-40gb", "h100-sxm5-80gb"};
@@ -230,9 +230,8 @@ static void one_row_leaves_its_gelu(void **unused)
         golden s = load("golden/gemm_gelu", hw[i], &usual, NULL, 0);
         const fsim_plan apart = priced(&s, "[[h], [y]]"), together = priced(&s, "[[h, y]]");
         const fsim_prediction p = fsim_predict(s.g, s.hw, &usual, s.a);
-        assert_true(p.proof.proven && p.plan[FSIM_STRATEGY_OPTIMAL].kernels == 2);
-        assert_true(apart.time_s < together.time_s);
-        assert_true(i == 0 || fabs(together.time_s / 14.4e-6 - 1) < 0.2);
+        assert_true(p.proof.proven && p.plan[FSIM_STRATEGY_OPTIMAL].kernels == 1);
+        assert_true(together.time_s < apart.time_s && together.kernel[0].tile_m == 32);
         /* no library has this GELU (by erf): the kernel is generated, and holds what the product alone would */
         const fsim_costing c = fsim_costing_of(s.g, s.hw, usual.regime, apart.kernel[0].group, NULL, s.a);
         const fsim_kernel alone = fsim_generated_kernel(&c, s.a);
@@ -317,7 +316,7 @@ int main(void)
         cmocka_unit_test(a_broadcast_by_512_is_not_fused),
         cmocka_unit_test(cheap_is_computed_twice_and_costly_is_stored),
         cmocka_unit_test(what_fusing_gains_depends_on_l2),
-        cmocka_unit_test(one_row_leaves_its_gelu),
+        cmocka_unit_test(one_row_keeps_its_gelu),
         cmocka_unit_test(no_more_bytes_than_xla),
         cmocka_unit_test(kernels_of_ours_take_what_they_took_on_an_h100),
     };
