@@ -76,12 +76,13 @@ static void take_graph(fsim_problem *p, const fsim_graph *g, fsim_arena *a)
     p->store = fsim_store_new(a);
 }
 
-/* p as it is for plans of the kernels of `maker`: what a framework launches does not depend on what our own plans may
- * do to the order of sums. */
-static fsim_problem problem_for(const fsim_problem *p, fsim_maker maker, fsim_arena *a)
+/* p as it is for plans of strategy s: what a framework launches does not depend on what our own plans may do to the
+ * order of sums. */
+static fsim_problem problem_for(const fsim_problem *p, fsim_strategy s, fsim_arena *a)
 {
+    const bool framework = s == FSIM_STRATEGY_EAGER || s == FSIM_STRATEGY_INDUCTOR || s == FSIM_STRATEGY_SERVING;
     fsim_problem theirs = *p;
-    if (!p->limits.strict || maker == FSIM_BY_FUSESIM)
+    if (!p->limits.strict || !framework)
         return theirs;
     theirs.limits.strict = false;
     theirs.store = fsim_store_new(a);
@@ -91,12 +92,11 @@ static fsim_problem problem_for(const fsim_problem *p, fsim_maker maker, fsim_ar
 /* The plan of strategy s as its maker launches it. own: the plan with our kernels. */
 static fsim_plan launched_plan(const fsim_problem *p, fsim_strategy s, const fsim_plan *own, fsim_arena *a)
 {
-    const fsim_maker maker = fsim_maker_of(s);
-    fsim_problem theirs = problem_for(p, maker, a);
+    fsim_problem theirs = problem_for(p, s, a);
     fsim_plan plan = *own;
     if (theirs.limits.strict != p->limits.strict)
         fsim_baseline(&theirs, s, a, &plan);
-    return fsim_plan_launched_by(&theirs, maker, &plan, a);
+    return fsim_plan_launched_by(&theirs, fsim_maker_of(s), &plan, a);
 }
 
 /* With what eager takes in the dtype for which the GPU has a faster unit. */
@@ -107,7 +107,7 @@ static fsim_arithmetic find_arithmetic(const fsim_prediction *p, fsim_arena *a)
     if (!out.instead)
         return out;
     const fsim_problem other = fsim_problem_of(out.instead, p->hw, &p->options, a),
-                       theirs = problem_for(&other, fsim_maker_in(p, p->chosen), a);
+                       theirs = problem_for(&other, p->chosen, a);
     fsim_problem own = other;
     fsim_baseline(&own, FSIM_STRATEGY_EAGER, a, &instead);
     out.instead_eager_s = launched_plan(&other, FSIM_STRATEGY_EAGER, &instead, a).time_s;
@@ -123,7 +123,7 @@ static void launch_otherwise(const fsim_problem *p, fsim_prediction *out, fsim_a
     static const fsim_regime shown[] = {FSIM_REGIME_EAGER, FSIM_REGIME_STREAM, FSIM_REGIME_GRAPH};
     const fsim_plan *eager = &out->plan[FSIM_STRATEGY_EAGER], *chosen = &out->plan[out->chosen];
     const fsim_maker aten = fsim_maker_of(FSIM_STRATEGY_EAGER), maker = fsim_maker_in(out, out->chosen);
-    const fsim_problem of_eager = problem_for(p, aten, a), of_chosen = problem_for(p, maker, a);
+    const fsim_problem of_eager = problem_for(p, FSIM_STRATEGY_EAGER, a), of_chosen = problem_for(p, out->chosen, a);
     out->launched[FSIM_REGIME_KERNEL] = (fsim_launched){NAN, NAN};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         out->launched[shown[i]] =
@@ -138,7 +138,7 @@ static void launch_otherwise(const fsim_problem *p, fsim_prediction *out, fsim_a
 /* What was refused in the chosen plan. */
 static void find_refusals(const fsim_problem *p, fsim_prediction *out, fsim_arena *a)
 {
-    fsim_problem chosen = problem_for(p, fsim_maker_in(out, out->chosen), a);
+    fsim_problem chosen = problem_for(p, out->chosen, a);
     const fsim_refusals refused = fsim_refusals_of(&chosen, &out->plan[out->chosen], a);
     out->refusal = refused.at;
     out->refusals = refused.count;

@@ -85,6 +85,16 @@ static double share_from_dram(const fsim_kernel *k)
     return all > 0 ? fmin(1, (double)(k->dram_read_bytes + k->dram_write_bytes) / all) : 0;
 }
 
+/* Of the caches as the graph has them, all of one length, the share that requests of several lengths have. */
+static double filled(const fsim_serving_call *call)
+{
+    const double length = call->value[call->kind == FSIM_SERVING_DECODE_MLA ? 2 : 3];
+    double sum = 0;
+    for (int i = 0; i < call->lengths; i++)
+        sum += call->length[i];
+    return sum > 0 ? fmin(1, sum / call->lengths / fmax(1, length)) : 1;
+}
+
 static fsim_serving_site site_of(const fsim_costing *c, fsim_maker maker, const fsim_kernel *k)
 {
     fsim_serving_site s = {.hw = c->hw, .call = c->group->call, .sms = c->sms, .clock = c->clock};
@@ -105,8 +115,9 @@ fsim_kernel fsim_serving_kernel(const fsim_costing *c, fsim_maker maker, fsim_ar
     fsim_add_memory(c, &k, NULL, NULL);
     const fsim_serving_site s = site_of(c, maker, &k);
     const fsim_serving_time t = price(&s);
-    const double least_s =
-        s.replays ? 0 : fsim_least_dram_seconds(c->hw, (double)k.dram_read_bytes, (double)k.dram_write_bytes, true);
+    const double least_s = s.replays ? 0
+                                     : fsim_least_dram_seconds(c->hw, (double)k.dram_read_bytes * filled(s.call),
+                                                               (double)k.dram_write_bytes, true);
     k.launches = t.launches;
     k.penalised = true;
     memcpy(k.unit, t.unit, sizeof k.unit);
