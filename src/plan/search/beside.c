@@ -3,7 +3,8 @@
  *
  * There are very many such kernels: of n equal additions of one bias, any subset. In a parted list they are not
  * enumerated. Each of their parts is a kernel of its own there, at a price such that the prices of a kernel's parts add
- * up to no more than the kernel's: see fsim_least_joined. So the least cost of the parted list is a lower bound.
+ * up to no more than the kernel's: see fsim_least_joined (traffic.c). So the least cost of the parted list is a lower
+ * bound.
  *
  * A part has a primitive that accesses a tensor which an independent primitive accesses too, and a stored one that a
  * kernel may hold and store beside an independent one. Where primitives of one kernel may have several spaces, because
