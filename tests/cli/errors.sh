@@ -207,6 +207,10 @@ echo before >kept.json
 expect 2 'no such folder' "$workload_yaml" --hw "$toy" --json kept.json --markdown nowhere/x.md
 [ "$(cat kept.json)" = before ] || complain 'a failed run changed kept.json'
 [ -z "$(find . -name '*.tmp')" ] || complain 'temporary files are left'
+# The limit of file sizes is as a full disk.
+(ulimit -f 4; "$FUSESIM" "$workload_yaml" --hw "$toy" --report kept.json) >out 2>err
+[ $? = 70 ] && grep -q "cannot write 'kept.json': the file would be too large$" err || complain "a limit of file sizes: $(cat err)"
+[ "$(cat kept.json)" = before ] && [ -z "$(find . -name '*.tmp')" ] || complain 'a limit of file sizes left something'
 if [ -w /dev/full ]; then
     "$FUSESIM" "$workload_yaml" --hw "$toy" >/dev/full 2>err
     [ $? = 70 ] && grep -q 'cannot write the results: no space left on the disk$' err || complain 'a full disk behind stdout'
