@@ -6,7 +6,7 @@
 #include "plan/price/memory.h"
 #include <math.h>
 
-enum { BARS = 12, WIDTH = 720, HEIGHT = 240, LEFT = 64, RIGHT = 12, TOP = 14, BOTTOM = 34 };
+enum { BARS = 12, HEIGHT = 240, LEFT = 64, RIGHT = 12, TOP = 14, BOTTOM = 34 };
 
 static void begin_bars(const fsim_html_page *h, const char *title)
 {
@@ -133,43 +133,49 @@ void fsim_html_time_bars(const fsim_html_page *h)
     fsim_html(h->out, "of the plan's time</p>\n");
 }
 
-void fsim_html_memory_curve(const fsim_html_page *h)
+static double live_bytes(const fsim_memory_step *s) { return (double)(s->live_bytes + s->workspace_bytes); }
+
+/* peak: the kernel that runs when most is in use. */
+static void put_curve(const fsim_html_page *h, const fsim_memory_step *step, int peak, const char *class, int width)
 {
-    const fsim_memory_step *step = fsim_memory_steps(h->g, h->plan, h->a);
-    const double plot_x = WIDTH - LEFT - RIGHT, plot_y = HEIGHT - TOP - BOTTOM;
-    double most = 0, at_s = 0;
-    int peak = 0;
-    for (int k = 0; k < h->plan->kernels; k++) {
-        const double bytes = (double)(step[k].live_bytes + step[k].workspace_bytes);
-        peak = bytes > most ? k : peak;
-        most = fmax(most, bytes);
-    }
-    if (!(most > 0) || !(h->plan->time_s > 0))
-        return;
+    const double plot_x = width - LEFT - RIGHT, plot_y = HEIGHT - TOP - BOTTOM, most = live_bytes(&step[peak]);
+    const int parts = width < FSIM_HTML_WIDE ? 2 : 4;
+    double at_s = 0;
     fsim_html(h->out,
-              "<figure><figcaption>Memory in use while %s runs</figcaption><div class=\"scroll\"><svg class=\"chart\" "
-              "role=\"img\" viewBox=\"0 0 %d %d\" "
-              "aria-label=\"Memory over time: at most %s, while kernel %d runs\"><path class=\"area\" d=\"M%d %d",
-              fsim_strategy_names[h->p->chosen], (int)WIDTH, (int)HEIGHT, fsim_bytes_text(h->a, most), peak + 1,
-              (int)LEFT, (int)(HEIGHT - BOTTOM));
+              "<svg class=\"chart %s\" role=\"img\" viewBox=\"0 0 %d %d\" aria-label=\"Memory over time: at most %s, "
+              "while kernel %d runs\"><path class=\"area\" d=\"M%d %d",
+              class, width, (int)HEIGHT, fsim_bytes_text(h->a, most), peak + 1, (int)LEFT, (int)(HEIGHT - BOTTOM));
     for (int k = 0; k < h->plan->kernels; k++) {
-        const double y = TOP + plot_y * (1 - (double)(step[k].live_bytes + step[k].workspace_bytes) / most);
         at_s += h->plan->kernel[k].time_s;
-        fsim_html(h->out, "V%.1fH%.1f", y, LEFT + plot_x * fmin(1, at_s / h->plan->time_s));
+        fsim_html(h->out, "V%.1fH%.1f", TOP + plot_y * (1 - live_bytes(&step[k]) / most),
+                  LEFT + plot_x * fmin(1, at_s / h->plan->time_s));
     }
     fsim_html(h->out, "V%dZ\"/>", (int)(HEIGHT - BOTTOM));
     for (int i = 0; i <= 2; i++)
         fsim_html(h->out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"end\" x=\"%d\" y=\"%.1f\">%s</text>",
-                  (int)LEFT, TOP + plot_y * (1 - i / 2.0), (int)(WIDTH - RIGHT), (int)LEFT - 6,
+                  (int)LEFT, TOP + plot_y * (1 - i / 2.0), width - RIGHT, (int)LEFT - 6,
                   TOP + plot_y * (1 - i / 2.0) + 4, i ? fsim_bytes_text(h->a, most * i / 2) : "0");
-    for (int i = 0; i <= 4; i++)
-        fsim_html(h->out, "<text class=\"mid\" x=\"%.1f\" y=\"%d\">%s</text>",
-                  LEFT + plot_x * i / 4 - (i == 4 ? 20 : 0), (int)(HEIGHT - BOTTOM + 18),
-                  i ? fsim_seconds_text(h->a, h->plan->time_s * i / 4) : "0");
-    fsim_html(
-        h->out,
-        "</svg></div><p class=\"note\">Inputs, weights, intermediates and partial sums. Most, %s, is in use while ",
-        fsim_bytes_text(h->a, most));
+    for (int i = 0; i <= parts; i++)
+        fsim_html(h->out, "<text class=\"%s\" x=\"%.1f\" y=\"%d\">%s</text>", i == parts ? "end" : "mid",
+                  LEFT + plot_x * i / parts, (int)(HEIGHT - BOTTOM + 18),
+                  i ? fsim_seconds_text(h->a, h->plan->time_s * i / parts) : "0");
+    fsim_html(h->out, "</svg>");
+}
+
+void fsim_html_memory_curve(const fsim_html_page *h)
+{
+    const fsim_memory_step *step = fsim_memory_steps(h->g, h->plan, h->a);
+    int peak = 0;
+    for (int k = 1; k < h->plan->kernels; k++)
+        peak = live_bytes(&step[k]) > live_bytes(&step[peak]) ? k : peak;
+    if (h->plan->kernels == 0 || !(live_bytes(&step[peak]) > 0) || !(h->plan->time_s > 0))
+        return;
+    fsim_html(h->out, "<figure><figcaption>Memory in use while %s runs</figcaption>",
+              fsim_strategy_names[h->p->chosen]);
+    put_curve(h, step, peak, "wide", FSIM_HTML_WIDE);
+    put_curve(h, step, peak, "narrow", FSIM_HTML_NARROW);
+    fsim_html(h->out, "<p class=\"note\">Inputs, weights, intermediates and partial sums. Most, %s, is in use while ",
+              fsim_bytes_text(h->a, live_bytes(&step[peak])));
     fsim_html_kernel_link(h, peak);
     fsim_html(h->out, " runs.</p></figure>\n");
 }

@@ -34,6 +34,9 @@ void fsim_html_graph(const fsim_html_page *h);
 
 /* html_charts.c: each is a <figure> */
 
+/* Pixels of a picture beside others, and of the same for a narrow screen; html_style.css chooses. */
+enum { FSIM_HTML_WIDE = 720, FSIM_HTML_NARROW = 360 };
+
 /* Time of each strategy with its interval. */
 void fsim_html_strategy_bars(const fsim_html_page *h);
 /* The kernels that take longest, by what they wait for. */

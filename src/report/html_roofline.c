@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WIDTH = 720, HEIGHT = 400, LEFT = 64, RIGHT = 12, TOP = 12, BOTTOM = 46, LABELS = 40 };
+enum { HEIGHT = 400, LEFT = 64, RIGHT = 12, TOP = 12, BOTTOM = 46, LABELS = 40 };
 
 typedef struct {
     double x, y, share; /* FLOP per byte, FLOP/s, part of the plan's time */
@@ -24,12 +24,12 @@ typedef struct {
     int count, room;
     double x_low, x_high, y_low, y_high;
     area *taken;
-    int takens, taken_room;
+    int takens, taken_room, width; /* width: of the picture */
 } roofline;
 
 static double place_x(const roofline *r, double x)
 {
-    return LEFT + (WIDTH - LEFT - RIGHT) * log(x / r->x_low) / log(r->x_high / r->x_low);
+    return LEFT + (r->width - LEFT - RIGHT) * log(x / r->x_low) / log(r->x_high / r->x_low);
 }
 
 static double place_y(const roofline *r, double y)
@@ -84,17 +84,17 @@ static void put_axes(const roofline *r)
                   HEIGHT - BOTTOM + 16, x < 1 ? fsim_printf(r->h->a, "%g", x) : fsim_show_count(text, sizeof text, x));
     for (double y = r->y_low; y <= r->y_high; y *= 10)
         fsim_html(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"end\" x=\"%d\" y=\"%.1f\">%s</text>",
-                  (int)LEFT, place_y(r, y), WIDTH - RIGHT, LEFT - 6, place_y(r, y) + 4,
+                  (int)LEFT, place_y(r, y), r->width - RIGHT, LEFT - 6, place_y(r, y) + 4,
                   fsim_show_count(text, sizeof text, y));
     fsim_html(out,
               "<text class=\"mid\" x=\"%d\" y=\"%d\">FLOP per byte of DRAM traffic</text><text class=\"mid\" "
               "transform=\"translate(12 %d) rotate(-90)\">FLOP/s</text>",
-              (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, (HEIGHT - BOTTOM) / 2);
+              (LEFT + r->width - RIGHT) / 2, HEIGHT - 8, (HEIGHT - BOTTOM) / 2);
 }
 
 static bool is_free(const roofline *r, const area *b)
 {
-    bool free = b->left >= LEFT && b->right <= WIDTH - RIGHT && b->top >= TOP && b->bottom <= HEIGHT - BOTTOM;
+    bool free = b->left >= LEFT && b->right <= r->width - RIGHT && b->top >= TOP && b->bottom <= HEIGHT - BOTTOM;
     for (int i = 0; i < r->takens && free; i++) {
         const area *t = &r->taken[i];
         free = b->right <= t->left || b->left >= t->right || b->bottom <= t->top || b->top >= t->bottom;
@@ -104,12 +104,12 @@ static bool is_free(const roofline *r, const area *b)
 
 static void take(roofline *r, area b) { *FSIM_PUSH(r->h->a, r->taken, r->takens, r->taken_room) = b; }
 
-/* The name of a roof above or below its line, as far right as there is room; nothing where there is none. */
-static void put_roof_name(roofline *r, const char *name, double from, double y)
+/* The name of a roof above or below its line, as far right as there is room from x on; false where there is none. */
+static bool put_roof_name(roofline *r, const char *name, double from, double y)
 {
     static const double above[] = {16, -3, 30};
     const double width = 6.6 * fsim_text_width(name);
-    for (double right = WIDTH - RIGHT - 4; right - width > from; right -= 20)
+    for (double right = r->width - RIGHT - 4; right - width > from; right -= 20)
         for (size_t i = 0; i < sizeof above / sizeof *above; i++) {
             const double top = y - above[i];
             const area b = {right - width, top, right, top + 13};
@@ -117,34 +117,46 @@ static void put_roof_name(roofline *r, const char *name, double from, double y)
                 continue;
             take(r, b);
             fsim_html(r->h->out, "<text class=\"end\" x=\"%.1f\" y=\"%.1f\">%s</text>", right, top + 11, name);
-            return;
+            return true;
         }
+    return false;
+}
+
+/* The roof of DRAM from its lower end to the highest roof, with its name along it. */
+static void put_slope(roofline *r, double top, double bandwidth)
+{
+    FILE *out = r->h->out;
+    char rate[32];
+    const double from = fmax(r->x_low, r->y_low / bandwidth), x = place_x(r, from), y = place_y(r, from * bandwidth),
+                 dx = place_x(r, top / bandwidth) - x, dy = place_y(r, top) - y;
+    const int steps = (int)(dx / 4);
+    fsim_html(out, "<path class=\"roof\" d=\"M%.1f %.1fL%.1f %.1f\"/>", x, y, x + dx, y + dy);
+    for (int i = 0; i < steps; i++)
+        take(r, (area){x + dx * i / steps, y + dy * (i + 1) / steps, x + dx * (i + 1) / steps, y + dy * i / steps});
+    fsim_html(out, "<text transform=\"translate(%.1f %.1f) rotate(%.1f)\" dx=\"8\" dy=\"-5\">DRAM %s</text>", x, y,
+              atan2(dy, dx) * 180 / acos(-1), fsim_show_rate(rate, sizeof rate, bandwidth, "B/s"));
 }
 
 static void put_roofs(roofline *r, const fsim_ceiling *roof, int roofs, double bandwidth)
 {
-    FILE *out = r->h->out;
     char rate[32];
     double top = 0;
     for (int i = 0; i < roofs; i++)
         top = fmax(top, roof[i].flops_per_s);
-    const double from = fmax(r->x_low, r->y_low / bandwidth);
-    fsim_html(out, "<path class=\"roof\" d=\"M%.1f %.1fL%.1f %.1f\"/>", place_x(r, from), place_y(r, from * bandwidth),
-              place_x(r, top / bandwidth), place_y(r, top));
+    put_slope(r, top, bandwidth);
     for (int i = 0; i < roofs; i++) {
         const double x = place_x(r, roof[i].flops_per_s / bandwidth), y = place_y(r, roof[i].flops_per_s);
-        fsim_html(out, "<path class=\"roof\" d=\"M%.1f %.1fH%d\"/>", x, y, WIDTH - RIGHT);
-        take(r, (area){x, y - 1, WIDTH - RIGHT, y + 1});
+        fsim_html(r->h->out, "<path class=\"roof\" d=\"M%.1f %.1fH%d\"/>", x, y, r->width - RIGHT);
+        take(r, (area){x, y - 1, r->width - RIGHT, y + 1});
     }
-    for (int i = 0; i < roofs; i++)
-        put_roof_name(r,
-                      fsim_printf(r->h->a, "%s %s", roof[i].name,
-                                  fsim_show_rate(rate, sizeof rate, roof[i].flops_per_s, "FLOP/s")),
-                      place_x(r, roof[i].flops_per_s / bandwidth), place_y(r, roof[i].flops_per_s));
-    const char *name = fsim_printf(r->h->a, "DRAM %s", fsim_show_rate(rate, sizeof rate, bandwidth, "B/s"));
-    const double angle = atan2(place_y(r, 10 * bandwidth) - place_y(r, bandwidth), place_x(r, 10) - place_x(r, 1));
-    fsim_html(out, "<text transform=\"translate(%.1f %.1f) rotate(%.1f)\">%s</text>", place_x(r, from) + 6,
-              place_y(r, from * bandwidth) - 12, angle * 180 / acos(-1), name);
+    for (int i = 0; i < roofs; i++) {
+        const double y = place_y(r, roof[i].flops_per_s);
+        const char *name = fsim_printf(r->h->a, "%s %s", roof[i].name,
+                                       fsim_show_rate(rate, sizeof rate, roof[i].flops_per_s, "FLOP/s"));
+        /* Left of the highest roof there is nothing. */
+        if (!put_roof_name(r, name, place_x(r, roof[i].flops_per_s / bandwidth), y) && roof[i].flops_per_s >= top)
+            put_roof_name(r, name, LEFT, y);
+    }
 }
 
 /* Numbers of kernels beside their points where there is room: those that take longest first. */
@@ -203,34 +215,43 @@ static void put_points(const roofline *r)
     }
 }
 
+static void put_picture(roofline *r, const char *class, int width)
+{
+    fsim_ceiling roof[FSIM_MOST_CEILINGS];
+    const int roofs = fsim_ceilings_of(r->h->p, roof);
+    const double bandwidth = fsim_hw_get(r->h->p->hw, FSIM_HW_DRAM_BANDWIDTH);
+    r->width = width;
+    r->takens = 0;
+    find_range(r, roof, roofs, bandwidth);
+    fsim_html(r->h->out,
+              "<svg class=\"chart %s\" role=\"img\" viewBox=\"0 0 %d %d\" aria-label=\"Roofline of the kernels; the "
+              "table of kernels has their figures\">",
+              class, width, (int)HEIGHT);
+    put_axes(r);
+    for (int i = 0; i < r->count; i++) {
+        const double x = place_x(r, r->at[i].x), y = place_y(r, r->at[i].y), half = 0.8 * radius(&r->at[i]);
+        take(r, (area){x - half, y - half, x + half, y + half});
+    }
+    put_roofs(r, roof, roofs, bandwidth);
+    put_points(r);
+    put_labels(r);
+    fsim_html(r->h->out, "</svg>");
+}
+
 void fsim_html_roofline(const fsim_html_page *h)
 {
     roofline r = {.h = h};
-    fsim_ceiling roof[FSIM_MOST_CEILINGS];
-    const int roofs = fsim_ceilings_of(h->p, roof);
-    const double bandwidth = fsim_hw_get(h->p->hw, FSIM_HW_DRAM_BANDWIDTH);
     add_points(&r, h->p->chosen, false);
     if (h->p->chosen != FSIM_STRATEGY_EAGER)
         add_points(&r, FSIM_STRATEGY_EAGER, true);
-    if (r.count == 0 || !(bandwidth > 0))
+    if (r.count == 0 || !(fsim_hw_get(h->p->hw, FSIM_HW_DRAM_BANDWIDTH) > 0))
         return;
     qsort(r.at, (size_t)r.count, sizeof *r.at, by_share);
-    find_range(&r, roof, roofs, bandwidth);
+    fsim_html(h->out, "<figure><figcaption>Roofline</figcaption>");
+    put_picture(&r, "wide", FSIM_HTML_WIDE);
+    put_picture(&r, "narrow", FSIM_HTML_NARROW);
     fsim_html(h->out,
-              "<figure><figcaption>Roofline</figcaption><div class=\"scroll\"><svg class=\"chart\" role=\"img\" "
-              "viewBox=\"0 0 %d %d\" "
-              "aria-label=\"Roofline of the kernels; the table of kernels has their figures\">",
-              (int)WIDTH, (int)HEIGHT);
-    put_axes(&r);
-    for (int i = 0; i < r.count; i++) {
-        const double x = place_x(&r, r.at[i].x), y = place_y(&r, r.at[i].y), half = 0.8 * radius(&r.at[i]);
-        take(&r, (area){x - half, y - half, x + half, y + half});
-    }
-    put_roofs(&r, roof, roofs, bandwidth);
-    put_points(&r);
-    put_labels(&r);
-    fsim_html(h->out,
-              "</svg></div><p class=\"note\">Kernels of %s by number, \u00d7 equal ones; hollow: eager. The larger, "
+              "<p class=\"note\">Kernels of %s by number, \u00d7 equal ones; hollow: eager. The larger, "
               "the more of the plan's time. "
               "Kernels without arithmetic or without DRAM traffic are not here.</p></figure>\n",
               fsim_strategy_names[h->p->chosen]);

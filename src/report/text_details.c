@@ -86,13 +86,15 @@ void fsim_text_configuration(const fsim_text_page *r, const fsim_kernel *k)
     char flops[32];
     fsim_paragraph(
         &r->page, FSIM_PLAIN, 4, 6,
-        fsim_printf(
-            a, "%lld block%s of %d threads%s%s, %s, %d registers a thread, %s of shared memory a block, %s spilled",
-            (long long)k->grid, k->grid == 1 ? "" : "s", k->block, tile, split,
-            k->launches == 1 ? "1 launch" : fsim_printf(a, "%d launches", k->launches), k->registers,
-            fsim_bytes_text(a, k->shared_bytes), fsim_bytes_text(a, (double)k->spilled_bytes)));
+        fsim_printf(a, "%lld block%s of %d threads%s%s, %s, %s", (long long)k->grid, k->grid == 1 ? "" : "s", k->block,
+                    tile, split, k->launches == 1 ? "1 launch" : fsim_printf(a, "%d launches", k->launches),
+                    k->registers > 0
+                        ? fsim_printf(a, "%d registers a thread, %s of shared memory a block, %s spilled", k->registers,
+                                      fsim_bytes_text(a, k->shared_bytes), fsim_bytes_text(a, (double)k->spilled_bytes))
+                        : "registers and shared memory unknown"));
     fsim_paragraph(&r->page, FSIM_PLAIN, 4, 6,
-                   fsim_printf(a, "occupancy %.0f%%, %.2f waves, %s%s, coalescing %.0f%%, %s", 100 * k->occupancy,
+                   fsim_printf(a, "%s%.2f waves, %s%s, coalescing %.0f%%, %s",
+                               k->registers > 0 ? fsim_printf(a, "occupancy %.0f%%, ", 100 * k->occupancy) : "",
                                k->waves, passes,
                                k->vector > 1 ? fsim_printf(a, "vectors of %d elements", k->vector) : "no vectors",
                                100 * k->coalescing, fsim_show_rate(flops, sizeof flops, k->flops, "FLOP")));

@@ -119,6 +119,10 @@ def everywhere(page, name):
         page.open(f"{folder}/{name}.html")
         check(f"{name}: nothing in the console", page.said == [], page.said)
         check(f"{name}: no wider than {width}", page.ask("document.documentElement.scrollWidth <= innerWidth"))
+        check(f"{name}: charts are whole at {width}, their words not shrunk", page.ask(
+            "(all => all.length > 1 && all.every(r => r.left >= 0 && r.right <= innerWidth && r.scale > 0.75))(Array.from(document.querySelectorAll('.chart'))"
+            ".filter(e => getComputedStyle(e).display !== 'none').map(e => ({left: e.getBoundingClientRect().left, right: e.getBoundingClientRect().right,"
+            " scale: e.getBoundingClientRect().width / e.viewBox.baseVal.width})))"))
         ground = page.ask("getComputedStyle(document.body).backgroundColor")
         check(f"{name}: the theme", (ground == "rgb(255, 255, 255)") != dark, ground)
         check(f"{name}: what is pressed or filled in has a name", page.ask(
