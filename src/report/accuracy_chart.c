@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_HIGH = 220, MARGIN = 22, APART = 40, HIGH = 520, CELL = 2, MOST_TIPS = 600, TWO_WIDE = 900 };
+enum { LEAST_HIGH = 220, MARGIN = 22, APART = 40, HIGH = 520, CELL = 2, FEW = 60, MOST_TIPS = 600, TWO_WIDE = 900 };
 static const double band = 0.1;
 
 /* The points of one colour. */
@@ -102,6 +102,7 @@ static void put_points(const chart *c, const series *s, fsim_area plot, bool rat
 {
     const fsim_scale *at = ratios ? &c->bytes : &c->time, *up = ratios ? &c->ratio : &c->predicted;
     const int wide = (int)(plot.right - plot.left) / CELL + 1, high = (int)(plot.bottom - plot.top) / CELL + 1;
+    const double radius = c->x->count > FEW ? 2.6 : 4.2; /* few are seen in a small picture, too */
     bool *seen = fsim_new(c->c->a, bool, wide *high);
     for (int i = 0; i < c->x->count; i++) {
         const fsim_evaluated *e = &c->x->at[i];
@@ -115,7 +116,7 @@ static void put_points(const chart *c, const series *s, fsim_area plot, bool rat
         if (px < 0 || px >= wide || py < 0 || py >= high || seen[py * wide + px])
             continue;
         seen[py * wide + px] = true;
-        fsim_put_mark(c->c, x, y, 2.6, s->look.symbol, (fsim_paint){s->look.ink, 0.35});
+        fsim_put_mark(c->c, x, y, radius, s->look.symbol, (fsim_paint){s->look.ink, 0.35});
         put_tip(c, e, x, y);
     }
 }
@@ -137,7 +138,7 @@ static void put_times(chart *c, fsim_area b)
                  up = log(1 + band) / log(high / low) * (plot.bottom - plot.top);
     const double area[] = {plot.left,  plot.bottom, plot.left,  plot.bottom - up, plot.right - up, plot.top,
                            plot.right, plot.top,    plot.right, plot.top + up,    plot.left + up,  plot.bottom};
-    fsim_put_shape(c->c, area, 6, (fsim_paint){FSIM_INK_GREY, 0.72});
+    fsim_put_shape(c->c, area, 6, (fsim_paint){FSIM_INK_BAND, 0.72});
     fsim_axis_left(c->c, plot, &c->predicted);
     fsim_axis_below(c->c, plot, &c->time);
     fsim_put_line(c->c, (fsim_area){plot.left, plot.bottom, plot.right, plot.top},
@@ -159,7 +160,7 @@ static void put_ratios(chart *c, fsim_area b)
     fsim_put_bar(
         c->c,
         (fsim_area){plot.left, fsim_scale_px(&c->ratio, 1 + band), plot.right, fsim_scale_px(&c->ratio, 1 - band)},
-        (fsim_paint){FSIM_INK_GREY, 0.72});
+        (fsim_paint){FSIM_INK_BAND, 0.72});
     fsim_axis_left(c->c, plot, &c->ratio);
     fsim_axis_below(c->c, plot, &c->bytes);
     const double one = fsim_scale_px(&c->ratio, 1);

@@ -78,11 +78,19 @@ void fsim_put_shape(fsim_canvas *c, const double *xy, int count, fsim_paint pain
     end_block(c);
 }
 
+/* How much larger a terminal of cairo has to draw a symbol for the size that it has in an SVG, beside a disc. */
+static double cairo_scale(int symbol)
+{
+    enum { TRIANGLE = 8, DIAMOND = 12, PENTAGON = 14 }; /* the first of their kind: hollow */
+    return symbol >= PENTAGON ? 1.25 : symbol >= DIAMOND ? 1.35 : symbol >= TRIANGLE ? 1.3 : 1;
+}
+
 void fsim_put_mark(fsim_canvas *c, double x, double y, double radius, int symbol, fsim_paint paint)
 {
     begin_block(c, MARKS, symbol,
                 fsim_printf(c->a, "using 1:2:3:4 with points pt %d lw 1.2 ps variable lc rgb variable", symbol));
-    fprintf(c->blocks, "%.2f %.2f %.3f %u\n", x, y, radius * c->points, color_of(c, paint));
+    fprintf(c->blocks, "%.2f %.2f %.3f %u\n", x, y, radius * c->points * (c->cairo ? cairo_scale(symbol) : 1),
+            color_of(c, paint));
 }
 
 void fsim_put_words(fsim_canvas *c, const fsim_words_at *at, const char *text)
@@ -179,7 +187,9 @@ static const char *terminal_of(fsim_canvas *c, const char *path)
         return fsim_printf(c->a, "pngcairo size %d,%d noenhanced background '#%06x' font 'DejaVu Sans,10' linewidth %d",
                            width * FINE, height * FINE, back, FINE);
     case FSIM_CHART_PDF:
-        return fsim_printf(c->a, "pdfcairo size %.4gin,%.4gin noenhanced background '#%06x' font 'DejaVu Sans,10'",
+        return fsim_printf(c->a,
+                           "pdfcairo size %.4gin,%.4gin noenhanced background '#%06x' font 'DejaVu Sans,10' "
+                           "linewidth 1.5", /* of 1/144 inch: one of 96 pixels */
                            width / 96.0, height / 96.0, back);
     default:
         return NULL;
@@ -196,8 +206,11 @@ static drawn draw_on(fsim_arena *a, const fsim_chart_style *style, const char *p
                      const void *what)
 {
     static const struct {
-        double letters, points; /* measured by eye: letters 13 pixels high in each */
-    } terminal[] = {[FSIM_CHART_SVG] = {1, 0.267}, [FSIM_CHART_PNG] = {1.5, 0.52}, [FSIM_CHART_PDF] = {1.08, 0.183}};
+        double letters, points; /* measured in pictures: letters 13 pixels high, symbols of equal size in each */
+        bool cairo;
+    } terminal[] = {[FSIM_CHART_SVG] = {1, 0.267, false},
+                    [FSIM_CHART_PNG] = {1.5, 0.723, true},
+                    [FSIM_CHART_PDF] = {1.08, 0.275, true}};
     const int kind = path ? fsim_chart_ending(path) : FSIM_CHART_SVG;
     fsim_canvas c = {.a = a,
                      .style = style,
@@ -206,7 +219,8 @@ static drawn draw_on(fsim_arena *a, const fsim_chart_style *style, const char *p
                      .title = "",
                      .about = "",
                      .letters = terminal[kind].letters,
-                     .points = terminal[kind].points};
+                     .points = terminal[kind].points,
+                     .cairo = terminal[kind].cairo};
     fsim_memory blocks, plots, texts, rows, all;
     c.blocks = fsim_memory_begin(&blocks);
     c.plots = fsim_memory_begin(&plots);

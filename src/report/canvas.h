@@ -40,6 +40,7 @@ typedef struct fsim_canvas {
     const char *title, *about; /* of the whole, for readers who do not see it; set by the drawing */
     FILE *blocks, *plots, *texts, *data;
     double letters, points; /* size of a font of one pixel, and of a symbol with a radius of one, in the terminal */
+    bool cairo;             /* the terminal is one of cairo's */
     int block;              /* number of blocks */
     int kind;               /* of marks in the block that is open; 0: none */
     double key;             /* their width or symbol */

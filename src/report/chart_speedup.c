@@ -84,7 +84,7 @@ static void put_marks(const fsim_charted *s, const fsim_rows *r, const fsim_scal
         if (!fsim_planned(p, which))
             continue;
         const double at = fsim_scale_px(x, fsim_speedup(p, which));
-        fsim_put_mark(s->c, at, y, which == (int)p->chosen ? radius * 1.25 : radius, 7,
+        fsim_put_mark(s->c, at, y, which == (int)p->chosen ? radius * 1.25 : radius, fsim_strategy_symbol(which),
                       FSIM_PAINT(fsim_strategy_ink(which)));
         fsim_put_tip(s->c, (fsim_area){at - radius, y - radius, at + radius, y + radius}, words_of(s, gpu, which));
     }
@@ -122,7 +122,7 @@ void fsim_draw_speedup(const fsim_charted *s, fsim_area b)
     const char **name = fsim_new(s->c->a, const char *, rows + 1);
     fsim_ink *ink = fsim_new(s->c->a, fsim_ink, rows + 1);
     for (int i = 0; i < strategies; i++)
-        key[i] = (fsim_key){fsim_strategy_names[all[i]], {fsim_strategy_ink(all[i]), 7}};
+        key[i] = (fsim_key){fsim_strategy_names[all[i]], {fsim_strategy_ink(all[i]), fsim_strategy_symbol(all[i])}};
     for (int i = 0; i < rows; i++) {
         name[i] = s->count == 1 ? fsim_strategy_names[all[i]] : s->p[i].hw->name;
         ink[i] = s->count > 1 || all[i] == s->p->chosen ? FSIM_INK_TEXT : FSIM_INK_MUTED;

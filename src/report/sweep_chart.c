@@ -134,14 +134,23 @@ static void put_head(const chart *c, const char *what)
                    fsim_words_within(c->canvas, what, FSIM_SMALL + 1, c->canvas->width - 2 * MARGIN));
 }
 
-/* The look of the line that begins at a point: its GPU's colour, or where one GPU is all, one of its own. */
-static fsim_look look_of(const chart *c, int line, int point)
+/* The look of one of `lines` lines, no two of which are the same: its GPU's, or where one GPU is all, one of its own.
+ * Where something else varies too, symbols say what, filled for the first GPU of a colour and hollow for the second. */
+static fsim_look look_of(const chart *c, int line, int lines)
 {
-    static const int symbol[] = {7, 5, 9};
-    const fsim_look look = fsim_look_of_gpu(c->x->point[point].hw);
-    if (c->x->gpus > 1)
-        return line < c->x->gpus ? look : (fsim_look){look.ink, symbol[line / c->x->gpus % 3]};
-    return (fsim_look){FSIM_INK_BLUE + line % FSIM_HUES, symbol[line / FSIM_HUES % 3]};
+    static const int symbol[] = {7, 5, 9, 13, 11, 15}; /* one less: hollow */
+    enum { SYMBOLS = sizeof symbol / sizeof *symbol };
+    const int gpu = line % c->x->gpus, other = line / c->x->gpus, others = lines / c->x->gpus;
+    const fsim_look look = fsim_look_of_gpu(c->x->gpu[gpu]);
+    int before = 0; /* GPUs of the same colour */
+    if (c->x->gpus == 1)
+        return (fsim_look){FSIM_INK_BLUE + line % FSIM_HUES, symbol[line / FSIM_HUES % SYMBOLS]};
+    if (others == 1)
+        return look;
+    for (int i = 0; i < gpu; i++)
+        before += fsim_look_of_gpu(c->x->gpu[i]).ink == look.ink;
+    const int turn = others <= SYMBOLS ? other + before * SYMBOLS : other + before * others;
+    return (fsim_look){look.ink, symbol[turn % SYMBOLS] - turn / SYMBOLS % 2};
 }
 
 /* The band of a line's intervals, piece by piece where points have no plan. */
@@ -254,10 +263,10 @@ static void put_lines(const chart *c)
     fsim_key key[MOST_LINES];
     fsim_scale s[2];
     for (int i = 0; i < c->x->points; i++)
-        if (begins_line(c, i)) {
-            key[lines] = (fsim_key){line_name(c, i), look_of(c, lines, i)};
+        if (begins_line(c, i))
             start[lines++] = i;
-        }
+    for (int i = 0; i < lines; i++)
+        key[i] = (fsim_key){line_name(c, start[i]), look_of(c, i, lines)};
     find_scales(c, s);
     put_head(c, lines < BANDS ? "bands: eight of ten measured ones; rings: another plan than at the value before"
                               : "rings: another plan than at the value before");
@@ -292,27 +301,21 @@ static fsim_area cell_at(const map *m, int i, int k)
 static void put_map_axes(const chart *c, const map *m)
 {
     const direction *x = &c->of[c->along], *y = &c->of[c->across];
-    double last = -INFINITY;
-    for (int i = 0; i < x->length; i++) {
+    double widest = 0;
+    for (int i = 0; i < x->length; i++)
+        widest = fmax(widest, fsim_words_px(value_at(c, c->along, i * x->stride), FSIM_SMALL + 1));
+    for (int i = 0; i < x->length; i += (int)ceil((widest + 8) / m->wide)) {
         const fsim_area cell = cell_at(m, i, 0);
-        const char *text = value_at(c, c->along, i * x->stride);
-        const double at = (cell.left + cell.right) / 2, half = fsim_words_px(text, FSIM_SMALL + 1) / 2;
-        if (at - half < last + 8)
-            continue;
-        last = at + half;
         fsim_put_words(c->canvas,
-                       &(fsim_words_at){at, m->plot.bottom + 13, FSIM_WORDS_CENTER, FSIM_SMALL + 1, FSIM_INK_MUTED, 0},
-                       text);
+                       &(fsim_words_at){(cell.left + cell.right) / 2, m->plot.bottom + 13, FSIM_WORDS_CENTER,
+                                        FSIM_SMALL + 1, FSIM_INK_MUTED, 0},
+                       value_at(c, c->along, i * x->stride));
     }
-    last = INFINITY;
-    for (int k = 0; k < y->length; k++) {
+    for (int k = 0; k < y->length; k += (int)ceil(16 / m->high)) {
         const fsim_area cell = cell_at(m, 0, k);
-        const double at = (cell.top + cell.bottom) / 2;
-        if (last - at < 16)
-            continue;
-        last = at;
         fsim_put_words(c->canvas,
-                       &(fsim_words_at){m->plot.left - 7, at, FSIM_WORDS_RIGHT, FSIM_SMALL + 1, FSIM_INK_MUTED, 0},
+                       &(fsim_words_at){m->plot.left - 7, (cell.top + cell.bottom) / 2, FSIM_WORDS_RIGHT,
+                                        FSIM_SMALL + 1, FSIM_INK_MUTED, 0},
                        fsim_words_within(c->canvas, value_at(c, c->across, k * y->stride), FSIM_SMALL + 1,
                                          m->plot.left - MARGIN - 26));
     }
@@ -347,7 +350,7 @@ static void put_cell(const chart *c, const map *m, int i, int k)
     if (fsim_words_px(text, letters) + 6 < m->wide && m->high > letters + 5)
         fsim_put_words(c->canvas,
                        &(fsim_words_at){(cell.left + cell.right) / 2, (cell.top + cell.bottom) / 2, FSIM_WORDS_CENTER,
-                                        letters, paint.through < 0.45 ? FSIM_INK_BACK : FSIM_INK_TEXT, 0},
+                                        letters, fsim_ink_over(c->canvas->style->theme, paint.ink, paint.through), 0},
                        text);
     fsim_put_tip(c->canvas, cell,
                  fsim_printf(c->a, "%s, %s=%s", words_of(c, at), c->of[c->across].name, value_at(c, c->across, at)));
@@ -379,8 +382,9 @@ static void put_color_bar(const chart *c, map *m)
     up.from = bar.bottom;
     up.to = bar.top;
     for (int i = 0; i < STEPS; i++) {
-        const double high = (bar.bottom - bar.top) / STEPS;
-        fsim_put_bar(c->canvas, (fsim_area){bar.left, bar.bottom - (i + 1) * high, bar.right, bar.bottom - i * high},
+        const double high = (bar.bottom - bar.top) / STEPS; /* whole pixels: no gap and no overlap */
+        fsim_put_bar(c->canvas,
+                     (fsim_area){bar.left, round(bar.bottom - (i + 1) * high), bar.right, round(bar.bottom - i * high)},
                      (fsim_paint){FSIM_INK_BLUE, 0.92 * (1 - (i + 0.5) / STEPS)});
     }
     for (int i = 0; i <= 4; i++) {

@@ -8,7 +8,8 @@
 typedef enum { FSIM_THEME_LIGHT, FSIM_THEME_DARK, FSIM_THEME_PRINT, FSIM_THEMES } fsim_theme;
 extern const char *const fsim_theme_names[FSIM_THEMES];
 
-/* The last ten are hues that the colour-blind can tell apart: Okabe and Ito's, with a violet, a brown and two greys. */
+/* The ten from BLUE on are hues that the colour-blind can tell apart: Okabe and Ito's, with a violet, a brown and two
+ * greys. */
 typedef enum {
     FSIM_INK_BACK,
     FSIM_INK_TEXT,
@@ -25,12 +26,16 @@ typedef enum {
     FSIM_INK_BROWN,
     FSIM_INK_GREY,
     FSIM_INK_PALE,
+    FSIM_INK_BAND, /* what lies behind marks */
     FSIM_INKS
 } fsim_ink;
 enum { FSIM_HUES = 8 }; /* from FSIM_INK_BLUE on, without the greys */
 
 /* 0xRRGGBB */
 unsigned fsim_ink_rgb(fsim_theme theme, fsim_ink ink);
+/* The ink, text's or the page's, in which letters are read best over `below`, which lets a share of the page through.
+ */
+fsim_ink fsim_ink_over(fsim_theme theme, fsim_ink below, double through);
 
 /* A colour and a symbol, gnuplot's point type: 48 of both together. */
 typedef struct {
@@ -41,6 +46,8 @@ typedef struct {
 fsim_look fsim_look_of_gpu(const char *name);
 /* The colour of a strategy. */
 fsim_ink fsim_strategy_ink(fsim_strategy s);
+/* Its symbol where strategies are points: those whose colours are like, as eager's and unfused's, differ in it. */
+int fsim_strategy_symbol(fsim_strategy s);
 
 /* What kernels are, in fewer classes than there are templates. */
 typedef enum {

@@ -88,6 +88,47 @@ edges = sum(plan[i * 26 + k] != plan[i * 26 + k + 1] for i in range(3) for k in 
 assert edges > 3 and edges == sum(line.split()[4:] == [str(0xd55e00)] for line in open("script")), edges
 END
 
+# What a picture is made of: no two lines or strategies have the same mark, eager's and unfused's greys differ in lightness and symbol, and letters stand out from the cell below them.
+FUSESIM_GNUPLOT=./keep sweep mlp --hw l4,t4,a10 --over M=64,4096,8192 --over H=256:2048:x2 --chart keys.svg && mv script keys.gp || complain "lines of equal colours: $(cat err)"
+for theme in light dark print; do
+    FUSESIM_GNUPLOT=./keep "$FUSESIM" mlp --hw t4,l4 --theme $theme --chart-kind speedup --chart two.svg >out 2>err && mv script two.$theme.gp || complain "a chart of two: $(cat err)"
+    FUSESIM_GNUPLOT=./keep sweep mlp --hw "$gpus" --over M=64,4096,8192 --theme $theme --chart map.svg && mv script map.$theme.gp || complain "a map in $theme: $(cat err)"
+done
+"${PYTHON:-python3}" - <<'END' || complain 'marks and letters'
+import re
+def keys(name):
+    "Symbol and colour of each mark of a legend, which are of one size."
+    text, found = open(name).read(), []
+    symbol = dict(re.findall(r"\$b(\d+) using 1:2:3:4 with points pt (\d+)", text))
+    for block, rows in re.findall(r"\$b(\d+) << EOD\n(.*?)EOD", text, re.S):
+        found += [(symbol[block], r.split()[3]) for r in rows.splitlines() if block in symbol and 1.2 <= float(r.split()[2]) <= 1.203]
+    return found
+def light(rgb):
+    part = [(c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4) for c in (rgb >> s & 255 for s in (16, 8, 0)) for c in (c / 255,)]
+    return 0.2126 * part[0] + 0.7152 * part[1] + 0.0722 * part[2]
+def contrast(a, b):
+    a, b = sorted((light(a), light(b)))
+    return (b + 0.05) / (a + 0.05)
+lines = keys("keys.gp")
+assert len(lines) == len(set(lines)) == 9, lines
+for theme in "light", "dark", "print":
+    marks, text = keys(f"two.{theme}.gp"), open(f"map.{theme}.gp").read()
+    assert len(marks) == len(set(marks)) == 7 and len({m[0] for m in marks}) >= 6, marks
+    assert marks[0][0] != marks[1][0] and contrast(int(marks[0][1]), int(marks[1][1])) > 2, marks[:2]
+    page = int(re.search(r"background rgb '#(\w+)'", text)[1], 16)
+    cells = [[float(x) for x in row.split()] for row in re.findall(r"^[\d.]+(?: [\d.]+){5} \d+$", text, re.M)]
+    told = [(float(x), float(y), int(ink, 16)) for x, y, ink in re.findall(r" at first ([\d.]+),([\d.]+) center .* tc rgb '#(\w+)'", text)]
+    seen = 0
+    for x, y, ink in told:
+        for c in cells:
+            if c[2] < x < c[3] and min(c[4:6]) < y < max(c[4:6]):
+                own, through = int(c[6]) & 0xffffff, (int(c[6]) >> 24) / 255
+                below = sum(round((own >> s & 255) * (1 - through) + (page >> s & 255) * through) << s for s in (16, 8, 0))
+                assert contrast(ink, below) > 3.5, (theme, hex(ink), hex(below))
+                seen += 1
+    assert seen == 78, seen
+END
+
 # An SVG says what it shows to who does not see it, and has a text for each mark; nothing of gnuplot's own.
 chart words.svg --hw t4
 "${PYTHON:-python3}" - <<'END' || complain 'titles and texts of an SVG'
