@@ -155,8 +155,6 @@ void fsim_read_strategies(fsim_context *c, fsim_strategy *at, int *count);
 fsim_hw_wanted fsim_wanted_hw(const fsim_context *c);
 /* Loads a GPU by hw/load.h. NULL after an error. */
 fsim_hw *fsim_read_hw(fsim_context *c, const char *name);
-/* text as a word of a shell's command line. In a. */
-const char *fsim_shell_word(fsim_arena *a, const char *text);
 /* Loads the workload and all GPUs; errors of all are reported together. `in` is complete where the result is 0. */
 int fsim_read_inputs(fsim_context *c, fsim_inputs *in);
 /* The same for a command that writes files: also opens them, and calls fsim_catch_interrupt. */

@@ -7,6 +7,7 @@
 #include "graph/find.h"
 #include "graph/op.h"
 #include "model/model.h"
+#include "report/describe.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "command/command.h"
 #include "import/load.h"
 #include "plan/partition_file.h"
+#include "report/describe.h"
 
 #include <math.h>
 #include <signal.h>
@@ -204,17 +205,6 @@ static bool read_plan(fsim_context *c, fsim_inputs *in)
     in->how.user_plan = &own->partition;
     in->how.user_plan_maker = own->maker;
     return good;
-}
-
-const char *fsim_shell_word(fsim_arena *a, const char *text)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:=@%+-";
-    if (*text && strspn(text, plain) == strlen(text))
-        return text;
-    const char *quoted = "'";
-    for (const char *end; (end = strchr(text, '\'')); text = end + 1)
-        quoted = fsim_printf(a, "%s%s'\\''", quoted, fsim_strndup(a, text, (size_t)(end - text)));
-    return fsim_printf(a, "%s%s'", quoted, text);
 }
 
 /* " --train --optimizer adam": the options that add derivatives, as they are typed. */

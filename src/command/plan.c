@@ -3,6 +3,7 @@
 #include "command/command.h"
 #include "plan/price/deadline.h"
 #include "plan/search/budget.h"
+#include "report/describe.h"
 
 #include <string.h>
 

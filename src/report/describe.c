@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool identifier_char(char c)
 {
@@ -168,4 +169,15 @@ const char *fsim_memory_text(const fsim_prediction *p, fsim_strategy s, fsim_are
 {
     return fsim_printf(a, "%s of %s", fsim_bytes_text(a, (double)needed_bytes(p, s, a)),
                        fsim_bytes_text(a, fsim_hw_get(p->hw, FSIM_HW_DRAM_CAPACITY)));
+}
+
+const char *fsim_shell_word(fsim_arena *a, const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:=@%+-";
+    if (*text && strspn(text, plain) == strlen(text))
+        return text;
+    const char *quoted = "'";
+    for (const char *end; (end = strchr(text, '\'')); text = end + 1)
+        quoted = fsim_printf(a, "%s%s'\\''", quoted, fsim_strndup(a, text, (size_t)(end - text)));
+    return fsim_printf(a, "%s%s'", quoted, text);
 }

@@ -14,6 +14,9 @@ const char *fsim_count_text(fsim_arena *a, double count);     /* "12.3 G" */
 const char *fsim_percent_text(fsim_arena *a, double share);   /* "12.3%" */
 const char *fsim_times_text(fsim_arena *a, double factor);    /* "1.42x" */
 
+/* text as a word of a shell's command line: quoted where a shell would read it as something else. In a. */
+const char *fsim_shell_word(fsim_arena *a, const char *text);
+
 /* Name of a kernel: its template, first and last primitive as a C identifier, "pointwise_t1_t4". The last primitive
  * has its home in one kernel only, so names are distinct unless tensors differ only in characters that C does not
  * allow. In a. */

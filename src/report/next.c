@@ -38,9 +38,9 @@ static const char *command(const steps *s, change x)
     const fsim_options *o = &s->p->options;
     const fsim_typed *typed = &o->typed;
     const char *option = typed->set_option ? typed->set_option : "--set";
-    const char *text =
-        fsim_printf(s->a, "fusesim %s%s --hw %s", x.verb ? x.verb : "",
-                    typed->workload ? typed->workload : s->p->graph->name, typed->hw ? typed->hw : s->p->hw->name);
+    const char *text = fsim_printf(s->a, "fusesim %s%s --hw %s", x.verb ? x.verb : "",
+                                   typed->workload ? typed->workload : fsim_shell_word(s->a, s->p->graph->name),
+                                   typed->hw ? typed->hw : s->p->hw->name);
     for (int i = 0; i < typed->sets; i++)
         if (!sets(typed->set[i], x.symbol))
             text = fsim_printf(s->a, "%s %s %s", text, option, typed->set[i]);
@@ -203,8 +203,8 @@ static void refused(steps *s)
         return;
     const bool whole = largest->first != largest->a || largest->second != largest->b, named = largest->first >= 0;
     const char *x = g->node[largest->a].name, *y = g->node[largest->b].name;
-    const char *asked =
-        fsim_printf(s->a, "%s %s", named ? g->node[largest->first].name : x, named ? g->node[largest->second].name : y);
+    const char *asked = fsim_printf(s->a, "%s %s", fsim_shell_word(s->a, named ? g->node[largest->first].name : x),
+                                    fsim_shell_word(s->a, named ? g->node[largest->second].name : y));
     const bool user = largest->why.rule == FSIM_RULE_USER, call = largest->why.unit == FSIM_IN_LIBRARY_CALL;
     const char *what = fsim_printf(s->a,
                                    user && call ? "'%s' and '%s' in one kernel, in place of a library's call"

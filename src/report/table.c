@@ -242,7 +242,7 @@ void fsim_markdown_text(FILE *out, const char *text)
 {
     for (const char *c = text; *c; c++) {
         const bool inner = c > text && isalnum((unsigned char)c[-1]) && isalnum((unsigned char)c[1]);
-        if (strchr("\\`*[]<>|~#", *c) || (*c == '_' && !inner))
+        if (strchr("\\`*[]<>|~#&", *c) || (*c == '_' && !inner))
             fputc('\\', out);
         put_char(out, *c);
     }

@@ -31,6 +31,22 @@ void fsim_text_next(const fsim_text_page *r)
     }
 }
 
+/* A command as code, between more backticks than it has in a row. */
+static void put_code(FILE *out, const char *text)
+{
+    int most = 0, row = 0;
+    for (const char *c = text; *c; c++) {
+        row = *c == '`' ? row + 1 : 0;
+        most = row > most ? row : most;
+    }
+    for (int side = 0; side < 2; side++) {
+        if (side == 1)
+            fprintf(out, most ? " %s " : "%s", text);
+        for (int i = 0; i <= most; i++)
+            putc('`', out);
+    }
+}
+
 void fsim_markdown_next(FILE *out, const fsim_prediction *p, fsim_arena *a)
 {
     fsim_step step[FSIM_MOST_STEPS];
@@ -39,8 +55,10 @@ void fsim_markdown_next(FILE *out, const fsim_prediction *p, fsim_arena *a)
     for (int i = 0; i < count; i++) {
         fputs("- ", out);
         fsim_markdown_text(out, step_text(&step[i], a));
-        if (step[i].command)
-            fprintf(out, ": `%s`", step[i].command);
+        if (step[i].command) {
+            fputs(": ", out);
+            put_code(out, step[i].command);
+        }
         fputc('\n', out);
     }
     fputs(count > 0 ? "\n" : "", out);
