@@ -24,5 +24,6 @@ int fsim_run_merge(fsim_context *c)
         fsim_sweep_write(fsim_stream(c->own), c->set.output, &x);
     if (!fsim_commit_own(c, c->set.output))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
+    x.written = c->set.output && !fsim_is_stdout(c->set.output) ? c->set.output : NULL;
     return fsim_deliver(c, &x);
 }

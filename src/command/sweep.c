@@ -399,6 +399,7 @@ int fsim_run_sweep(fsim_context *c)
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     if (!done)
         return fsim_give_up_outputs(c, fsim_interrupted_status());
+    s.out.written = c->set.output && !fsim_is_stdout(c->set.output) ? c->set.output : NULL;
     status = fsim_deliver(c, &s.out);
     return status ? status : fsim_interrupted_status();
 }

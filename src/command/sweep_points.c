@@ -9,6 +9,8 @@ bool fsim_sweep_lay_out(fsim_context *c, const fsim_shard *shard, fsim_sweep *x)
     fsim_arena *a = c->arena;
     const int own = (x->grid.combinations - shard->number + shard->of - 1) / shard->of;
     x->points = 0;
+    x->shard = shard->number;
+    x->shards = shard->of;
     x->point = fsim_new(a, fsim_sweep_point, own * x->gpus + 1);
     for (int i = shard->number; i < x->grid.combinations; i += shard->of) {
         const char **value = fsim_new(a, const char *, x->grid.axes + 1);

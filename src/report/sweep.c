@@ -138,6 +138,12 @@ void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x)
     fsim_table_legend(page, &t, 2);
     put_reasons(page, x, a);
     put_found(page, x, a);
+    if (x->written) {
+        putc('\n', page->out);
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                       fsim_printf(a, "Written to %s%s.", x->written,
+                                   x->shards > 1 ? ", for 'fusesim merge' with the other shards" : ""));
+    }
     fsim_arena_free(a);
 }
 
@@ -150,7 +156,8 @@ const char *fsim_sweep_line(const fsim_sweep *x, fsim_arena *a)
             high = fmax(high, x->point[i].speedup);
         }
     const char *head =
-        fsim_printf(a, "%s%s: %s, %s", x->workload, x->gpus == 1 ? fsim_printf(a, " on %s", x->gpu[0]) : "",
+        fsim_printf(a, "%s%s%s: %s, %s", x->workload, x->gpus == 1 ? fsim_printf(a, " on %s", x->gpu[0]) : "",
+                    x->shards > 1 ? fsim_printf(a, ", shard %d/%d", x->shard, x->shards) : "",
                     fsim_text_count(a, x->points, "point"), fsim_text_count(a, x->plans, "distinct plan"));
     return low <= high ? fsim_printf(a, "%s, %s to %s eager", head, fsim_times_text(a, low), fsim_times_text(a, high))
                        : head;

@@ -46,7 +46,9 @@ typedef struct {
     int limits;
     const fsim_sweep_found *found; /* one for each combination of the other axes' values, and each GPU */
     int founds;
-    bool interrupted; /* the user ended it: some points were not looked at */
+    bool interrupted;    /* the user ended it: some points were not looked at */
+    int shard, shards;   /* these points are part `shard` of so many; 0 and 1: they are all */
+    const char *written; /* the file of -o that has them; NULL: none */
 } fsim_sweep;
 
 /* Reads --find NAME, NULL where it is not given, and --under into x, whose grid is read. False after errors in d. */

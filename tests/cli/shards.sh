@@ -13,8 +13,9 @@ points=(mlp --hw l4,t4 --over M=1:40 --over H=M*16,7 --over strategy=eager,optim
 run() { "$FUSESIM" "$@" >out 2>err; }
 
 # One machine and several.
-run sweep "${points[@]}" -o whole.csv --json whole.json --find M --under time=60us || complain 'a sweep'
+run sweep "${points[@]}" -o merged.csv --json whole.json --find M --under time=60us || complain 'a sweep'
 mv out whole.txt
+mv merged.csv whole.csv
 run sweep "${points[@]}" -o whole.jsonl --quiet || complain 'JSON lines'
 for n in 1 3 7; do
     for ((i = 0; i < n; i++)); do
@@ -31,6 +32,12 @@ run sweep "${points[@]}" --shard 1/3 -o 3.1 --jobs 4 --quiet && cmp -s 3.1 again
 touch -d yesterday again && cp -p again 3.1
 run sweep "${points[@]}" --shard 1/3 -o 3.1 --resume --quiet && cmp -s 3.1 again && [ ! -e 3.1.part ] || complain 'a shard that is done'
 run sweep mlp --hw t4 --over M=1,2 --shard 4/5 -o empty && grep -q ': 0 points' out || complain 'a shard without points'
+
+# What was written, and that a table has a shard alone, is said; quietly in the same line as ever.
+run sweep "${points[@]}" --shard 1/3 -o said && grep -q ', shard 1/3: ' out && [ "$(tail -n 1 out)" = "Written to said, for 'fusesim merge' with the other shards." ] && cmp -s said 3.1 || complain "of a shard: $(head -n 1 out; tail -n 1 out)"
+run merge 3.0 3.1 3.2 -o said.csv && ! grep -q shard out && [ "$(tail -n 1 out)" = 'Written to said.csv.' ] || complain "of a merge: $(tail -n 1 out)"
+run sweep "${points[@]}" -o said.csv && ! grep -q shard out && [ "$(tail -n 1 out)" = 'Written to said.csv.' ] || complain "of a sweep: $(tail -n 1 out)"
+run sweep "${points[@]}" -o - && ! grep -q Written out || complain 'written to stdout'
 
 # merge_refuses STATUS TEXT FILE...
 merge_refuses() {

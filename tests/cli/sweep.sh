@@ -12,9 +12,9 @@ complain() { echo "FAILED: $1: $(head -n 5 err)"; fail=1; }
 sweep() { "$FUSESIM" sweep "$@" 2>err; }
 
 sweep seeds/chain4 --hw t4,l4 --over N=1024:4096:x2 --over dtype=f16,f32 --over hw.dram_bandwidth=1x,2x --over launch=graph,eager \
-    --jobs 1 --json one.json -o one.csv >one.txt || complain 'a sweep'
+    --jobs 1 --json one.json -o points.csv >one.txt && mv points.csv one.csv || complain 'a sweep'
 sweep seeds/chain4 --hw t4,l4 --over N=1024:4096:x2 --over dtype=f16,f32 --over hw.dram_bandwidth=1x,2x --over launch=graph,eager \
-    --jobs 4 --json four.json -o four.csv >four.txt || complain 'a sweep in four threads'
+    --jobs 4 --json four.json -o points.csv >four.txt && mv points.csv four.csv || complain 'a sweep in four threads'
 for end in json csv txt; do cmp -s one.$end four.$end || complain "$end differs from four threads"; done
 FUSESIM=$FUSESIM "$PYTHON" - <<'END' || complain 'the points are not those of plan'
 import csv, json, os, subprocess
