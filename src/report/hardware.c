@@ -18,11 +18,12 @@ static const char *shown(fsim_arena *a, double value, fsim_dim dim)
 static const struct {
     const char *title, *json;
     fsim_hw_key key;
-} listed[] = {{"SMs", "sms", FSIM_HW_SMS},
-              {"DRAM", "dram_bandwidth", FSIM_HW_DRAM_BANDWIDTH},
-              {"FP32", "fp32_peak", FSIM_HW_FP32_PEAK},
-              {"tensor f16", "tensor_f16", FSIM_HW_TENSOR_F16},
-              {"USD/h", "rent_usd_per_h", FSIM_HW_RENT}};
+    int drop;
+} listed[] = {{"SMs", "sms", FSIM_HW_SMS, 2},
+              {"DRAM", "dram_bandwidth", FSIM_HW_DRAM_BANDWIDTH, 0},
+              {"FP32", "fp32_peak", FSIM_HW_FP32_PEAK, 1},
+              {"tensor f16", "tensor_f16", FSIM_HW_TENSOR_F16, 0},
+              {"USD/h", "rent_usd_per_h", FSIM_HW_RENT, 3}};
 
 /* A figure of the list in four digits; a price without its unit, which is the column's head. */
 static const char *listed_text(fsim_arena *a, double value, fsim_hw_key key)
@@ -41,7 +42,7 @@ void fsim_report_hw_list(const fsim_page *page, const fsim_named_hw *list, int c
     fsim_column column[2 + COUNT_OF(listed)] = {{.title = "name", .left = true},
                                                 {.title = "architecture", .left = true}};
     for (int k = 0; k < COUNT_OF(listed); k++)
-        column[2 + k] = (fsim_column){.title = listed[k].title};
+        column[2 + k] = (fsim_column){.title = listed[k].title, .drop = listed[k].drop};
     fsim_table t = fsim_table_new(a, column, COUNT_OF(column));
     for (int i = 0; i < count; i++) {
         const fsim_hw *hw = list[i].hw;
