@@ -100,11 +100,11 @@ if [ $packages ]; then
     step 'the library: installed' "$get install ./libfusesim0_*.deb ./libfusesim-dev_*.deb gcc libc6-dev pkg-config >/dev/null"
     step 'compiled with' 'cc -std=c11 plan.c $(pkg-config --cflags --libs fusesim) -o /tmp/plan && ldd /tmp/plan | grep libfusesim.so.0 && /tmp/plan mlp l4'
     step 'all removed' "$get purge fusesim libfusesim0 libfusesim-dev >/dev/null && rm -f /tmp/plan /tmp/page.html && ! command -v fusesim && ! dpkg -l | grep fusesim"
-    step 'nothing left' "[ -z \"\$($left | tee /dev/stderr)\" ]"
+    step 'nothing left' "there=\$($left); echo \"\$there\"; [ -z \"\$there\" ]"
     step 'the wheel: installed' "$get install python3-venv >/dev/null && python3 -m venv /tmp/env && /tmp/env/bin/pip install -q --no-index --disable-pip-version-check ./fusesim-*.whl"
     step 'used' "cd / && /tmp/env/bin/fusesim mlp --hw l4 --quiet && /tmp/env/bin/python -c 'import fusesim; p = fusesim.plan(\"mlp\", \"l4\"); print(p.gpu, len(p.kernels), p.time_s)'"
     step 'removed' "/tmp/env/bin/pip uninstall -q -y --disable-pip-version-check fusesim"
-    step 'nothing left' "[ -z \"\$($left | tee /dev/stderr)\" ]"
+    step 'nothing left' "there=\$($left); echo \"\$there\"; [ -z \"\$there\" ]"
     exit $failed
 fi
 plan='./run workloads/bert_layer.yaml --hw a100-sxm4-40gb'
