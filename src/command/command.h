@@ -58,7 +58,7 @@ typedef struct {
 } fsim_settings;
 
 /* The words of --precision. */
-enum { FSIM_PRECISIONS = 4 };
+enum { FSIM_PRECISIONS = 5 };
 extern const char *const fsim_precision_words[FSIM_PRECISIONS];
 
 /* The words of --seed. */

@@ -19,7 +19,7 @@ static void on_interrupt(int number)
     __atomic_store_n(&interrupted, 1, __ATOMIC_RELAXED);
 }
 
-const char *const fsim_precision_words[FSIM_PRECISIONS] = {"f16", "bf16", "f32", "f8"};
+const char *const fsim_precision_words[FSIM_PRECISIONS] = {"f16", "bf16", "tf32", "f32", "f8"};
 
 const char *fsim_today(const fsim_context *c)
 {

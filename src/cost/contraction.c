@@ -11,16 +11,9 @@
 /* The device's dense rate for this arithmetic, FLOP/s, and the share of it that a long contraction reaches. */
 double fsim_contraction_rate(const fsim_costing *c, fsim_dtype t, double *efficiency, bool *tensor)
 {
-    const fsim_hw_key key = fsim_tensor_key(c->hw, t);
-    *tensor = key != FSIM_HW_COUNT;
+    *tensor = fsim_tensor_key(c->hw, t) != FSIM_HW_COUNT;
     *efficiency = fsim_or_else(fsim_hw_get(c->hw, *tensor ? FSIM_HW_CONTRACTION_TENSOR : FSIM_HW_CONTRACTION_FP32), 1);
-    if (*tensor)
-        return fsim_hw_get(c->hw, key);
-    if (t == FSIM_F64)
-        return fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_FP64_PEAK), fsim_hw_get(c->hw, FSIM_HW_FP32_PEAK) / 32);
-    if (t == FSIM_F16)
-        return fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_FP16_PEAK), fsim_hw_get(c->hw, FSIM_HW_FP32_PEAK));
-    return fsim_hw_get(c->hw, FSIM_HW_FP32_PEAK);
+    return fsim_dense_rate(c->hw, t);
 }
 
 /* The time of a block's start and end, in steps of k. */

@@ -20,6 +20,8 @@ static double long_sums_of(const fsim_hw *hw, const fsim_convolution_shape *s)
     return s->tensor && s->kind == FSIM_TRANSPOSED_VOLUMES && !s->windows_apart ? power[hw->arch->design] : 0;
 }
 
+static bool is_three(const fsim_axis *a) { return a->taps == 3 && a->stride == 1 && a->dilation <= 1; }
+
 /* A convolution gathers its input by windows; */
 static void add_windows(fsim_convolution_shape *s, const fsim_node *n)
 {
@@ -29,6 +31,7 @@ static void add_windows(fsim_convolution_shape *s, const fsim_node *n)
         s->alone = s->alone && n->arg[0].axis[i].taps == 1 && n->arg[0].axis[i].stride == 1;
     }
     s->channels = (double)n->gemm.k / s->taps;
+    s->winograd = n->arg[0].axes == 2 && is_three(&n->arg[0].axis[0]) && is_three(&n->arg[0].axis[1]);
 }
 
 /* Along an axis without dilation, every stride-th tap meets an element. */
@@ -64,6 +67,12 @@ static void add_pixels(fsim_convolution_shape *s, const fsim_node *n)
     s->sums_pixels = true;
 }
 
+/* MIOpen's convolutions do not round f32. */
+static fsim_dtype arithmetic_of(const fsim_hw *hw, const fsim_gemm *m)
+{
+    return hw->arch->design == FSIM_CDNA && m->arithmetic == FSIM_TF32 ? FSIM_F32 : m->arithmetic;
+}
+
 fsim_convolution_shape fsim_convolution_shape_of(const fsim_hw *hw, const fsim_node *n)
 {
     const fsim_gemm *m = &n->gemm;
@@ -78,14 +87,15 @@ fsim_convolution_shape fsim_convolution_shape_of(const fsim_hw *hw, const fsim_n
              : transposed ? FSIM_TRANSPOSED_PLANES
                           : FSIM_PLANES;
     s.pixels = (double)m->m;
-    s.tensor = fsim_tensor_key(hw, m->arithmetic) != FSIM_HW_COUNT;
-    s.peak_flops = fsim_dense_peak(hw, m->arithmetic);
-    s.most = s.tensor ? fsim_hw_get(hw, fsim_tensor_key(hw, m->arithmetic)) / s.peak_flops : 1;
+    const fsim_dtype arithmetic = arithmetic_of(hw, m);
+    s.tensor = fsim_tensor_key(hw, arithmetic) != FSIM_HW_COUNT;
+    s.peak_flops = fsim_dense_peak(hw, arithmetic);
+    s.most = fsim_dense_rate(hw, arithmetic) / s.peak_flops;
     (weight ? add_pixels : transposed ? add_scattered : add_windows)(&s, n);
     return s;
 }
 
-/* The efficiency on FP32 units, where no other unit computes convolutions. */
+/* The efficiency on FP32 units, where no other unit computes convolutions, over that of matrix products. */
 static double fp32_efficiency(fsim_convolution_kind kind)
 {
     switch (kind) {
@@ -102,8 +112,10 @@ static double fp32_efficiency(fsim_convolution_kind kind)
 
 double fsim_convolution_efficiency(const fsim_hw *hw, const fsim_convolution_shape *s)
 {
-    const double typical = s->tensor ? fsim_hw_get(hw, efficiency_key[s->kind]) : fp32_efficiency(s->kind);
-    return typical * pow(s->taps / TYPICAL_TAPS, long_sums_of(hw, s));
+    const double fp32 = fp32_efficiency(s->kind) * s->most;
+    if (!s->tensor)
+        return s->winograd ? fp32 : fmin(fp32, s->most);
+    return fsim_hw_get(hw, efficiency_key[s->kind]) * pow(s->taps / TYPICAL_TAPS, long_sums_of(hw, s));
 }
 
 /* How many windows of a convolution load each element of its input. */
@@ -119,7 +131,8 @@ static double window_loads(const fsim_node *n)
  * kernels, without changes of layout. With a tile it is at most what matrix products reach. */
 static double own_share(const fsim_hw *hw, const fsim_convolution_shape *s)
 {
-    const fsim_convolution_shape planes = {.kind = FSIM_PLANES, .taps = TYPICAL_TAPS, .tensor = s->tensor};
+    const fsim_convolution_shape planes = {
+        .kind = FSIM_PLANES, .taps = TYPICAL_TAPS, .tensor = s->tensor, .most = s->most};
     return fmin(1,
                 fmax(fsim_convolution_efficiency(hw, s), fsim_convolution_efficiency(hw, &planes)) * own_layout_gain);
 }

@@ -33,14 +33,15 @@ typedef struct {
     bool alone;         /* one tap, and every element is read once: a plain matrix product */
     bool tensor;        /* on tensor units */
     double peak_flops;  /* FLOP/s of its units, data sheet */
-    double most;        /* share of it that matrix products reach; 1 on FP32 units */
+    double most;        /* share of it that matrix products reach */
+    bool winograd;      /* 3 x 3 taps, each pixel visited: libraries' FP32 kernels multiply less than that */
 } fsim_convolution_shape;
 
 /* n: a node whose gemm.convolution is set. */
 fsim_convolution_shape fsim_convolution_shape_of(const fsim_hw *hw, const fsim_node *n);
 
-/* The share of the peak rate that the library reaches, without its changes of layout: convolution_*efficiency. May
- * exceed 1 on FP32 units (Winograd). */
+/* The share of the peak rate that the library reaches, without its changes of layout: convolution_*efficiency. On FP32
+ * units it may exceed that of matrix products, and 1, with 3 x 3 taps (Winograd) and not otherwise. */
 double fsim_convolution_efficiency(const fsim_hw *hw, const fsim_convolution_shape *s);
 
 /* The kernel with the tile that takes least time. template: FSIM_TILED_CONTRACTION for a generated block,

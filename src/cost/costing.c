@@ -379,9 +379,18 @@ fsim_hw_key fsim_tensor_key(const fsim_hw *hw, fsim_dtype arithmetic)
     static const struct {
         fsim_dtype t;
         fsim_hw_key key;
-    } unit[] = {{FSIM_F16, FSIM_HW_TENSOR_F16},   {FSIM_BF16, FSIM_HW_TENSOR_BF16}, {FSIM_TF32, FSIM_HW_TENSOR_TF32},
-                {FSIM_F8E4M3, FSIM_HW_TENSOR_F8}, {FSIM_F8E5M2, FSIM_HW_TENSOR_F8}, {FSIM_I8, FSIM_HW_TENSOR_I8},
-                {FSIM_U8, FSIM_HW_TENSOR_I8},     {FSIM_F64, FSIM_HW_TENSOR_F64}};
+    } unit[] = {{FSIM_F16, FSIM_HW_TENSOR_F16},
+                {FSIM_BF16, FSIM_HW_TENSOR_BF16},
+                {FSIM_TF32, FSIM_HW_TENSOR_TF32},
+                {FSIM_F8E4M3, FSIM_HW_TENSOR_F8},
+                {FSIM_F8E5M2, FSIM_HW_TENSOR_F8},
+                {FSIM_I8, FSIM_HW_TENSOR_I8},
+                {FSIM_U8, FSIM_HW_TENSOR_I8},
+                {FSIM_F64, FSIM_HW_TENSOR_F64},
+                {FSIM_F32, FSIM_HW_TENSOR_F32},
+                /* widened, which loses nothing: */ {FSIM_F16, FSIM_HW_TENSOR_F32},
+                {FSIM_BF16, FSIM_HW_TENSOR_F32},
+                {FSIM_TF32, FSIM_HW_TENSOR_F32}};
     for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++)
         if (unit[i].t == arithmetic && fsim_hw_has(hw, unit[i].key))
             return unit[i].key;
@@ -390,15 +399,27 @@ fsim_hw_key fsim_tensor_key(const fsim_hw *hw, fsim_dtype arithmetic)
 
 bool fsim_is_tensor_arithmetic(fsim_dtype t) { return t != FSIM_F32 && t != FSIM_F64; }
 
-double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic)
+/* Without tensor units GPUs' libraries and our kernels multiply f16 in FP32, because they add in FP32 (PyTorch:
+ * CUBLAS_COMPUTE_32F). What compilers of other devices do is not known; they are taken to use what is there. */
+static bool adds_in_f16(const fsim_hw *hw, fsim_dtype arithmetic)
+{
+    return arithmetic == FSIM_F16 && (hw->host || hw->arch->plain);
+}
+
+/* The units' figure for this arithmetic, as `read` reads it. */
+static double dense(const fsim_hw *hw, fsim_dtype arithmetic, double (*read)(const fsim_hw *, fsim_hw_key))
 {
     const fsim_hw_key tensor = fsim_tensor_key(hw, arithmetic);
-    const double fp32 = fsim_hw_peak(hw, FSIM_HW_FP32_PEAK);
-    return tensor != FSIM_HW_COUNT  ? fsim_hw_peak(hw, tensor)
-           : arithmetic == FSIM_F64 ? fsim_or_else(fsim_hw_peak(hw, FSIM_HW_FP64_PEAK), fp32 / 32)
-           : arithmetic == FSIM_F16 ? fsim_or_else(fsim_hw_peak(hw, FSIM_HW_FP16_PEAK), fp32)
-                                    : fp32;
+    if (tensor != FSIM_HW_COUNT)
+        return read(hw, tensor);
+    const double fp32 = read(hw, FSIM_HW_FP32_PEAK);
+    return arithmetic == FSIM_F64        ? fsim_or_else(read(hw, FSIM_HW_FP64_PEAK), fp32 / 32)
+           : adds_in_f16(hw, arithmetic) ? fsim_or_else(read(hw, FSIM_HW_FP16_PEAK), fp32)
+                                         : fp32;
 }
+
+double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic) { return dense(hw, arithmetic, fsim_hw_peak); }
+double fsim_dense_rate(const fsim_hw *hw, fsim_dtype arithmetic) { return dense(hw, arithmetic, fsim_hw_get); }
 
 double fsim_l2_effective(const fsim_hw *hw)
 {

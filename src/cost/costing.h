@@ -44,6 +44,8 @@ bool fsim_is_tensor_arithmetic(fsim_dtype arithmetic);
 /* The data sheet's dense rate for products in this arithmetic, FLOP/s: that of the tensor units, or of the vector
  * units where there are none. */
 double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic);
+/* The same as kernels reach it, where the file says so. */
+double fsim_dense_rate(const fsim_hw *hw, fsim_dtype arithmetic);
 
 /* A kernel of the group with nothing counted yet. */
 fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a);

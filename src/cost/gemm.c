@@ -34,10 +34,13 @@ static double within_power(const fsim_hw *hw, double peak)
     return isnan(watts) ? 1 : fmin(1, power_of_units * watts / (joules * peak));
 }
 
-static void vector_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
+static void vector_scalars(const fsim_hw *hw, fsim_dtype arithmetic, double peak, fsim_gemm_device *d)
 {
+    static const double energy_of_f64 = 2; /* an f64 operation takes at least that of two in FP32 */
     d->efficiency = fsim_hw_get(hw, FSIM_HW_GEMM_FP32);
-    if (fsim_hw_origin(hw, FSIM_HW_GEMM_FP32) == FSIM_FROM_ASSUMED)
+    if (arithmetic == FSIM_F64) /* what limits FP32's power is no limit where a GPU has few units for f64 */
+        d->efficiency = typical_fp32_efficiency * within_power(hw, energy_of_f64 * peak);
+    else if (fsim_hw_origin(hw, FSIM_HW_GEMM_FP32) == FSIM_FROM_ASSUMED)
         d->efficiency = fmin(d->efficiency, typical_fp32_efficiency * within_power(hw, peak));
     d->transposed = fsim_hw_get(hw, FSIM_HW_GEMM_FP32_TRANSPOSED);
     d->narrow = fsim_hw_get(hw, FSIM_HW_GEMM_FP32_NARROW);
@@ -59,7 +62,9 @@ static void vector_scalars(const fsim_hw *hw, double peak, fsim_gemm_device *d)
                                         : sizeof vector_tiles / sizeof *vector_tiles;
 }
 
-/* achieved: the rate of the longest products; NaN. fitted: is the arithmetic that which the scalars were fitted to? */
+/* achieved: the rate of the longest products; NaN. fitted: is the arithmetic that which the scalars were fitted to?
+ * The scalars of AMD's designs are those of NVIDIA's, so that what longest products reach there, on related GPUs where
+ * this one was not measured, says more. */
 static void tensor_scalars(const fsim_hw *hw, double peak, double achieved, bool fitted, fsim_gemm_device *d)
 {
     d->efficiency = fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR);
@@ -107,10 +112,13 @@ fsim_gemm_device fsim_gemm_device_of(const fsim_hw *hw, fsim_dtype arithmetic)
     if (hw->arch->plain)
         plain_scalars(hw, d.tensor ? key : FSIM_HW_FP32_PEAK, &d);
     else if (d.tensor)
-        tensor_scalars(hw, peak, fsim_hw_origin(hw, key) == FSIM_FROM_MEASURED ? fsim_hw_achieved(hw, key) : NAN,
+        tensor_scalars(hw, peak,
+                       fsim_hw_origin(hw, key) == FSIM_FROM_MEASURED || hw->arch->design == FSIM_CDNA
+                           ? fsim_hw_achieved(hw, key)
+                           : NAN,
                        key == FSIM_HW_TENSOR_F16 || key == FSIM_HW_TENSOR_BF16, &d);
     else
-        vector_scalars(hw, peak, &d);
+        vector_scalars(hw, arithmetic, peak, &d);
     return d;
 }
 
@@ -133,8 +141,9 @@ static fsim_gemm_device thread_device(const fsim_hw *hw, fsim_dtype arithmetic)
     const double fp32 = fsim_hw_peak(hw, FSIM_HW_FP32_PEAK),
                  peak = arithmetic == FSIM_F64 ? fsim_or_else(fsim_hw_peak(hw, FSIM_HW_FP64_PEAK), fp32 / 32) : fp32;
     fsim_gemm_device d = fsim_gemm_device_of(hw, FSIM_F32);
+    d.tensor = false;
     d.rate = peak / d.sms;
-    vector_scalars(hw, peak, &d);
+    vector_scalars(hw, arithmetic, peak, &d);
     d.efficiency = fmin(d.efficiency, thread_flops * fsim_hw_get(hw, FSIM_HW_SM_CLOCK) / d.rate);
     return d;
 }

@@ -86,7 +86,8 @@ enum { VECTOR_PEAKS = sizeof vector_peaks / sizeof *vector_peaks };
 
 /* Keys of the matrix units, in the order of fsim_matrix_type. */
 static const fsim_hw_key matrix_keys[FSIM_MATRIX_TYPES] = {FSIM_HW_TENSOR_F16, FSIM_HW_TENSOR_BF16, FSIM_HW_TENSOR_TF32,
-                                                           FSIM_HW_TENSOR_F8,  FSIM_HW_TENSOR_I8,   FSIM_HW_TENSOR_F64};
+                                                           FSIM_HW_TENSOR_F32, FSIM_HW_TENSOR_F8,   FSIM_HW_TENSOR_I8,
+                                                           FSIM_HW_TENSOR_F64};
 
 /* SMs x clock: what rates of a GPU go with. */
 static double cycles_per_s(const fsim_hw *hw) { return hw->q[FSIM_HW_SMS].value * hw->q[FSIM_HW_SM_CLOCK].value; }

@@ -19,11 +19,11 @@ static const fsim_maker_limits makers[] = {
 
 static const fsim_architecture rows[] = {
 #define FSIM_ARCHITECTURE(name, sm, design, maker, step, dense, new_dense, memory, least, most, threads, blocks,       \
-                          shared, block_shared, reserved, fp32, special, fp64, fp16, int32, bf16, tf32, f8, i8, f64,   \
-                          mma, wgmma, generated, plain, process_nm)                                                    \
+                          shared, block_shared, reserved, fp32, special, fp64, fp16, int32, bf16, tf32, f32, f8, i8,   \
+                          f64, mma, wgmma, generated, plain, process_nm)                                               \
     {name,     sm,    FSIM_##design, &makers[maker], step,      dense,  new_dense,                                     \
      memory,   least, most,          threads,        blocks,    shared, block_shared,                                  \
-     reserved, fp32,  special,       fp64,           fp16,      int32,  {1, bf16, tf32, f8, i8, f64},                  \
+     reserved, fp32,  special,       fp64,           fp16,      int32,  {1, bf16, tf32, f32, f8, i8, f64},             \
      mma,      wgmma, generated,     plain,          process_nm},
 #include "hw/architecture.def"
 };

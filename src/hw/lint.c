@@ -133,6 +133,27 @@ static bool check_tensor_rate(linter *l, const fsim_architecture *arch, int i)
     return false;
 }
 
+/* Units that round f32 first are tensor_tf32's: as tensor_f32 they would make every f32 product faster. */
+static void check_matrix_f32(linter *l, const fsim_architecture *arch)
+{
+    static const double tolerance = 0.1;
+    const fsim_quantity *q = &l->hw->q[FSIM_HW_TENSOR_F32];
+    const double rate = arch ? arch->tensor_rate[FSIM_MATRIX_F32] : NAN;
+    const double expected = figure(l, FSIM_HW_TENSOR_F16) * rate;
+    if (isnan(q->value) || q->from == FSIM_HW_FROM_KEYS || isnan(rate))
+        return;
+    if (rate == 0)
+        report(l, q->at,
+               fsim_printf(l->arena,
+                           "tensor_f32: the units of %s do not multiply f32; what they round to tf32 is tensor_tf32",
+                           arch->name));
+    else if (fabs(q->value / expected - 1) > tolerance)
+        report(l, q->value_at,
+               fsim_printf(l->arena, "tensor_f32 is %s, but on %s it is %g x tensor_f16, which makes %s",
+                           shown(l, q->value, FSIM_HW_TENSOR_F32), arch->name, rate,
+                           shown(l, expected, FSIM_HW_TENSOR_F32)));
+}
+
 static void check_tensor(linter *l, const fsim_architecture *arch)
 {
     static const double tolerance = 0.1;
@@ -213,6 +234,7 @@ int fsim_hw_lint(fsim_arena *a, fsim_diag *d, const fsim_hw *hw)
     if (arch)
         check_bandwidth_per_sm(&l, arch);
     check_tensor(&l, arch);
+    check_matrix_f32(&l, arch);
     check_orders(&l);
     return l.found;
 }

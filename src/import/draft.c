@@ -232,6 +232,8 @@ void fsim_draft_flag(fsim_draft *x, const char *key, bool value)
 
 void fsim_draft_word(fsim_draft *x, const char *key, const char *value) { put(x, &x->newest, key, scalar(x, value)); }
 
+const char *fsim_draft_convolves_in(fsim_dtype dtype) { return dtype == FSIM_F32 ? "tf32" : NULL; }
+
 void fsim_draft_output(fsim_draft *x, const char *name) { append(x, &x->outputs, scalar(x, name)); }
 
 void fsim_draft_symbol(fsim_draft *x, const char *name, int64_t value)

@@ -56,6 +56,10 @@ void fsim_draft_flag(fsim_draft *x, const char *key, bool value);
 /* A word, a dtype or an equation. */
 void fsim_draft_word(fsim_draft *x, const char *key, const char *value);
 
+/* The arithmetic that frameworks give a convolution of this dtype: TF32 for f32, by default in PyTorch
+ * (torch.backends.cudnn.allow_tf32) and in ONNX Runtime (use_tf32 of its CUDA provider). NULL: that of the dtype. */
+const char *fsim_draft_convolves_in(fsim_dtype dtype);
+
 /* A result of the workload. */
 void fsim_draft_output(fsim_draft *x, const char *name);
 /* The operators read this tensor with its last two dimensions the other way round than the file has it. */

@@ -13,6 +13,7 @@ typedef struct {
     fsim_arena *a;
     const char *to;   /* the dtype of floats */
     bool eight;       /* products read 8 bits */
+    bool tf32;        /* products round their f32 operands */
     fsim_names reads; /* weight -> how often it is read; as far as products do, less */
     fsim_names casts; /* name -> its cast is there */
 } recasting;
@@ -114,6 +115,16 @@ static fsim_yaml *recast_tensors(recasting *r, fsim_yaml *tensors)
     return copy;
 }
 
+/* Is it a product of floats, whose arithmetic can be named? One that names its result's dtype may be of integers. */
+static bool takes_compute(const fsim_yaml *op)
+{
+    const char *name = text_of(fsim_yaml_get(op, "op"));
+    const fsim_alias *alias;
+    fsim_op which;
+    return name && fsim_op_named(name, &which, &alias) && fsim_taken_named(which, "compute") != FSIM_ATTR_COUNT &&
+           !fsim_yaml_get(op, "dtype");
+}
+
 /* Attributes that name a dtype. Arithmetic of its own is left to the dtype. */
 static fsim_yaml *recast_operator(const recasting *r, const fsim_yaml *op)
 {
@@ -122,12 +133,14 @@ static fsim_yaml *recast_operator(const recasting *r, const fsim_yaml *op)
     for (int i = 0; i < op->count; i++) {
         const char *key = op->key[i]->text, *text = text_of(op->item[i]);
         const bool compute = strcmp(key, "compute") == 0;
-        if (compute && text && (is_float(text) || strcmp(text, "tf32") == 0) && strcmp(r->to, "f32") != 0)
+        if (compute && text && (is_float(text) || strcmp(text, "tf32") == 0))
             continue;
         copy->key[copy->count] = op->key[i];
         copy->item[copy->count++] =
             !compute && strcmp(key, "dtype") == 0 && is_float(text) ? scalar(r, op->item[i], r->to) : op->item[i];
     }
+    if (r->tf32 && takes_compute(op))
+        put(r, copy, "compute", scalar(r, op, "tf32"));
     return copy;
 }
 
@@ -199,11 +212,13 @@ static fsim_yaml *recast_list(recasting *r, const fsim_yaml *ops)
 
 const fsim_yaml *fsim_recast(fsim_arena *a, const fsim_yaml *y, const char *to)
 {
-    recasting r = {.a = a, .to = to, .eight = strcmp(to, "f8") == 0};
+    recasting r = {.a = a, .to = to, .eight = strcmp(to, "f8") == 0, .tf32 = strcmp(to, "tf32") == 0};
     if (!is_map(y))
         return y;
     if (r.eight)
         r.to = "bf16";
+    if (r.tf32)
+        r.to = "f32";
     count_reads(&r, fsim_yaml_get(y, "operators"));
     fsim_yaml *copy = recast_block(&r, y);
     for (int i = 0; i < copy->count; i++) {

@@ -7,11 +7,9 @@ int fsim_ceilings_of(const fsim_prediction *p, fsim_ceiling out[FSIM_MOST_CEILIN
         fsim_dtype arithmetic;
         fsim_hw_key key;
         const char *name;
-    } tensor[] = {{FSIM_F16, FSIM_HW_TENSOR_F16, "tensor f16"},
-                  {FSIM_BF16, FSIM_HW_TENSOR_BF16, "tensor bf16"},
-                  {FSIM_TF32, FSIM_HW_TENSOR_TF32, "tensor tf32"},
-                  {FSIM_F8E4M3, FSIM_HW_TENSOR_F8, "tensor f8"},
-                  {FSIM_I8, FSIM_HW_TENSOR_I8, "tensor i8"}};
+    } tensor[] = {{FSIM_F32, FSIM_HW_TENSOR_F32, "matrix f32"},    {FSIM_F16, FSIM_HW_TENSOR_F16, "tensor f16"},
+                  {FSIM_BF16, FSIM_HW_TENSOR_BF16, "tensor bf16"}, {FSIM_TF32, FSIM_HW_TENSOR_TF32, "tensor tf32"},
+                  {FSIM_F8E4M3, FSIM_HW_TENSOR_F8, "tensor f8"},   {FSIM_I8, FSIM_HW_TENSOR_I8, "tensor i8"}};
     int count = 0;
     out[count++] = (fsim_ceiling){fsim_hw_get(p->hw, FSIM_HW_FP32_PEAK), "FP32"};
     for (size_t i = 0; i < sizeof tensor / sizeof *tensor; i++) {

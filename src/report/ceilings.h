@@ -9,7 +9,7 @@ typedef struct {
     double flops_per_s;
     const char *name; /* "FP32", "tensor f16" */
 } fsim_ceiling;
-enum { FSIM_MOST_CEILINGS = 6 };
+enum { FSIM_MOST_CEILINGS = 7 };
 
 /* FP32 units, then the tensor units that the workload's contractions use. Returns their number. */
 int fsim_ceilings_of(const fsim_prediction *p, fsim_ceiling out[FSIM_MOST_CEILINGS]);

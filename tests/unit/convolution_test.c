@@ -226,6 +226,27 @@ static void groups_add_up(void **unused)
     }
 }
 
+/* With one tap a convolution on FP32 units is a product, of 6,272 pixels by 512 filters over 256 channels: 1.64 GFLOP
+ * at no more than what products reach. With 3 x 3 taps Winograd's kernels may multiply less; with a stride they do not.
+ */
+static void one_tap_is_no_faster_than_a_product(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"rtx-4090", "a10", "rtx-3090", "t4", "v100-sxm2-32gb"};
+    const layer one = {"conv2d", 8, 256, 512, 1, {56, 56}, {1, 1}, 2, 1, NULL},
+                three = {"conv2d", 8, 256, 256, 1, {28, 28}, {3, 3}, 1, 1, NULL};
+    layer strided = three;
+    strided.stride = 2;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bench b = set_up(names[i], &one, NULL, NULL);
+        const double reached = fsim_hw_get(b.hw, FSIM_HW_FP32_PEAK);
+        fsim_arena_free(b.a);
+        assert_true(seconds(names[i], &one, FSIM_BY_ATEN) >= 2.0 * 6272 * 512 * 256 / reached);
+        assert_true(seconds(names[i], &strided, FSIM_BY_ATEN) >= 2.0 * 8 * 13 * 13 * 256 * 256 * 9 / reached);
+        assert_true(seconds(names[i], &three, FSIM_BY_ATEN) >= 2.0 * 8 * 26 * 26 * 256 * 256 * 9 / reached / 1.3);
+    }
+}
+
 /* Without TF32 units, and without being asked for them, FP32 units compute. */
 static void fp32_units_are_slower(void **unused)
 {
@@ -288,6 +309,7 @@ int main(void)
         cmocka_unit_test(compiled_layouts_change_at_the_edges),
         cmocka_unit_test(groups_add_up),
         cmocka_unit_test(fp32_units_are_slower),
+        cmocka_unit_test(one_tap_is_no_faster_than_a_product),
         cmocka_unit_test(times_are_those_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

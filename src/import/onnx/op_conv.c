@@ -33,6 +33,13 @@ static bool shape_of_result(fsim_onnx_call *c, const fsim_onnx_conv *conv, fsim_
     return true;
 }
 
+static void put_arithmetic(fsim_onnx_call *c, const fsim_operand *x)
+{
+    const char *word = fsim_draft_convolves_in(x->dtype);
+    if (word)
+        fsim_onnx_put_word(c, "compute", word);
+}
+
 fsim_operand *fsim_onnx_convolve(fsim_onnx_call *c, fsim_onnx_at at, const fsim_onnx_conv *conv)
 {
     fsim_onnx_window w;
@@ -48,6 +55,7 @@ fsim_operand *fsim_onnx_convolve(fsim_onnx_call *c, fsim_onnx_at at, const fsim_
         return NULL;
     fsim_onnx_put_window(c, &w, false);
     fsim_onnx_put_product_dtype(c, conv->x, y);
+    put_arithmetic(c, conv->x);
     if (fsim_onnx_int(c, "group", 1) != 1)
         fsim_onnx_put_int(c, "groups", fsim_onnx_int(c, "group", 1));
     return y;
@@ -201,6 +209,8 @@ static fsim_operand *transpose_conv(fsim_onnx_call *c, fsim_onnx_at at, transpos
     fsim_operand *y = fsim_onnx_emit(c, at, name[t->w.axes - 1], &out, in[0]->dtype, FSIM_LIST(in[2] ? 3 : 2, in));
     if (y)
         fsim_onnx_put_window(c, &t->w, false);
+    if (y)
+        put_arithmetic(c, in[0]);
     if (y && extra)
         fsim_onnx_put_axes(c, "output_padding", t->w.axes, t->extra);
     if (y && fsim_onnx_int(c, "group", 1) != 1)

@@ -300,6 +300,9 @@ static bool convolve(fsim_aten *c, convolution *v)
         put_list(c, "output_padding", v->axes, v->output_padding, 0);
     if (v->groups != 1)
         fsim_draft_int(c->x, "groups", v->groups);
+    const char *word = fsim_draft_convolves_in(v->in[0]->dtype);
+    if (word)
+        fsim_draft_word(c->x, "compute", word);
     return unbatched(c);
 }
 
