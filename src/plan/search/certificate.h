@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* certificate.h: a lower bound of every plan that can be checked without the search.
+ *
+ * The graph falls into pieces that no kernel connects, so that the bounds of the pieces add up. In a piece, a state is
+ * which primitives have run and which of their results are not in memory. A potential says for each state what the
+ * rest of every plan costs at least: it is 0 at the end, and from no state does a kernel that may be launched there
+ * lead to a potential that is lower by more than the kernel's price. That holds for kernels in any order, each with
+ * the contents of L2 that suit it best, so the potential of the start bounds every plan. docs/FORMATS.md says what is
+ * written of it; tests/check/proof_check.py checks it. */
+#ifndef FUSESIM_PLAN_SEARCH_CERTIFICATE_H
+#define FUSESIM_PLAN_SEARCH_CERTIFICATE_H
+
+#include "plan/price/price.h"
+#include "plan/search/space.h"
+
+/* A kernel that may be launched in some state, with what it costs at least. Masks are of the piece's primitives. */
+typedef struct {
+    fsim_mask set, stored;
+    fsim_mask seen; /* bit i: the piece's input i may be in L2, because something may have read it before */
+    bool room;      /* L2 has room for all that it touches: otherwise it finds nothing there */
+    fsim_sum price; /* in the objective's unit, with all in L2 that may be there */
+} fsim_priced_set;
+
+/* A set that is no kernel. */
+typedef struct {
+    fsim_mask set, stored;
+    bool larger;      /* nor is a larger set, whatever it stores */
+    bool any_stored;  /* whatever it stores */
+    fsim_refusal why; /* primitives of the graph */
+} fsim_refused_set;
+
+typedef struct {
+    fsim_mask done, dropped; /* dropped: have run, are not in memory, and may be needed again */
+    fsim_sum least;          /* cost of the rest; FSIM_SUM_MOST: nothing leads to the end from here */
+} fsim_waypoint;
+
+typedef struct {
+    int count, *node;    /* primitives of the graph, ascending */
+    int inputs, *input;  /* graph inputs that they read, and that may be in L2: tensors */
+    fsim_mask again;     /* primitives that several kernels may compute */
+    const char *without; /* why nothing is certified: NULL where it is */
+    fsim_sum bound;      /* 0 where nothing is certified */
+    fsim_priced_set *kernel;
+    fsim_refused_set *refused;
+    fsim_waypoint *state;
+    int kernels, refusals, states;
+    int64_t steps; /* kernels of states that were looked at */
+} fsim_certified_piece;
+
+/* Two primitives that have a tensor in common, but never a kernel. */
+typedef struct {
+    int a, b;
+    fsim_refusal why;
+} fsim_pair_apart;
+
+typedef struct {
+    const char *without; /* why there is none: NULL where there is */
+    int pieces, pairs;
+    fsim_certified_piece *piece;
+    fsim_pair_apart *apart;
+    fsim_sum bound;
+} fsim_certificate;
+
+enum { FSIM_CERTIFIED_STEPS = 200000 }; /* of all pieces together */
+
+/* A certificate for p's graph, which has no gradients and no library calls; the objective is time or bytes. In a. */
+fsim_certificate fsim_certify(fsim_problem *p, fsim_arena *a);
+
+/* Can no kernel contain both, whatever else it contains? Primitives that inline exclude nothing by themselves. */
+bool fsim_never_in_kernel(fsim_problem *p, int x, int y, fsim_refusal *why);
+
+/* certify.c: finds the kernels, states and potentials of a piece, whose primitives are known, at most 64, in at most
+ * *steps steps, and takes those off. In a. */
+void fsim_certify_piece(fsim_problem *p, int64_t *steps, fsim_arena *a, fsim_certified_piece *piece);
+
+#endif
