@@ -29,7 +29,8 @@ static bool show_plans(FILE *out, const fsim_context *c, const void *what)
         fsim_problem problem = fsim_problem_of(p->at[i].graph, p->at[i].hw, &p->at[i].options, a);
         problem.groups = NULL;
         problem.progress = NULL;
-        certificate[i] = without ? (fsim_certificate){.without = without} : fsim_certify(&problem, a);
+        const fsim_plan *plan = &p->at[i].plan[FSIM_STRATEGY_OPTIMAL];
+        certificate[i] = without ? (fsim_certificate){.without = without} : fsim_certify(&problem, plan, a);
     }
     fsim_report_proof(out, p->at, certificate, p->count);
     return true;

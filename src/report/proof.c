@@ -9,11 +9,14 @@
 
 /* What the checker can't confirm, and takes on trust. */
 static const char *const trusted[] = {
-    "the price of a kernel is what the price model says; checked: no less than its launch and its DRAM bytes and FLOPs at peak rates, "
+    "the price of a kernel is what the price model says; checked: no less than its launch and its DRAM bytes and FLOPs "
+    "at peak rates, "
     "and what the plan's JSON says where the plan has the kernel with the same contents of L2",
     "no other contents of L2 make a kernel cheaper than those that each price takes: all that may be there",
-    "a refused set is no kernel, nor are larger ones where 'larger' says so; checked: that its rule can apply, for the rules whose "
-    "conditions show in the graph; the bound does not rest on refusals of sets that cost too much by their bytes and FLOPs alone",
+    "a refused set is no kernel, nor are larger ones where 'larger' says so; checked: that its rule can apply, for the "
+    "rules whose "
+    "conditions show in the graph; the bound does not rest on refusals of sets that cost too much by their bytes and "
+    "FLOPs alone",
     "two primitives that are 'apart' share no kernel, whatever else it has"};
 
 static void put_mask(FILE *out, const char *before, const char *key, fsim_mask x)
@@ -79,7 +82,7 @@ static void put_piece(FILE *out, const fsim_graph *g, const fsim_certified_piece
         put_mask(out, i ? ",\n    {" : "\n    {", "done", x->state[i].done);
         put_mask(out, ", ", "dropped", x->state[i].dropped);
         put_count(out, ", ", "potential", x->state[i].least);
-        fputc('}', out);
+        fputs(x->state[i].cut ? ", \"cut\": true}" : "}", out);
     }
     fputs("]}", out);
 }
@@ -102,7 +105,9 @@ static void put_refusals(FILE *out, const fsim_certificate *c)
 
 static const char *method_of(const fsim_certificate *c)
 {
-    return c->without ? "none" : "potentials: the least cost from each state, with kernels in any order and with the best contents of L2";
+    return c->without ? "none"
+                      : "potentials: the least cost from each state, with kernels in any order and with the best "
+                        "contents of L2";
 }
 
 /* "all", "part" or "no": the pieces that are certified. */
@@ -132,7 +137,10 @@ static void put_plan(FILE *out, const fsim_prediction *p, const fsim_certificate
     fsim_json_bool(out, ", ", "proven", p->proof.proven);
     fputc('}', out);
     put_count(out, ", ", "bound", c->without ? FSIM_SUM_MOST : c->bound);
-    fsim_json_number(out, ", ", "gap", c->without || !planned || plan->objective == 0 ? NAN : (double)(plan->objective - c->bound) / (double)plan->objective);
+    fsim_json_number(out, ", ", "gap",
+                     c->without || !planned || plan->objective == 0
+                         ? NAN
+                         : (double)(plan->objective - c->bound) / (double)plan->objective);
     fsim_json_bool(out, ", ", "complete", !c->without && planned && c->bound == plan->objective);
 }
 

@@ -6,7 +6,10 @@
 
 enum { MOST_PRIMITIVES = 4096, MOST_READERS = 64 };
 
-static const fsim_class_row *class_of(const fsim_graph *g, int n) { return &fsim_classes[fsim_ops[g->node[n].op].class]; }
+static const fsim_class_row *class_of(const fsim_graph *g, int n)
+{
+    return &fsim_classes[fsim_ops[g->node[n].op].class];
+}
 
 bool fsim_never_in_kernel(fsim_problem *p, int x, int y, fsim_refusal *why)
 {
@@ -87,7 +90,16 @@ static void split(splitting *s)
     s->pairs = kept;
 }
 
-fsim_certificate fsim_certify(fsim_problem *p, fsim_arena *a)
+/* Adds up what the plan's kernels cost in each piece. */
+static void find_costs(splitting *s, const fsim_plan *plan, const int *number, fsim_certificate *c)
+{
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_part *part = &plan->partition.part[k];
+        c->piece[number[root_of(s->parent, part->node[0])]].cost += fsim_objective_of(s->p, &plan->kernel[k]);
+    }
+}
+
+fsim_certificate fsim_certify(fsim_problem *p, const fsim_plan *plan, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
     splitting s = {.p = p, .a = a};
@@ -108,13 +120,15 @@ fsim_certificate fsim_certify(fsim_problem *p, fsim_arena *a)
             piece->node = fsim_new(a, int, size[root_of(s.parent, n)]);
         piece->node[piece->count++] = n;
     }
+    find_costs(&s, plan, number, &out);
     int64_t steps = FSIM_CERTIFIED_STEPS;
     for (int count = 1; count <= FSIM_SPACE_NODES; count++) /* small pieces first: they are surely certified */
         for (int i = 0; i < out.pieces; i++)
             if (out.piece[i].count == count)
                 fsim_certify_piece(p, &steps, a, &out.piece[i]);
     for (int i = 0; i < out.pieces; i++) {
-        out.piece[i].without = out.piece[i].count > FSIM_SPACE_NODES ? "it has more than 64 primitives" : out.piece[i].without;
+        out.piece[i].without =
+            out.piece[i].count > FSIM_SPACE_NODES ? "it has more than 64 primitives" : out.piece[i].without;
         out.bound += out.piece[i].bound;
     }
     out.apart = s.apart;

@@ -32,6 +32,8 @@ typedef struct {
 typedef struct {
     fsim_mask done, dropped; /* dropped: have run, are not in memory, and may be needed again */
     fsim_sum least;          /* cost of the rest; FSIM_SUM_MOST: nothing leads to the end from here */
+    bool cut; /* `least` is what the outputs and products that are left take at peak rates, and a launch: what
+                 was spent before leaves no room for a better plan */
 } fsim_waypoint;
 
 typedef struct {
@@ -39,6 +41,7 @@ typedef struct {
     int inputs, *input;  /* graph inputs that they read, and that may be in L2: tensors */
     fsim_mask again;     /* primitives that several kernels may compute */
     const char *without; /* why nothing is certified: NULL where it is */
+    fsim_sum cost;       /* of the plan's kernels in this piece */
     fsim_sum bound;      /* 0 where nothing is certified */
     fsim_priced_set *kernel;
     fsim_refused_set *refused;
@@ -63,8 +66,9 @@ typedef struct {
 
 enum { FSIM_CERTIFIED_STEPS = 200000 }; /* of all pieces together */
 
-/* A certificate for p's graph, which has no gradients and no library calls; the objective is time or bytes. In a. */
-fsim_certificate fsim_certify(fsim_problem *p, fsim_arena *a);
+/* A certificate for p's graph, which has no gradients and no library calls, and this plan of it; the objective is time
+ * or bytes. In a. */
+fsim_certificate fsim_certify(fsim_problem *p, const fsim_plan *plan, fsim_arena *a);
 
 /* Can no kernel contain both, whatever else it contains? Primitives that inline exclude nothing by themselves. */
 bool fsim_never_in_kernel(fsim_problem *p, int x, int y, fsim_refusal *why);

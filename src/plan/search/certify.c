@@ -3,13 +3,15 @@
  * because it can't be best: whoever checks the certificate need not know why it could not. */
 #include "plan/search/certificate.h"
 
+#include "cost/costing.h"
 #include "plan/price/user_rules.h"
 #include "vendor/vendor.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
-    MOST_CHOICES = 10, /* results of one kernel that may be stored or not */
+    MOST_CHOICES = 17, /* results of one kernel that may be stored or not */
     LOOKED_AT = 10,    /* so many times the steps: sets that may be looked at on the way to kernels */
     FIRST_SLOTS = 1024
 };
@@ -33,7 +35,7 @@ typedef struct {
     struct cell {
         fsim_mask key[3];
         int value;
-    } *cell;
+    } * cell;
     int slots, count;
 } table;
 
@@ -47,10 +49,14 @@ typedef struct {
     fsim_certified_piece *x;
     fsim_mask never[FSIM_SPACE_NODES]; /* per primitive: those that no kernel has together with it */
     fsim_mask pred[FSIM_SPACE_NODES], succ[FSIM_SPACE_NODES], near[FSIM_SPACE_NODES];
-    fsim_mask reads[FSIM_SPACE_NODES];        /* inputs of the piece, by its list of them */
+    fsim_mask reads[FSIM_SPACE_NODES];         /* inputs of the piece, by its list of them */
     fsim_mask input_readers[FSIM_SPACE_NODES]; /* per input */
     fsim_mask always_seen;                     /* inputs that something outside of the piece, or of the run, may read */
     fsim_mask must, all;                       /* must: stored in every plan */
+    double launch_s, written_s[FSIM_SPACE_NODES], product_s[FSIM_SPACE_NODES]; /* per primitive: its output to DRAM, its
+                                                                                  product, at peak rates; or bytes */
+    fsim_sum *spent; /* per state: least cost from the start */
+    int spent_room;
     table states, verdicts, refusals;
     move *move;
     int moves, move_room, kernel_room, refused_room, state_room;
@@ -176,6 +182,47 @@ static bool look_at_piece(walk *w)
     return fits;
 }
 
+/* The highest rate of products of such operands, on any unit. */
+static double peak_rate(const fsim_hw *hw, fsim_dtype a, fsim_dtype b)
+{
+    static const fsim_hw_key of_f16[] = {FSIM_HW_TENSOR_F16, FSIM_HW_FP16_PEAK, FSIM_HW_FP32_PEAK},
+                             of_bf16[] = {FSIM_HW_TENSOR_BF16, FSIM_HW_FP16_PEAK, FSIM_HW_FP32_PEAK},
+                             of_any[] = {FSIM_HW_TENSOR_F16, FSIM_HW_TENSOR_BF16, FSIM_HW_TENSOR_TF32,
+                                         FSIM_HW_TENSOR_F8,  FSIM_HW_TENSOR_I8,   FSIM_HW_TENSOR_F4,
+                                         FSIM_HW_TENSOR_F64, FSIM_HW_FP16_PEAK,   FSIM_HW_FP32_PEAK,
+                                         FSIM_HW_FP64_PEAK};
+    const bool f16 = a == FSIM_F16 && b == FSIM_F16, bf16 = a == FSIM_BF16 && b == FSIM_BF16;
+    const fsim_hw_key *key = f16 ? of_f16 : bf16 ? of_bf16 : of_any;
+    const size_t keys = f16 || bf16 ? sizeof of_f16 / sizeof *of_f16 : sizeof of_any / sizeof *of_any;
+    double best = 0;
+    for (size_t i = 0; i < keys; i++)
+        if (fsim_hw_has(hw, key[i]))
+            best = fmax(best, fmax(fsim_hw_peak(hw, key[i]), fsim_hw_get(hw, key[i])));
+    return best * fmax(1, fsim_hw_get(hw, FSIM_HW_ATTENTION_SHARE));
+}
+
+/* What floor_of adds up. Faster ways to compute a convolution are known, and a causal mask skips up to half. */
+static void find_floors(walk *w)
+{
+    const fsim_graph *g = w->p->graph;
+    const fsim_hw *hw = w->p->hw;
+    const bool bytes = w->p->objective == FSIM_MINIMISE_BYTES;
+    bool masked = false;
+    for (int n = 0; n < g->nodes; n++)
+        masked = masked || g->node[n].op == FSIM_OP_CAUSAL_MASK;
+    const double rate = fmax(fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH), fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH)),
+                 unit = bytes ? 1 : 1 / rate / FSIM_TICK_S;
+    w->launch_s = bytes ? 0 : fsim_least_launch_s(hw, w->p->regime) / FSIM_TICK_S;
+    for (int i = 0; i < w->x->count; i++) {
+        const fsim_node *n = &g->node[w->x->node[i]];
+        const fsim_tensor *t = &g->tensor[n->result[0]];
+        w->written_s[i] = t->output && t->over < 0 ? (double)t->bytes * unit : 0;
+        if (n->gemm.k && !n->gemm.convolution && n->args >= 2 && !bytes)
+            w->product_s[i] = (masked ? 1.0 : 2.0) * (double)n->points * (double)n->reduced / FSIM_TICK_S /
+                              peak_rate(hw, g->tensor[n->arg[0].tensor].dtype, g->tensor[n->arg[1].tensor].dtype);
+    }
+}
+
 /* Kernels. */
 
 static fsim_mask connected_with_lowest(const walk *w, fsim_mask all)
@@ -193,7 +240,8 @@ static fsim_mask connected_with_lowest(const walk *w, fsim_mask all)
 
 static verdict refuse(walk *w, fsim_mask set, fsim_mask stored, bool any_stored, const fsim_refusal *why)
 {
-    int *known = place_of(&w->refusals, set, any_stored || why->final ? 0 : stored, any_stored || why->final, w->scratch);
+    int *known =
+        place_of(&w->refusals, set, any_stored || why->final ? 0 : stored, any_stored || why->final, w->scratch);
     if (!*known) {
         *FSIM_PUSH(w->a, w->x->refused, w->x->refusals, w->refused_room) =
             (fsim_refused_set){set, stored, why->final, any_stored, *why};
@@ -245,8 +293,7 @@ static verdict judge_anew(walk *w, fsim_mask set, fsim_mask stored, fsim_mask se
     const fsim_sum price = price_of(w, c, seen, &room);
     if (price < 0)
         return refuse(w, set, stored, false, &(fsim_refusal){.rule = FSIM_RULE_SHARED, .a = node[0], .b = -1});
-    *FSIM_PUSH(w->a, w->x->kernel, w->x->kernels, w->kernel_room) =
-        (fsim_priced_set){set, stored, seen, room, price};
+    *FSIM_PUSH(w->a, w->x->kernel, w->x->kernels, w->kernel_room) = (fsim_priced_set){set, stored, seen, room, price};
     return (verdict){KERNEL, w->x->kernels - 1};
 }
 
@@ -274,6 +321,33 @@ static fsim_mask live_after(const walk *w, fsim_mask done)
     return live;
 }
 
+/* Is there something that was not stored, is still needed, and can't be computed again? */
+static bool is_lost(const walk *w, fsim_mask done, fsim_mask dropped)
+{
+    fsim_mask wanted = 0;
+    for (int i = w->x->count; i-- > 0;)
+        if ((dropped & bit(i)) && ((wanted & bit(i)) || (w->succ[i] & ~done))) {
+            if (!(w->x->again & bit(i)))
+                return true;
+            wanted |= w->pred[i];
+        }
+    return false;
+}
+
+/* What is left costs at least: a launch, and the longer of writing outputs to DRAM and of products, at peak rates. */
+static fsim_sum floor_of(const walk *w, fsim_mask done)
+{
+    double written = 0, products = 0;
+    if (done == w->all)
+        return 0;
+    EACH(i, w->all & ~done)
+    {
+        written += w->written_s[i];
+        products += w->product_s[i];
+    }
+    return (fsim_sum)((w->launch_s + (written > products ? written : products)) * (1 - 1e-9));
+}
+
 static int state_of(walk *w, fsim_mask done, fsim_mask dropped)
 {
     int *known = place_of(&w->states, done, dropped, 0, w->scratch);
@@ -281,11 +355,23 @@ static int state_of(walk *w, fsim_mask done, fsim_mask dropped)
         return *known - 1;
     const int size = __builtin_popcountll(done);
     *FSIM_PUSH(w->a, w->x->state, w->x->states, w->state_room) =
-        (fsim_waypoint){done, dropped, done == w->all ? 0 : FSIM_SUM_MOST};
-    int linked = w->x->states - 1;
+        (fsim_waypoint){.done = done, .dropped = dropped, .least = done == w->all ? 0 : FSIM_SUM_MOST};
+    int linked = w->x->states - 1, costed = linked;
+    *FSIM_PUSH(w->scratch, w->spent, costed, w->spent_room) = FSIM_SUM_MOST;
     *FSIM_PUSH(w->scratch, w->next, linked, w->next_room) = w->first[size];
     w->first[size] = w->x->states;
     return (*known = w->x->states) - 1;
+}
+
+/* The kernel leads to this state. */
+static void follow(walk *w, int kernel, fsim_mask done, fsim_mask dropped)
+{
+    if (is_lost(w, done, dropped))
+        return;
+    const int to = state_of(w, done, dropped);
+    const fsim_sum spent = w->spent[w->from] + w->x->kernel[kernel].price;
+    w->spent[to] = spent < w->spent[to] ? spent : w->spent[to];
+    *FSIM_PUSH(w->scratch, w->move, w->moves, w->move_room) = (move){w->from, to, kernel};
 }
 
 /* Launches the set, with each choice of results to store. False where a larger set is no kernel either. */
@@ -306,7 +392,7 @@ static bool launch(walk *w, fsim_mask set)
     EACH(k, read)
     seen |= (w->input_readers[k] & w->done) || (w->always_seen & bit(k)) ? bit(k) : 0;
     if (__builtin_popcountll(open) > MOST_CHOICES) {
-        w->x->without = "a kernel has more than 10 results that it may store or not";
+        w->x->without = "a kernel has more than 17 results that it may store or not";
         return false;
     }
     for (fsim_mask more = 0;; more = (more - open) & open) {
@@ -316,8 +402,7 @@ static bool launch(walk *w, fsim_mask set)
         if (--w->steps < 0)
             w->x->without = "it has more than 200000 kernels of states";
         if (v.is == KERNEL && !w->x->without)
-            *FSIM_PUSH(w->scratch, w->move, w->moves, w->move_room) =
-                (move){w->from, state_of(w, after, (w->gone | (own & ~(stored | more))) & live), v.kernel};
+            follow(w, v.kernel, after, (w->gone | (own & ~(stored | more))) & live);
         if (more == open || w->x->without)
             return !w->x->without;
     }
@@ -367,8 +452,15 @@ static void grow(walk *w, fsim_mask s)
             grow(w, s | bit(i));
 }
 
+/* Generates the moves from a state; not where all that follows costs as much as the plan does. */
 static void expand(walk *w, int at)
 {
+    const fsim_sum floor = floor_of(w, w->x->state[at].done);
+    if (w->spent[at] + floor >= w->x->cost) {
+        w->x->state[at].cut = true;
+        w->x->state[at].least = floor;
+        return;
+    }
     w->from = at;
     w->done = w->x->state[at].done;
     w->gone = w->x->state[at].dropped;
@@ -411,7 +503,9 @@ void fsim_certify_piece(fsim_problem *p, int64_t *steps, fsim_arena *a, fsim_cer
     if (!look_at_piece(w))
         piece->without = "it reads more than 64 inputs that L2 can hold";
     find_never(w);
-    state_of(w, 0, 0);
+    find_floors(w);
+    const int start = state_of(w, 0, 0);
+    w->spent[start] = 0;
     for (int size = 0; size < piece->count && !piece->without; size++)
         for (int i = w->first[size]; i && !piece->without; i = w->next[i - 1])
             expand(w, i - 1);
