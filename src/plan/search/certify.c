@@ -211,7 +211,7 @@ static void find_floors(walk *w)
     for (int n = 0; n < g->nodes; n++)
         masked = masked || g->node[n].op == FSIM_OP_CAUSAL_MASK;
     const double rate = fmax(fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH), fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH)),
-                 unit = bytes ? 1 : 1 / rate / FSIM_TICK_S;
+                 unit = bytes ? 1 : fmin(1, fsim_hw_get(hw, FSIM_HW_DRAM_WRITE_COST)) / rate / FSIM_TICK_S;
     w->launch_s = bytes ? 0 : fsim_least_launch_s(hw, w->p->regime) / FSIM_TICK_S;
     for (int i = 0; i < w->x->count; i++) {
         const fsim_node *n = &g->node[w->x->node[i]];
