@@ -127,6 +127,62 @@ static const char *reason_of(const fsim_certificate *c)
     return reason;
 }
 
+/* A tensor's name where the mask has its bit. */
+static void put_chosen(FILE *out, const fsim_graph *g, const fsim_real_price *x, const char *key, bool writes)
+{
+    const fsim_group *o = x->group;
+    const char *before = "";
+    fprintf(out, ", \"%s\": [", key);
+    for (int i = 0; i < (writes ? o->writes : o->reads); i++)
+        if ((writes ? x->absorbed : x->hit) >> i & 1) {
+            fputs(before, out);
+            fsim_json_string(out, g->tensor[writes ? o->write[i].tensor : o->read[i].tensor].name);
+            before = ", ";
+        }
+    fputc(']', out);
+}
+
+/* What a kernel accesses. */
+static void put_accesses(FILE *out, const fsim_graph *g, const fsim_group *o)
+{
+    fputs(", \"reads\": [", out);
+    for (int i = 0; i < o->reads; i++) {
+        fsim_json_text(out, i ? ", {" : "{", "tensor", g->tensor[o->read[i].tensor].name);
+        fprintf(out, ", \"bytes\": %" PRId64, o->read[i].bytes);
+        fsim_json_bool(out, ", ", "whole", o->read[i].whole);
+        fputc('}', out);
+    }
+    fputs("], \"writes\": [", out);
+    for (int i = 0; i < o->writes; i++) {
+        fputs(i ? ", " : "", out);
+        fsim_json_string(out, g->tensor[o->write[i].tensor].name);
+    }
+    fputc(']', out);
+}
+
+static void put_followed(FILE *out, const fsim_graph *g, const fsim_certificate *c)
+{
+    const fsim_followed *y = &c->followed;
+    fsim_json_bool(out, ",\n  \"followed\": {", "checked", !c->without && !y->without);
+    fsim_json_text(out, ", ", "reason", c->without ? c->without : y->without);
+    fprintf(out, ", \"steps\": %" PRId64, y->without ? 0 : y->steps);
+    put_count(out, ", ", "bound", c->without || y->without ? FSIM_SUM_MOST : y->bound);
+    fputs(", \"prices\": [", out);
+    for (int i = 0; i < y->prices; i++) {
+        const fsim_real_price *x = &y->price[i];
+        const fsim_priced_set *k = &c->piece[x->piece].kernel[x->kernel];
+        fprintf(out, "%s{\"piece\": %d", i ? ",\n    " : "\n    ", x->piece);
+        put_mask(out, ", ", "set", k->set);
+        put_mask(out, ", ", "stored", k->stored);
+        put_accesses(out, g, x->group);
+        put_chosen(out, g, x, "hits", false);
+        put_chosen(out, g, x, "absorbed", true);
+        put_count(out, ", ", "price", x->price);
+        fputc('}', out);
+    }
+    fputs("]}", out);
+}
+
 static void put_plan(FILE *out, const fsim_prediction *p, const fsim_certificate *c)
 {
     const fsim_plan *plan = &p->plan[FSIM_STRATEGY_OPTIMAL];
@@ -136,6 +192,7 @@ static void put_plan(FILE *out, const fsim_prediction *p, const fsim_certificate
     put_count(out, ", ", "lower_bound", planned ? fsim_sum_term(p->proof.lower_bound / unit) : FSIM_SUM_MOST);
     fsim_json_bool(out, ", ", "proven", p->proof.proven);
     fputc('}', out);
+    put_count(out, ", ", "pieces_bound", c->without ? FSIM_SUM_MOST : c->pieces_bound);
     put_count(out, ", ", "bound", c->without ? FSIM_SUM_MOST : c->bound);
     fsim_json_number(out, ", ", "gap",
                      c->without || !planned || plan->objective == 0
@@ -173,7 +230,9 @@ static void put_proof(FILE *out, const fsim_prediction *p, const fsim_certificat
         fsim_json_text(out, ", ", "rule", fsim_rule_names[c->apart[i].why.rule]);
         fputc('}', out);
     }
-    fputs("],\n  \"pieces\": [", out);
+    fputc(']', out);
+    put_followed(out, g, c);
+    fputs(",\n  \"pieces\": [", out);
     for (int i = 0; i < c->pieces; i++) {
         fputs(i ? "," : "", out);
         put_piece(out, g, &c->piece[i]);

@@ -129,8 +129,10 @@ fsim_certificate fsim_certify(fsim_problem *p, const fsim_plan *plan, fsim_arena
     for (int i = 0; i < out.pieces; i++) {
         out.piece[i].without =
             out.piece[i].count > FSIM_SPACE_NODES ? "it has more than 64 primitives" : out.piece[i].without;
-        out.bound += out.piece[i].bound;
+        out.pieces_bound += out.piece[i].bound;
     }
+    out.bound = out.pieces_bound;
+    fsim_certify_l2(p, plan->objective, a, &out);
     out.apart = s.apart;
     out.pairs = s.pairs;
     return out;

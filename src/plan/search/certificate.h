@@ -36,6 +36,11 @@ typedef struct {
                  was spent before leaves no room for a better plan */
 } fsim_waypoint;
 
+/* A kernel leads from a state to another: numbers of both, and of the kernel. */
+typedef struct {
+    int from, to, kernel;
+} fsim_certified_move;
+
 typedef struct {
     int count, *node;    /* primitives of the graph, ascending */
     int inputs, *input;  /* graph inputs that they read, and that may be in L2: tensors */
@@ -46,7 +51,8 @@ typedef struct {
     fsim_priced_set *kernel;
     fsim_refused_set *refused;
     fsim_waypoint *state;
-    int kernels, refusals, states;
+    fsim_certified_move *move; /* by `from`, states with fewer primitives run first */
+    int kernels, refusals, states, moves;
     int64_t steps; /* kernels of states that were looked at */
 } fsim_certified_piece;
 
@@ -56,15 +62,37 @@ typedef struct {
     fsim_refusal why;
 } fsim_pair_apart;
 
+/* A kernel's price with what L2 really holds. */
+typedef struct {
+    int piece, kernel; /* of that piece: its set, and what it stores */
+    const fsim_group *group;
+    uint64_t hit, absorbed; /* by the group's reads and writes */
+    fsim_sum price;
+} fsim_real_price;
+
+/* The partial plans, in launch order and with what L2 really holds, whose cost with the potentials of what is left is
+ * below the plan's cost. None of them leads to a better plan. */
+typedef struct {
+    const char *without; /* why there is none; NULL where there is */
+    fsim_sum bound;
+    fsim_real_price *price; /* of the kernels that are met */
+    int prices;
+    int64_t steps; /* partial plans that were priced */
+} fsim_followed;
+
 typedef struct {
     const char *without; /* why there is none: NULL where there is */
     int pieces, pairs;
     fsim_certified_piece *piece;
     fsim_pair_apart *apart;
-    fsim_sum bound;
+    fsim_sum pieces_bound, bound; /* the sum of the pieces' bounds; the better one of that and of `followed` */
+    fsim_followed followed;
 } fsim_certificate;
 
-enum { FSIM_CERTIFIED_STEPS = 200000 }; /* of all pieces together */
+enum {
+    FSIM_CERTIFIED_STEPS = 200000, /* of all pieces together */
+    FSIM_FOLLOWED_STEPS = 20000
+};
 
 /* A certificate for p's graph, which has no gradients and no library calls, and this plan of it; the objective is time
  * or bytes. In a. */
@@ -76,5 +104,8 @@ bool fsim_never_in_kernel(fsim_problem *p, int x, int y, fsim_refusal *why);
 /* certify.c: finds the kernels, states and potentials of a piece, whose primitives are known, at most 64, in at most
  * *steps steps, and takes those off. In a. */
 void fsim_certify_piece(fsim_problem *p, int64_t *steps, fsim_arena *a, fsim_certified_piece *piece);
+
+/* certify_l2.c: follows L2 where the pieces' bounds do not reach `cost`, that of the plan. In a. */
+void fsim_certify_l2(fsim_problem *p, fsim_sum cost, fsim_arena *a, fsim_certificate *c);
 
 #endif

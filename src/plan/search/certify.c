@@ -40,10 +40,6 @@ typedef struct {
 } table;
 
 typedef struct {
-    int from, to, kernel;
-} move;
-
-typedef struct {
     fsim_problem *p;
     fsim_arena *a, *scratch;
     fsim_certified_piece *x;
@@ -58,8 +54,7 @@ typedef struct {
     fsim_sum *spent; /* per state: least cost from the start */
     int spent_room;
     table states, verdicts, refusals;
-    move *move;
-    int moves, move_room, kernel_room, refused_room, state_room;
+    int move_room, kernel_room, refused_room, state_room;
     int first[FSIM_SPACE_NODES + 1]; /* 1 + the first state with so many primitives run, linked by next */
     int *next, next_room;
     int64_t steps, looked;
@@ -371,7 +366,7 @@ static void follow(walk *w, int kernel, fsim_mask done, fsim_mask dropped)
     const int to = state_of(w, done, dropped);
     const fsim_sum spent = w->spent[w->from] + w->x->kernel[kernel].price;
     w->spent[to] = spent < w->spent[to] ? spent : w->spent[to];
-    *FSIM_PUSH(w->scratch, w->move, w->moves, w->move_room) = (move){w->from, to, kernel};
+    *FSIM_PUSH(w->a, w->x->move, w->x->moves, w->move_room) = (fsim_certified_move){w->from, to, kernel};
 }
 
 /* Launches the set, with each choice of results to store. False where a larger set is no kernel either. */
@@ -473,8 +468,8 @@ static void expand(walk *w, int at)
 /* From the last moves, which were found where most had run, to the first. */
 static void find_potentials(walk *w)
 {
-    for (int i = w->moves; i-- > 0;) {
-        const move *m = &w->move[i];
+    for (int i = w->x->moves; i-- > 0;) {
+        const fsim_certified_move *m = &w->x->move[i];
         const fsim_sum rest = w->x->state[m->to].least;
         fsim_sum *least = &w->x->state[m->from].least;
         if (rest < FSIM_SUM_MOST && w->x->kernel[m->kernel].price + rest < *least)
@@ -514,7 +509,7 @@ void fsim_certify_piece(fsim_problem *p, int64_t *steps, fsim_arena *a, fsim_cer
         piece->bound = piece->state[0].least;
         piece->steps = *steps - w->steps;
     } else {
-        piece->kernels = piece->refusals = piece->states = 0;
+        piece->kernels = piece->refusals = piece->states = piece->moves = 0;
     }
     *steps = w->steps > 0 ? w->steps : 0;
     fsim_arena_free(scratch);
