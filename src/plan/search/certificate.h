@@ -90,8 +90,9 @@ typedef struct {
 } fsim_certificate;
 
 enum {
-    FSIM_CERTIFIED_STEPS = 200000, /* of all pieces together */
-    FSIM_FOLLOWED_STEPS = 20000
+    FSIM_CERTIFIED_STEPS = 4000000, /* of all pieces together */
+    FSIM_CERTIFIED_SETS = 200000,   /* that might be kernels, of a piece */
+    FSIM_FOLLOWED_STEPS = 400000
 };
 
 /* A certificate for p's graph, which has no gradients and no library calls, and this plan of it; the objective is time

@@ -297,6 +297,8 @@ static verdict judge(walk *w, fsim_mask set, fsim_mask stored, fsim_mask seen)
 {
     int *known = place_of(&w->verdicts, set, stored, seen, w->scratch);
     if (!*known) {
+        if (w->verdicts.count > FSIM_CERTIFIED_SETS)
+            w->x->without = "it has more than 200000 sets that might be kernels";
         const verdict v = judge_anew(w, set, stored, seen);
         *known = v.is == KERNEL ? 3 + v.kernel : v.is == NO_KERNEL ? 1 : 2;
     }
@@ -395,7 +397,7 @@ static bool launch(walk *w, fsim_mask set)
         if (v.is == NOR_ANY_LARGER)
             return false;
         if (--w->steps < 0)
-            w->x->without = "it has more than 200000 kernels of states";
+            w->x->without = "its states have more than 4000000 kernels";
         if (v.is == KERNEL && !w->x->without)
             follow(w, v.kernel, after, (w->gone | (own & ~(stored | more))) & live);
         if (more == open || w->x->without)
@@ -434,7 +436,7 @@ static bool is_of_use(const walk *w, fsim_mask s)
 static void grow(walk *w, fsim_mask s)
 {
     if (--w->looked < 0)
-        w->x->without = "more than 2000000 sets would have to be looked at";
+        w->x->without = "more than 40000000 sets would have to be looked at";
     if (fsim_is_set(w->p->interrupted))
         w->x->without = "it was interrupted";
     const bool connected = connected_with_lowest(w, s) == s;

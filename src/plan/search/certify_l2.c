@@ -166,7 +166,7 @@ static void try_move(follower *f, int piece, const fsim_certified_move *m)
         f->at[piece] = m->to;
         f->rest += after - before;
         if (++f->c->followed.steps > FSIM_FOLLOWED_STEPS)
-            f->c->followed.without = "more than 20000 partial plans would have to be followed";
+            f->c->followed.without = "more than 400000 partial plans would have to be followed";
         const fsim_sum spent = price_so_far(f);
         if (spent + f->rest < f->cost && !f->c->followed.without)
             follow(f);
