@@ -7,13 +7,17 @@
 GRAPH, PLAN and HARDWARE are those of plan_check.py, from the same call as PROOF; the second form makes all of them, for each line of
 CALLS, and writes a row for each to TABLE. Exit status 1 and a line for each rule that does not hold.
 
-The argument. Any plan launches kernels one after the other. Each kernel lies in one piece, because two primitives of different pieces
+First, any plan launches kernels one after the other. Each kernel lies in one piece, because two primitives of different pieces
 share no tensor, or no kernel. Of a piece, a state says what has run, and what of it is not in memory and still needed. From the
 definitions alone this program finds every set of primitives that could be launched in a state (its producers have run and were stored,
 or are in it; it is connected; what it computes is of use; what it computes again may be), with every choice of what it stores. The
 certificate must give each of them a price, or say why it is no kernel, or it must cost too much by its bytes, its FLOPs and its launch
 alone. The potential of a state may exceed that of the next one by at most the price. So the sum of the prices of any plan's kernels is
 at least the potential of the start; and no price is above what the kernel takes in any plan.
+
+Second (`followed`), where that sum stays below the plan's cost because each kernel was granted the best contents of L2: partial plans
+are followed in launch order, L2 by its definition, until their cost and the potentials of what is left reach the bound. No plan may
+end before.
 
 What is taken on trust is in the file (`trusted`), and counted here: prices of kernels that the plan does not have; that a set is no
 kernel, where the definitions here do not show it and the bound would be lower if it were one.
@@ -122,7 +126,7 @@ class Piece:
         self.larger = [int(r["set"], 16) for r in row["refused"] if r["larger"]]
         self.refused = {(int(r["set"], 16), None if r["stored"] is None else int(r["stored"], 16)): r for r in row["refused"]}
         self.state = {(int(s["done"], 16), int(s["dropped"], 16)): s for s in row["states"]}
-        self.floors, self.on_trust, self.met, self.steps = {}, {}, set(), 0
+        self.floors, self.on_trust, self.met, self.moves, self.left_out, self.steps = {}, {}, set(), {}, {}, 0
 
     def look_at_tensors(self):
         touched = {t for n in self.node for t in n.makes + [r.tensor for r in n.reads]}
@@ -312,7 +316,7 @@ class Piece:
             floor = self.rest_floor(done)
             self.say.need(here <= floor, "cut", "the potential of", row["done"], "is", here, "above", floor)
             return []
-        follow = []
+        follow, self.moves[state], self.left_out[state] = [], [], []
         for members in self.sets(done, dropped):
             seen = self.seen(members, done)
             for stored in self.stores(members, done):
@@ -326,17 +330,20 @@ class Piece:
                     self.say.need(here <= k["price"] + rest, "potential", row.get("done"), row.get("dropped"), "falls by more than the price of",
                                   k["set"], here, ">", k["price"], "+", rest)
                     follow.append(then)
+                    self.moves[state].append((members, stored, k, then))
                 else:
-                    self.check_no_kernel(here, members, stored, seen, then)
+                    self.check_no_kernel(state, here, members, stored, seen, then)
         return follow
 
-    def check_no_kernel(self, here, members, stored, seen, then):
+    def check_no_kernel(self, state, here, members, stored, seen, then):
         """A set without a price: refused, or it costs too much whatever its price would be."""
         row = self.state.get(then)
-        rest = 0 if row is None else INFINITE if row["potential"] is None else row["potential"]
-        if here <= self.look_at_set(members, stored, seen)[0] + rest:
-            return
+        rest = self.rest_floor(then[0]) if row is None else INFINITE if row["potential"] is None else row["potential"]
+        floor = self.look_at_set(members, stored, seen)[0]
         refused = self.refused.get((members, stored)) or self.refused.get((members, None))
+        self.left_out[state].append((members, stored, floor + rest, refused["rule"] if refused else None))
+        if here <= floor + rest:
+            return
         if self.say.need(refused is not None, "candidates", "nothing is said of", hex(members), "that stores", hex(stored), "with seen",
                          hex(seen)):
             self.on_trust[refused["rule"]] = self.on_trust.get(refused["rule"], set()) | {(members, stored)}
@@ -355,6 +362,142 @@ class Piece:
                     self.met.add(then)
                     left.append(then)
         self.say.need(self.potential(start) == self.row["bound"], "bound", "of a piece is", self.row["bound"], "not", self.potential(start))
+
+
+class Access:
+    """What a kernel of the second part reads and writes, as the certificate says it."""
+
+    def __init__(self, piece, row):
+        self.kernel = Kernel(piece, int(row["set"], 16), int(row["stored"], 16))
+        self.reads = [(piece.g.tensor[r["tensor"]], r["bytes"], r["whole"]) for r in row["reads"]]
+        self.writes = [piece.g.tensor[name] for name in row["writes"]]
+        self.flight = sum(t.bytes for t in self.writes) + sum(t.bytes if whole else size for t, size, whole in self.reads)
+        self.passing = {t for t in self.writes if not t.output and not t.materialize and t.readers}
+
+    def check(self, say, name):
+        k = self.kernel
+        reads = {t for t, _, _ in self.reads}
+        left = {t for t in k.wants if t not in reads}
+        say.need(reads <= set(k.wants) and (not left or k.product), "access", name, "does not read", [t.name for t in left])
+        for t, size, whole in self.reads:
+            least, most = input_bytes(k, t, k.full)
+            say.need((k.product or least <= size) and size <= most, "access", name, "reads", size, "bytes of", t.name)
+            say.need(not whole or size == t.bytes, "access", name, "reads all of", t.name, "in", size, "bytes")
+            say.need(whole or k.product or least < t.bytes, "access", name, "reads a part of", t.name)
+        needed = {t for t in k.stores if t.readers or t.output or t.materialize}
+        say.need(needed <= set(self.writes) <= k.stores, "access", name, "writes", [t.name for t in self.writes])
+
+
+class Follower:
+    """Partial plans in launch order, with what L2 really holds, until their cost and the potentials of what is left reach the bound."""
+
+    def __init__(self, g, pieces, proof, hw, say):
+        self.g, self.pieces, self.hw, self.say = g, pieces, hw, say
+        self.bound = proof["followed"]["bound"]
+        self.access, self.price, self.steps = {}, {}, 0
+        for row in proof["followed"]["prices"]:
+            key = row["piece"], int(row["set"], 16), int(row["stored"], 16)
+            if key not in self.access:
+                self.access[key] = Access(pieces[row["piece"]], row)
+                self.access[key].check(say, row["set"])
+            self.price[key + (frozenset(row["hits"]), frozenset(row["absorbed"]))] = row["price"]
+        self.at = [(0, 0)] * len(pieces)
+        self.sequence, self.ran_at = [], {}
+
+    def in_order(self, piece, members, last):
+        """Of the kernels that were ready since this one was, each has a lower last primitive."""
+        ready = 0
+        for i in bits(members):
+            for read in piece.node[i].reads:
+                t = read.tensor
+                if not t.made or (t.maker in piece.place and members >> piece.place[t.maker] & 1):
+                    continue
+                if t.maker not in self.ran_at:
+                    return False
+                ready = max(ready, self.ran_at[t.maker] + 1)
+        return all(x["last"] < last for x in self.sequence[ready:])
+
+    def run_through(self, access, again, l2):
+        """What the kernel finds in L2, and L2 after it: bytes that entered, and that count at each tensor's last use."""
+        entered, last, missed = l2
+        room = access.flight <= self.hw.capacity
+        hits = {t for t, _, _ in access.reads if room and t in last and entered - last[t] <= self.hw.capacity}
+        missed = missed | {t for t, _, _ in access.reads if t not in hits}
+        missed |= {t for t in again if not (t in last and entered - last[t] <= self.hw.capacity)}
+        entered += sum(t.bytes for t in access.writes) + sum(size for t, size, _ in access.reads if t not in hits)
+        last = dict(last)
+        for t in access.writes + [t for t, _, whole in access.reads if whole]:
+            last[t] = max(last.get(t, -1e300), entered - access.flight)
+        return hits, (entered, last, missed)
+
+    def price_of(self, x, missed):
+        access = x["access"]
+        stays = access.passing - missed if access.flight <= self.hw.capacity else set()
+        price = self.price.get(x["key"] + (x["hits"], frozenset(t.name for t in stays)))
+        if not self.say.need(price is not None, "followed", "no price of", hex(x["key"][1]), "with", sorted(x["hits"]), "in L2"):
+            return 0
+        self.say.need(price >= x["least"], "followed", hex(x["key"][1]), "costs", price, "less than with the best contents of L2", x["least"])
+        return price
+
+    def launch(self, at, move, l2, spent, rest):
+        """Launches one kernel more, and all that can follow."""
+        members, stored, k, then = move
+        piece, before = self.pieces[at], self.at[at]
+        last = max(self.g.order[piece.node[i].name] for i in bits(members))
+        after = piece.potential(then)
+        if after == INFINITE or not self.in_order(piece, members, last):
+            return
+        key = at, members, stored
+        if not self.say.need(key in self.access, "followed", "no price of", hex(members), "that stores", hex(stored)):
+            return
+        access, again = self.access[key], [t for i in bits(members & before[0]) for t in piece.node[i].makes]
+        hits, l2_then = self.run_through(access, again, l2)
+        x = {"last": last, "key": key, "access": access, "hits": frozenset(t.name for t in hits), "least": k["price"]}
+        fresh = l2_then[2] - l2[2]
+        spent_then = spent + self.price_of(x, l2_then[2])
+        for y in self.sequence:
+            if fresh & y["access"].passing:  # it was thought to stay in L2
+                spent_then += self.price_of(y, l2_then[2]) - self.price_of(y, l2[2])
+        self.steps += 1
+        rest += after - piece.potential(before)
+        if spent_then + rest >= self.bound:
+            return
+        names = [piece.node[i].name for i in bits(members & ~before[0])]
+        self.ran_at.update((name, len(self.sequence)) for name in names)
+        self.sequence.append(x)
+        self.at[at] = then
+        self.follow(l2_then, spent_then, rest)
+        self.at[at] = before
+        self.sequence.pop()
+        for name in names:
+            del self.ran_at[name]
+
+    def check_left_out(self, at, state, spent, rest):
+        """Sets without a price that could be launched here cost too much too, or are refused."""
+        piece = self.pieces[at]
+        for members, stored, least, rule in piece.left_out.get(state, []):
+            if spent + rest - piece.potential(state) + least >= self.bound:
+                continue
+            last = max(self.g.order[piece.node[i].name] for i in bits(members))
+            if self.in_order(piece, members, last) and self.say.need(rule, "followed", "nothing is said of", hex(members)):
+                piece.on_trust[rule] = piece.on_trust.get(rule, set()) | {(members, stored)}
+
+    def follow(self, l2, spent, rest):
+        ended = True
+        for at, piece in enumerate(self.pieces):
+            state = self.at[at]
+            ended = ended and state[0] == piece.all
+            if not self.say.need(not piece.state.get(state, {}).get("cut"), "followed", "a state that was cut", hex(state[0])):
+                return
+            self.check_left_out(at, state, spent, rest)
+            for move in piece.moves.get(state, []):
+                if len(self.say.faults) < 50:
+                    self.launch(at, move, l2, spent, rest)
+        self.say.need(not ended, "followed", "a plan costs", spent, "less than", self.bound)
+
+    def check(self):
+        self.say.need(not any(t.over for t in self.g.tensor.values()), "followed", "something is written in place")
+        self.follow((0, {}, set()), 0, sum(piece.potential((0, 0)) for piece in self.pieces))
 
 
 def may_apply(rule, nodes, g):
@@ -446,7 +589,10 @@ def check_sums(proof, prediction, plan, rows, say):
     if not bytes_only:
         bound = ticks(plan["lower_bound_s"])
         say.need(abs(proof["plan"]["lower_bound"] - bound) <= max(1, bound * 1e-15), "sum", "the plan's bound is", bound)
-    say.need(proof["bound"] == sum(p["bound"] for p in proof["pieces"]), "sum", "the bounds of the pieces do not add up to", proof["bound"])
+    pieces = sum(p["bound"] for p in proof["pieces"])
+    say.need(proof["pieces_bound"] == pieces, "sum", "the bounds of the pieces do not add up to", proof["pieces_bound"])
+    followed = proof["followed"]["bound"] if proof["followed"]["checked"] else pieces
+    say.need(proof["bound"] == max(pieces, followed), "sum", "the bound is not", proof["bound"])
     say.need(proof["bound"] <= cost, "sum", "the bound", proof["bound"], "is above the plan's cost", cost)
     say.need(abs(proof["gap"] - (cost - proof["bound"]) / cost) <= 1e-12, "sum", "the gap is not", proof["gap"])
     say.need(proof["complete"] == (proof["bound"] == cost), "sum", "complete:", proof["complete"])
@@ -472,9 +618,13 @@ def check(graph_text, prediction, hardware, proof):
             say.need(row["bound"] == 0 and row["reason"], "reason", "a piece without certificate has a bound")
             continue
         pieces[-1].check()
-        for rule, sets in pieces[-1].on_trust.items():
+    if proof["followed"]["checked"]:
+        if say.need(None not in pieces and proof["l2"] == "cold", "followed", "without a certificate of each piece, or from a warm L2"):
+            Follower(g, pieces, proof, hw, say).check()
+    for piece in pieces:
+        for rule, sets in piece.on_trust.items() if piece else ():
             trust[rule] = trust.get(rule, 0) + len(sets)
-        for r in row["refused"]:
+        for r in piece.row["refused"] if piece else ():
             if r["larger"] and r["rule"] != "boundary":
                 trust[r["rule"]] = trust.get(r["rule"], 0) + 1
     if prediction["plan"]["strategy"] in OWN:

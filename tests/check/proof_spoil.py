@@ -141,6 +141,48 @@ def claim_gap(p, plan):
     p["gap"] = p["gap"] + 1e-6
 
 
+def real(p):
+    return p["followed"]["prices"]
+
+
+def forget_real_price(p, plan):
+    real(p).pop()
+
+
+def lower_real_prices(p, plan):
+    for x in real(p):
+        x["price"] -= 1
+
+
+def find_more(p, plan):
+    """A kernel as if L2 had all that it reads, at that price."""
+    for x in real(p):
+        x["hits"] = [r["tensor"] for r in x["reads"]]
+
+
+def read_less(p, plan):
+    for x in real(p):
+        for r in x["reads"]:
+            r["bytes"] //= 2
+
+
+def write_less(p, plan):
+    for x in real(p):
+        x["writes"] = []
+
+
+def omit_dear_kernel(p, plan):
+    """No kernel whose bytes cost too much for the potentials alone."""
+    piece = largest(p)
+    for k in [k for k in piece["kernels"] if k["set"] == "0x2"]:
+        piece["kernels"].remove(k)
+
+
+def claim_l2(p, plan):
+    """The bound of contents of L2 that nobody followed."""
+    p["followed"]["checked"] = False
+
+
 CASES = {
     "ops/attention": [
         (raise_start, "potential"), (raise_bound, "bound"), (raise_sum, "sum"), (raise_state, "potential"), (raise_end, "end"),
@@ -148,6 +190,8 @@ CASES = {
         (refuse_plan, "plan"), (forget_state, "state"), (forget_refusals, "candidates"), (cut_state, "cut"), (no_room, "room"),
         (lose_primitive, "pieces"), (lose_piece, "pieces"), (split_piece, "pieces"), (cheaper_plan, "sum"), (slower_kernel, "plan"),
         (no_copies, "again"), (claim_complete, "sum"), (claim_gap, "sum")],
+    "seeds/cycle": [(forget_real_price, "followed"), (lower_real_prices, "followed"), (find_more, "followed"), (read_less, "access"),
+                    (write_less, "access"), (claim_l2, "sum"), (omit_dear_kernel, "candidates")],
     "mlp": [(raise_start, "potential"), (forget_kernel, "candidates"), (no_inputs, "inputs"), (lower_price, "potential")],
 }
 
