@@ -17,7 +17,8 @@ static const char *const trusted[] = {
     "rules whose "
     "conditions show in the graph; the bound does not rest on refusals of sets that cost too much by their bytes and "
     "FLOPs alone",
-    "two primitives that are 'apart' share no kernel, whatever else it has"};
+    "two primitives that are 'apart' share no kernel, whatever else it has; checked: that the rule can apply",
+    "bytes that a kernel reads of a tensor, where the maps do not tell; checked: no less and no more than they allow"};
 
 static void put_mask(FILE *out, const char *before, const char *key, fsim_mask x)
 {
@@ -225,9 +226,9 @@ static void put_proof(FILE *out, const fsim_prediction *p, const fsim_certificat
     put_refusals(out, c);
     fputs(",\n  \"apart\": [", out);
     for (int i = 0; i < c->pairs; i++) {
-        fsim_json_text(out, i ? ",\n   {" : "\n   {", "a", g->node[c->apart[i].a].name);
-        fsim_json_text(out, ", ", "b", g->node[c->apart[i].b].name);
-        fsim_json_text(out, ", ", "rule", fsim_rule_names[c->apart[i].why.rule]);
+        fsim_json_text(out, i ? ",\n   {" : "\n   {", "a", g->node[c->separated[i].a].name);
+        fsim_json_text(out, ", ", "b", g->node[c->separated[i].b].name);
+        fsim_json_text(out, ", ", "rule", fsim_rule_names[c->separated[i].why.rule]);
         fputc('}', out);
     }
     fputc(']', out);

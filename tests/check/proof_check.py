@@ -120,8 +120,6 @@ class Piece:
         self.masked = any(n.op == "causal_mask" for n in g.node.values())
         self.look_at_tensors()
         self.again = int(row["again"], 16)
-        self.floor_written = [sum(hw.dram(t.bytes) for t in n.makes[:1] if t.output and not t.over) for n in self.node]
-        self.floor_product = [hw.product_s(n, self.masked) for n in self.node]
         self.kernel = {(int(k["set"], 16), int(k["stored"], 16), int(k["seen"], 16)): k for k in row["kernels"]}
         self.larger = [int(r["set"], 16) for r in row["refused"] if r["larger"]]
         self.refused = {(int(r["set"], 16), None if r["stored"] is None else int(r["stored"], 16)): r for r in row["refused"]}
@@ -207,8 +205,7 @@ class Piece:
                 dram += low if not t.made and t.name not in may_hit else 0
             least += sum(t.bytes for t in k.stores if not t.over and (t.readers or t.output))
             most += sum(t.bytes for t in k.stores)
-            products = sum(self.floor_product[i] for i in bits(members & stored)) if stored else 0
-            products = max(products, sum(self.floor_product[self.place[n.name]] for n in k.nodes if n.name in k.full))
+            products = sum(self.hw.product_s(n, self.masked) for n in k.nodes if n.name in k.full)
             self.floors[key] = self.hw.cost(1, self.hw.dram(dram), products), least, most
         return self.floors[key]
 
@@ -246,8 +243,7 @@ class Piece:
         return done_then, (dropped | (members & ~done & ~stored)) & self.live(done_then)
 
     def rest_floor(self, done):
-        left = list(bits(self.all & ~done))
-        return self.hw.cost(1, sum(self.floor_written[i] for i in left), sum(self.floor_product[i] for i in left)) if left else 0
+        return floor_of([self.node[i] for i in bits(self.all & ~done)], self.g, self.hw)
 
     def connected(self, members):
         reached = fresh = members & -members
@@ -500,6 +496,13 @@ class Follower:
         self.follow((0, {}, set()), 0, sum(piece.potential((0, 0)) for piece in self.pieces))
 
 
+def floor_of(nodes, g, hw):
+    """What any kernels for these primitives take: a launch, and the longer of writing outputs and of products, at peak rates."""
+    masked = any(n.op == "causal_mask" for n in g.node.values())
+    written = sum(hw.dram(t.bytes) for n in nodes for t in n.makes[:1] if t.output and not t.over)
+    return hw.cost(1, written, sum(hw.product_s(n, masked) for n in nodes)) if nodes else 0
+
+
 def may_apply(rule, nodes, g):
     """What shows in the graph of a rule's conditions."""
     cls = [n.cls for n in nodes]
@@ -601,9 +604,12 @@ def check_sums(proof, prediction, plan, rows, say):
 def check(graph_text, prediction, hardware, proof):
     """The report, and how many refusals the bound rests on, by rule."""
     say, g, trust = Report(), Graph(graph_text), {}
-    if proof["checked"] == "no":
-        say.need(proof["reason"] and not proof["complete"] and not proof["bound"], "reason", "no certificate, and no reason")
+    if not proof["pieces"]:
+        say.need(proof["reason"] and proof["checked"] == "no" and not proof["complete"] and proof["bound"] is None, "reason",
+                 "no certificate, and no reason")
         return say, trust
+    given = sum(row["checked"] for row in proof["pieces"])
+    say.need(proof["checked"] == ("all" if given == len(proof["pieces"]) else "part" if given else "no"), "reason", "checked:", proof["checked"])
     for key in ("objective", "launch", "l2"):
         say.need(proof[key] == prediction[key], "options", key, "is", proof[key])
     hw = Hardware(hardware["keys"], proof["launch"], proof["objective"] == "bytes")
@@ -615,7 +621,8 @@ def check(graph_text, prediction, hardware, proof):
     for row in proof["pieces"]:
         pieces.append(Piece(g, row, hw, proof, say) if row["checked"] else None)
         if not row["checked"]:
-            say.need(row["bound"] == 0 and row["reason"], "reason", "a piece without certificate has a bound")
+            floor = floor_of([g.node[name] for name in row["primitives"]], g, hw)
+            say.need(row["reason"] and row["bound"] <= floor, "reason", "a piece without potentials has the bound", row["bound"], "above", floor)
             continue
         pieces[-1].check()
     if proof["followed"]["checked"]:

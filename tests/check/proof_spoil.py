@@ -188,7 +188,7 @@ CASES = {
         (raise_start, "potential"), (raise_bound, "bound"), (raise_sum, "sum"), (raise_state, "potential"), (raise_end, "end"),
         (lower_price, "potential"), (price_of_nothing, "price"), (forget_kernel, "candidates"), (refuse_kernel, "refusal"),
         (refuse_plan, "plan"), (forget_state, "state"), (forget_refusals, "candidates"), (cut_state, "cut"), (no_room, "room"),
-        (lose_primitive, "pieces"), (lose_piece, "pieces"), (split_piece, "pieces"), (cheaper_plan, "sum"), (slower_kernel, "plan"),
+        (lose_primitive, "pieces"), (lose_piece, "reason"), (split_piece, "pieces"), (cheaper_plan, "sum"), (slower_kernel, "plan"),
         (no_copies, "again"), (claim_complete, "sum"), (claim_gap, "sum")],
     "seeds/cycle": [(forget_real_price, "followed"), (lower_real_prices, "followed"), (find_more, "followed"), (read_less, "access"),
                     (write_less, "access"), (claim_l2, "sum"), (omit_dear_kernel, "candidates")],

@@ -65,7 +65,7 @@ while read -r command; do
     while read -r option; do
         [[ " ${takes[*]} " != *" $option "* ]] && ((RANDOM % 4 == 0)) || continue
         case $option in
-        -o | --json | --markdown | --trace | --dot | --report | --chart-data | --junit | --measurements | --plan | --measured) value=x.out ;;
+        -o | --json | --markdown | --trace | --dot | --report | --chart-data | --proof | --junit | --measurements | --plan | --measured) value=x.out ;;
         --chart) value=x.svg ;;
         --theme) value=dark ;;
         --over) value=S=1:2 ;;

@@ -47,6 +47,7 @@ type_it() {
     'python3 tools/host.py -o host.csv') # no torch here: it ends well with --help, and tests/measured/host.csv is such a file
         "${PYTHON:-python3}" "$SOURCE_DIR/tools/host.py" --help | grep -q -- ' -o ' && cp "$SOURCE_DIR/tests/measured/host.csv" host.csv
         ;;
+    'python3 tests/check/proof_check.py '*) PYTHONDONTWRITEBYTECODE=1 "${PYTHON:-python3}" ${1#python3 } ;;
     'cmake --preset package && '*' && cpack)') ;; # cli.packages
     'SHARDS='*'examples/slurm/submit.sh '* | 'kubectl apply -f examples/kubernetes/'*) # cli.slurm, cli.killed_sweep
         folder=${1##*examples/}

@@ -34,7 +34,7 @@ typedef struct {
     fsim_problem *p;
     fsim_arena *a;
     int *parent;
-    fsim_pair_apart *apart; /* all pairs with a tensor in common that are apart */
+    fsim_pair_apart *separated; /* all pairs with a tensor in common that are apart */
     int pairs, room;
 } splitting;
 
@@ -53,7 +53,7 @@ static void connect(splitting *s, int x, int y, bool compare)
 {
     fsim_refusal why;
     if (compare && fsim_never_in_kernel(s->p, x, y, &why))
-        *FSIM_PUSH(s->a, s->apart, s->pairs, s->room) = (fsim_pair_apart){x < y ? x : y, x < y ? y : x, why};
+        *FSIM_PUSH(s->a, s->separated, s->pairs, s->room) = (fsim_pair_apart){x < y ? x : y, x < y ? y : x, why};
     else
         s->parent[root_of(s->parent, x)] = root_of(s->parent, y);
 }
@@ -80,12 +80,12 @@ static void split(splitting *s)
                     connect(s, who[i], who[k], i < MOST_READERS);
     }
     if (s->pairs > 0)
-        qsort(s->apart, (size_t)s->pairs, sizeof *s->apart, by_primitives);
+        qsort(s->separated, (size_t)s->pairs, sizeof *s->separated, by_primitives);
     for (int i = 0; i < s->pairs; i++) {
-        const fsim_pair_apart *x = &s->apart[i];
-        const bool seen = kept > 0 && by_primitives(x, &s->apart[kept - 1]) == 0;
+        const fsim_pair_apart *x = &s->separated[i];
+        const bool seen = kept > 0 && by_primitives(x, &s->separated[kept - 1]) == 0;
         if (!seen && root_of(s->parent, x->a) != root_of(s->parent, x->b))
-            s->apart[kept++] = *x;
+            s->separated[kept++] = *x;
     }
     s->pairs = kept;
 }
@@ -97,6 +97,23 @@ static void find_costs(splitting *s, const fsim_plan *plan, const int *number, f
         const fsim_part *part = &plan->partition.part[k];
         c->piece[number[root_of(s->parent, part->node[0])]].cost += fsim_objective_of(s->p, &plan->kernel[k]);
     }
+}
+
+/* Sets the bound of a piece that has no potentials. Returns that of any. */
+static fsim_sum bound_of(const fsim_problem *p, fsim_certified_piece *x, fsim_arena *a)
+{
+    if (x->count > FSIM_SPACE_NODES)
+        x->without = "it has more than 64 primitives";
+    if (x->without) {
+        const fsim_certified_floor f = fsim_certified_floor_of(p, x->node, x->count, a);
+        double written = 0, products = 0;
+        for (int i = 0; i < x->count; i++) {
+            written += f.written[i];
+            products += f.product[i];
+        }
+        x->bound = fsim_certified_least(&f, written, products);
+    }
+    return x->bound;
 }
 
 fsim_certificate fsim_certify(fsim_problem *p, const fsim_plan *plan, fsim_arena *a)
@@ -126,14 +143,11 @@ fsim_certificate fsim_certify(fsim_problem *p, const fsim_plan *plan, fsim_arena
         for (int i = 0; i < out.pieces; i++)
             if (out.piece[i].count == count)
                 fsim_certify_piece(p, &steps, a, &out.piece[i]);
-    for (int i = 0; i < out.pieces; i++) {
-        out.piece[i].without =
-            out.piece[i].count > FSIM_SPACE_NODES ? "it has more than 64 primitives" : out.piece[i].without;
-        out.pieces_bound += out.piece[i].bound;
-    }
+    for (int i = 0; i < out.pieces; i++)
+        out.pieces_bound += bound_of(p, &out.piece[i], a);
     out.bound = out.pieces_bound;
     fsim_certify_l2(p, plan->objective, a, &out);
-    out.apart = s.apart;
+    out.separated = s.separated;
     out.pairs = s.pairs;
     return out;
 }

@@ -39,20 +39,20 @@ typedef struct {
 /* A kernel leads from a state to another: numbers of both, and of the kernel. */
 typedef struct {
     int from, to, kernel;
-} fsim_certified_move;
+} fsim_transition;
 
 typedef struct {
     int count, *node;    /* primitives of the graph, ascending */
     int inputs, *input;  /* graph inputs that they read, and that may be in L2: tensors */
     fsim_mask again;     /* primitives that several kernels may compute */
-    const char *without; /* why nothing is certified: NULL where it is */
+    const char *without; /* why it has no potentials; NULL where it has */
     fsim_sum cost;       /* of the plan's kernels in this piece */
-    fsim_sum bound;      /* 0 where nothing is certified */
+    fsim_sum bound;      /* without potentials: a launch, and outputs and products at peak rates */
     fsim_priced_set *kernel;
     fsim_refused_set *refused;
     fsim_waypoint *state;
-    fsim_certified_move *move; /* by `from`, states with fewer primitives run first */
-    int kernels, refusals, states, moves;
+    fsim_transition *transition; /* by `from`, states with fewer primitives run first */
+    int kernels, refusals, states, transitions;
     int64_t steps; /* kernels of states that were looked at */
 } fsim_certified_piece;
 
@@ -84,7 +84,7 @@ typedef struct {
     const char *without; /* why there is none: NULL where there is */
     int pieces, pairs;
     fsim_certified_piece *piece;
-    fsim_pair_apart *apart;
+    fsim_pair_apart *separated;
     fsim_sum pieces_bound, bound; /* the sum of the pieces' bounds; the better one of that and of `followed` */
     fsim_followed followed;
 } fsim_certificate;
@@ -98,6 +98,17 @@ enum {
 /* A certificate for p's graph, which has no gradients and no library calls, and this plan of it; the objective is time
  * or bytes. In a. */
 fsim_certificate fsim_certify(fsim_problem *p, const fsim_plan *plan, fsim_arena *a);
+
+/* certify_floor.c */
+
+/* What a launch, the output of each of some primitives and its product take at least, in the objective's unit. */
+typedef struct {
+    double launch, *written, *product;
+} fsim_certified_floor;
+/* Of node[0, count). Faster ways to compute a convolution are known, and a causal mask skips up to half. In a. */
+fsim_certified_floor fsim_certified_floor_of(const fsim_problem *p, const int *node, int count, fsim_arena *a);
+/* What kernels that write so much and compute such products take at least. */
+fsim_sum fsim_certified_least(const fsim_certified_floor *f, double written, double products);
 
 /* Can no kernel contain both, whatever else it contains? Primitives that inline exclude nothing by themselves. */
 bool fsim_never_in_kernel(fsim_problem *p, int x, int y, fsim_refusal *why);

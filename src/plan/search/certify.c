@@ -3,11 +3,9 @@
  * because it can't be best: whoever checks the certificate need not know why it could not. */
 #include "plan/search/certificate.h"
 
-#include "cost/costing.h"
 #include "plan/price/user_rules.h"
 #include "vendor/vendor.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {
@@ -49,18 +47,17 @@ typedef struct {
     fsim_mask input_readers[FSIM_SPACE_NODES]; /* per input */
     fsim_mask always_seen;                     /* inputs that something outside of the piece, or of the run, may read */
     fsim_mask must, all;                       /* must: stored in every plan */
-    double launch_s, written_s[FSIM_SPACE_NODES], product_s[FSIM_SPACE_NODES]; /* per primitive: its output to DRAM, its
-                                                                                  product, at peak rates; or bytes */
+    fsim_certified_floor floor;
     fsim_sum *spent; /* per state: least cost from the start */
     int spent_room;
     table states, verdicts, refusals;
-    int move_room, kernel_room, refused_room, state_room;
+    int transition_room, kernel_room, refused_room, state_room;
     int first[FSIM_SPACE_NODES + 1]; /* 1 + the first state with so many primitives run, linked by next */
     int *next, next_room;
     int64_t steps, looked;
     /* the state that is being expanded */
     int from;
-    fsim_mask done, gone, live;
+    fsim_mask done, dropped_now, live;
 } walk;
 
 /* Tables. */
@@ -175,47 +172,6 @@ static bool look_at_piece(walk *w)
         x->again &= !w->succ[i] || one ? ~bit(i) : ~(fsim_mask)0;
     }
     return fits;
-}
-
-/* The highest rate of products of such operands, on any unit. */
-static double peak_rate(const fsim_hw *hw, fsim_dtype a, fsim_dtype b)
-{
-    static const fsim_hw_key of_f16[] = {FSIM_HW_TENSOR_F16, FSIM_HW_FP16_PEAK, FSIM_HW_FP32_PEAK},
-                             of_bf16[] = {FSIM_HW_TENSOR_BF16, FSIM_HW_FP16_PEAK, FSIM_HW_FP32_PEAK},
-                             of_any[] = {FSIM_HW_TENSOR_F16, FSIM_HW_TENSOR_BF16, FSIM_HW_TENSOR_TF32,
-                                         FSIM_HW_TENSOR_F8,  FSIM_HW_TENSOR_I8,   FSIM_HW_TENSOR_F4,
-                                         FSIM_HW_TENSOR_F64, FSIM_HW_FP16_PEAK,   FSIM_HW_FP32_PEAK,
-                                         FSIM_HW_FP64_PEAK};
-    const bool f16 = a == FSIM_F16 && b == FSIM_F16, bf16 = a == FSIM_BF16 && b == FSIM_BF16;
-    const fsim_hw_key *key = f16 ? of_f16 : bf16 ? of_bf16 : of_any;
-    const size_t keys = f16 || bf16 ? sizeof of_f16 / sizeof *of_f16 : sizeof of_any / sizeof *of_any;
-    double best = 0;
-    for (size_t i = 0; i < keys; i++)
-        if (fsim_hw_has(hw, key[i]))
-            best = fmax(best, fmax(fsim_hw_peak(hw, key[i]), fsim_hw_get(hw, key[i])));
-    return best * fmax(1, fsim_hw_get(hw, FSIM_HW_ATTENTION_SHARE));
-}
-
-/* What floor_of adds up. Faster ways to compute a convolution are known, and a causal mask skips up to half. */
-static void find_floors(walk *w)
-{
-    const fsim_graph *g = w->p->graph;
-    const fsim_hw *hw = w->p->hw;
-    const bool bytes = w->p->objective == FSIM_MINIMISE_BYTES;
-    bool masked = false;
-    for (int n = 0; n < g->nodes; n++)
-        masked = masked || g->node[n].op == FSIM_OP_CAUSAL_MASK;
-    const double rate = fmax(fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH), fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH)),
-                 unit = bytes ? 1 : fmin(1, fsim_hw_get(hw, FSIM_HW_DRAM_WRITE_COST)) / rate / FSIM_TICK_S;
-    w->launch_s = bytes ? 0 : fsim_least_launch_s(hw, w->p->regime) / FSIM_TICK_S;
-    for (int i = 0; i < w->x->count; i++) {
-        const fsim_node *n = &g->node[w->x->node[i]];
-        const fsim_tensor *t = &g->tensor[n->result[0]];
-        w->written_s[i] = t->output && t->over < 0 ? (double)t->bytes * unit : 0;
-        if (n->gemm.k && !n->gemm.convolution && n->args >= 2 && !bytes)
-            w->product_s[i] = (masked ? 1.0 : 2.0) * (double)n->points * (double)n->reduced / FSIM_TICK_S /
-                              peak_rate(hw, g->tensor[n->arg[0].tensor].dtype, g->tensor[n->arg[1].tensor].dtype);
-    }
 }
 
 /* Kernels. */
@@ -339,10 +295,10 @@ static fsim_sum floor_of(const walk *w, fsim_mask done)
         return 0;
     EACH(i, w->all & ~done)
     {
-        written += w->written_s[i];
-        products += w->product_s[i];
+        written += w->floor.written[i];
+        products += w->floor.product[i];
     }
-    return (fsim_sum)((w->launch_s + (written > products ? written : products)) * (1 - 1e-9));
+    return fsim_certified_least(&w->floor, written, products);
 }
 
 static int state_of(walk *w, fsim_mask done, fsim_mask dropped)
@@ -361,14 +317,14 @@ static int state_of(walk *w, fsim_mask done, fsim_mask dropped)
 }
 
 /* The kernel leads to this state. */
-static void follow(walk *w, int kernel, fsim_mask done, fsim_mask dropped)
+static void add_transition(walk *w, int kernel, fsim_mask done, fsim_mask dropped)
 {
     if (is_lost(w, done, dropped))
         return;
     const int to = state_of(w, done, dropped);
     const fsim_sum spent = w->spent[w->from] + w->x->kernel[kernel].price;
     w->spent[to] = spent < w->spent[to] ? spent : w->spent[to];
-    *FSIM_PUSH(w->a, w->x->move, w->x->moves, w->move_room) = (fsim_certified_move){w->from, to, kernel};
+    *FSIM_PUSH(w->a, w->x->transition, w->x->transitions, w->transition_room) = (fsim_transition){w->from, to, kernel};
 }
 
 /* Launches the set, with each choice of results to store. False where a larger set is no kernel either. */
@@ -399,7 +355,7 @@ static bool launch(walk *w, fsim_mask set)
         if (--w->steps < 0)
             w->x->without = "its states have more than 4000000 kernels";
         if (v.is == KERNEL && !w->x->without)
-            follow(w, v.kernel, after, (w->gone | (own & ~(stored | more))) & live);
+            add_transition(w, v.kernel, after, (w->dropped_now | (own & ~(stored | more))) & live);
         if (more == open || w->x->without)
             return !w->x->without;
     }
@@ -408,8 +364,8 @@ static bool launch(walk *w, fsim_mask set)
 /* May primitive i join s, whose members are all lower? */
 static bool may_join(const walk *w, fsim_mask s, int i)
 {
-    return (!(bit(i) & w->done) || (bit(i) & w->x->again & w->live)) && !(w->pred[i] & ~((w->done & ~w->gone) | s)) &&
-           !(w->never[i] & s);
+    return (!(bit(i) & w->done) || (bit(i) & w->x->again & w->live)) &&
+           !(w->pred[i] & ~((w->done & ~w->dropped_now) | s)) && !(w->never[i] & s);
 }
 
 /* Could s become connected by adding members that are higher than all of s? */
@@ -460,7 +416,7 @@ static void expand(walk *w, int at)
     }
     w->from = at;
     w->done = w->x->state[at].done;
-    w->gone = w->x->state[at].dropped;
+    w->dropped_now = w->x->state[at].dropped;
     w->live = live_after(w, w->done);
     for (int i = 0; i < w->x->count && !w->x->without; i++)
         if (may_join(w, 0, i))
@@ -470,8 +426,8 @@ static void expand(walk *w, int at)
 /* From the last moves, which were found where most had run, to the first. */
 static void find_potentials(walk *w)
 {
-    for (int i = w->x->moves; i-- > 0;) {
-        const fsim_certified_move *m = &w->x->move[i];
+    for (int i = w->x->transitions; i-- > 0;) {
+        const fsim_transition *m = &w->x->transition[i];
         const fsim_sum rest = w->x->state[m->to].least;
         fsim_sum *least = &w->x->state[m->from].least;
         if (rest < FSIM_SUM_MOST && w->x->kernel[m->kernel].price + rest < *least)
@@ -500,7 +456,7 @@ void fsim_certify_piece(fsim_problem *p, int64_t *steps, fsim_arena *a, fsim_cer
     if (!look_at_piece(w))
         piece->without = "it reads more than 64 inputs that L2 can hold";
     find_never(w);
-    find_floors(w);
+    w->floor = fsim_certified_floor_of(p, piece->node, piece->count, scratch);
     const int start = state_of(w, 0, 0);
     w->spent[start] = 0;
     for (int size = 0; size < piece->count && !piece->without; size++)
@@ -511,7 +467,7 @@ void fsim_certify_piece(fsim_problem *p, int64_t *steps, fsim_arena *a, fsim_cer
         piece->bound = piece->state[0].least;
         piece->steps = *steps - w->steps;
     } else {
-        piece->kernels = piece->refusals = piece->states = piece->moves = 0;
+        piece->kernels = piece->refusals = piece->states = piece->transitions = 0;
     }
     *steps = w->steps > 0 ? w->steps : 0;
     fsim_arena_free(scratch);

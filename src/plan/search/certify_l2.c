@@ -148,10 +148,10 @@ static fsim_sum price_so_far(follower *f)
     return sum;
 }
 
-static void follow(follower *f);
+static void extend_plan(follower *f);
 
 /* Launches the kernel of this move next, and all that can follow. */
-static void try_move(follower *f, int piece, const fsim_certified_move *m)
+static void try_move(follower *f, int piece, const fsim_transition *m)
 {
     fsim_certified_piece *x = piece_of(f, piece);
     const fsim_sum before = x->state[m->from].least, after = x->state[m->to].least;
@@ -169,7 +169,7 @@ static void try_move(follower *f, int piece, const fsim_certified_move *m)
             f->c->followed.without = "more than 400000 partial plans would have to be followed";
         const fsim_sum spent = price_so_far(f);
         if (spent + f->rest < f->cost && !f->c->followed.without)
-            follow(f);
+            extend_plan(f);
         f->rest -= after - before;
         f->at[piece] = m->from;
         f->length--;
@@ -181,7 +181,7 @@ static void try_move(follower *f, int piece, const fsim_certified_move *m)
 }
 
 /* All that can follow the kernels launched so far. */
-static void follow(follower *f)
+static void extend_plan(follower *f)
 {
     bool ended = true;
     for (int i = 0; i < f->c->pieces && !f->c->followed.without; i++) {
@@ -190,8 +190,9 @@ static void follow(follower *f)
         ended = ended && s->least == 0 && !s->cut;
         if (s->cut)
             f->c->followed.without = "a state would have to be looked at that was left out";
-        for (int m = f->first[i][f->at[i]]; m < x->moves && x->move[m].from == f->at[i] && !f->c->followed.without; m++)
-            try_move(f, i, &x->move[m]);
+        for (int m = f->first[i][f->at[i]];
+             m < x->transitions && x->transition[m].from == f->at[i] && !f->c->followed.without; m++)
+            try_move(f, i, &x->transition[m]);
     }
     if (ended) /* a better plan than the one to certify */
         f->c->followed.without = "a better plan was found";
@@ -230,11 +231,11 @@ void fsim_certify_l2(fsim_problem *p, fsim_sum cost, fsim_arena *a, fsim_certifi
         const fsim_certified_piece *x = &c->piece[i];
         f.first[i] = fsim_new(scratch, int, x->states + 1);
         for (int s = 0; s < x->states; s++)
-            f.first[i][s] = x->moves;
-        for (int m = x->moves; m-- > 0;)
-            f.first[i][x->move[m].from] = m;
+            f.first[i][s] = x->transitions;
+        for (int m = x->transitions; m-- > 0;)
+            f.first[i][x->transition[m].from] = m;
     }
-    follow(&f);
+    extend_plan(&f);
     if (c->followed.without)
         c->followed.prices = 0;
     else
