@@ -117,13 +117,13 @@ class Piece:
         self.warm, self.recompute = proof["l2"] == "warm", proof["recompute"] == "on"
         self.pred, self.succ, self.near = [0] * count, [0] * count, [0] * count
         self.must, self.reads, self.readers, self.always = 0, [0] * count, [], 0
-        self.masked = any(n.op == "causal_mask" for n in g.node.values())
         self.look_at_tensors()
         self.again = int(row["again"], 16)
         self.kernel = {(int(k["set"], 16), int(k["stored"], 16), int(k["seen"], 16)): k for k in row["kernels"]}
         self.larger = [int(r["set"], 16) for r in row["refused"] if r["larger"]]
         self.refused = {(int(r["set"], 16), None if r["stored"] is None else int(r["stored"], 16)): r for r in row["refused"]}
         self.state = {(int(s["done"], 16), int(s["dropped"], 16)): s for s in row["states"]}
+        self.known_live, self.known_floor, self.known_connected, self.known_larger = {}, {}, {}, {}
         self.floors, self.on_trust, self.met, self.moves, self.left_out, self.steps = {}, {}, set(), {}, {}, 0
 
     def look_at_tensors(self):
@@ -205,7 +205,7 @@ class Piece:
                 dram += low if not t.made and t.name not in may_hit else 0
             least += sum(t.bytes for t in k.stores if not t.over and (t.readers or t.output))
             most += sum(t.bytes for t in k.stores)
-            products = sum(self.hw.product_s(n, self.masked) for n in k.nodes if n.name in k.full)
+            products = sum(self.hw.product_s(n, self.g.masked) for n in k.nodes if n.name in k.full)
             self.floors[key] = self.hw.cost(1, self.hw.dram(dram), products), least, most
         return self.floors[key]
 
@@ -213,16 +213,19 @@ class Piece:
 
     def live(self, done):
         """What somebody may still read: one that has not run, or that may run again for such a one."""
-        live = 0
-        for i in range(len(self.node) - 1, -1, -1):
-            if self.succ[i] & (~done | (self.again & live)) & self.all:
-                live |= 1 << i
+        live = self.known_live.get(done)
+        if live is None:
+            live = 0
+            for i in range(len(self.node) - 1, -1, -1):
+                if self.succ[i] & (~done | (self.again & live)) & self.all:
+                    live |= 1 << i
+            self.known_live[done] = live
         return live
 
     def is_lost(self, done, dropped):
         """Something that has still to run needs what is neither in memory nor can be computed again."""
         wanted = 0
-        for i in range(len(self.node) - 1, -1, -1):
+        for i in range(dropped.bit_length() - 1, -1, -1):
             if dropped >> i & 1 and (wanted >> i & 1 or self.succ[i] & ~done):
                 if not self.again >> i & 1:
                     return True
@@ -243,17 +246,28 @@ class Piece:
         return done_then, (dropped | (members & ~done & ~stored)) & self.live(done_then)
 
     def rest_floor(self, done):
-        return floor_of([self.node[i] for i in bits(self.all & ~done)], self.g, self.hw)
+        if done not in self.known_floor:
+            self.known_floor[done] = floor_of([self.node[i] for i in bits(self.all & ~done)], self.g, self.hw)
+        return self.known_floor[done]
 
     def connected(self, members):
-        reached = fresh = members & -members
-        while fresh:
-            more = 0
-            for i in bits(fresh):
-                more |= self.near[i]
-            fresh = more & members & ~reached
-            reached |= fresh
-        return reached
+        """The members that tensors connect with the lowest one."""
+        if members not in self.known_connected:
+            reached = fresh = members & -members
+            while fresh:
+                more = 0
+                for i in bits(fresh):
+                    more |= self.near[i]
+                fresh = more & members & ~reached
+                reached |= fresh
+            self.known_connected[members] = reached
+        return self.known_connected[members]
+
+    def is_refused(self, members):
+        """Does it contain a set of which no larger one is a kernel?"""
+        if members not in self.known_larger:
+            self.known_larger[members] = any(x & members == x for x in self.larger)
+        return self.known_larger[members]
 
     def sets(self, done, dropped):
         """Every set that could be launched: what it lacks has lower numbers than the member that needs it."""
@@ -265,7 +279,7 @@ class Piece:
 
         def grow(members):
             top = members.bit_length()
-            if any(x & members == x for x in self.larger):
+            if self.is_refused(members):
                 return
             if self.connected(members) == members:
                 if members & ~done and all(self.succ[i] & members for i in bits(members & done)):
@@ -329,6 +343,7 @@ class Piece:
                     self.moves[state].append((members, stored, k, then))
                 else:
                     self.check_no_kernel(state, here, members, stored, seen, then)
+        self.left_out[state].sort(key=lambda x: x[2])
         return follow
 
     def check_no_kernel(self, state, here, members, stored, seen, then):
@@ -342,7 +357,12 @@ class Piece:
             return
         if self.say.need(refused is not None, "candidates", "nothing is said of", hex(members), "that stores", hex(stored), "with seen",
                          hex(seen)):
-            self.on_trust[refused["rule"]] = self.on_trust.get(refused["rule"], set()) | {(members, stored)}
+            self.trust(refused["rule"], members, stored)
+
+    def trust(self, rule, members, stored):
+        """Notes that the bound rests on this refusal, where the definitions do not show it."""
+        if (members, stored) not in self.on_trust.get(rule, ()) and not shows(rule, [self.node[i] for i in bits(members)], [self.node[i] for i in bits(stored)]):
+            self.on_trust.setdefault(rule, set()).add((members, stored))
 
     def check(self):
         """The bound of the piece."""
@@ -473,10 +493,10 @@ class Follower:
         piece = self.pieces[at]
         for members, stored, least, rule in piece.left_out.get(state, []):
             if spent + rest - piece.potential(state) + least >= self.bound:
-                continue
+                break
             last = max(self.g.order[piece.node[i].name] for i in bits(members))
             if self.in_order(piece, members, last) and self.say.need(rule, "followed", "nothing is said of", hex(members)):
-                piece.on_trust[rule] = piece.on_trust.get(rule, set()) | {(members, stored)}
+                piece.trust(rule, members, stored)
 
     def follow(self, l2, spent, rest):
         ended = True
@@ -498,9 +518,18 @@ class Follower:
 
 def floor_of(nodes, g, hw):
     """What any kernels for these primitives take: a launch, and the longer of writing outputs and of products, at peak rates."""
-    masked = any(n.op == "causal_mask" for n in g.node.values())
     written = sum(hw.dram(t.bytes) for n in nodes for t in n.makes[:1] if t.output and not t.over)
-    return hw.cost(1, written, sum(hw.product_s(n, masked) for n in nodes)) if nodes else 0
+    return hw.cost(1, written, sum(hw.product_s(n, g.masked) for n in nodes)) if nodes else 0
+
+
+def shows(rule, nodes, stored):
+    """Do the definitions alone show that the set is no kernel?"""
+    if rule == "boundary":
+        return len(nodes) > 1 and any(n.cls in ALONE for n in nodes)
+    if rule == "user":  # what is materialized ends a kernel
+        return any(t.materialize and any(r.tensor is t for m in nodes for r in m.reads) for n in nodes for t in n.makes)
+    # A kernel that only computes points computes the same number of them for each result.
+    return rule == "space" and all(n.cls in CHEAP for n in nodes) and len({n.points for n in stored}) > 1
 
 
 def may_apply(rule, nodes, g):
@@ -604,6 +633,7 @@ def check_sums(proof, prediction, plan, rows, say):
 def check(graph_text, prediction, hardware, proof):
     """The report, and how many refusals the bound rests on, by rule."""
     say, g, trust = Report(), Graph(graph_text), {}
+    g.masked = any(n.op == "causal_mask" for n in g.node.values())
     if not proof["pieces"]:
         say.need(proof["reason"] and proof["checked"] == "no" and not proof["complete"] and proof["bound"] is None, "reason",
                  "no certificate, and no reason")
@@ -632,7 +662,8 @@ def check(graph_text, prediction, hardware, proof):
         for rule, sets in piece.on_trust.items() if piece else ():
             trust[rule] = trust.get(rule, 0) + len(sets)
         for r in piece.row["refused"] if piece else ():
-            if r["larger"] and r["rule"] != "boundary":
+            nodes = [piece.node[i] for i in bits(int(r["set"], 16))]
+            if r["larger"] and not shows(r["rule"], nodes, []):
                 trust[r["rule"]] = trust.get(r["rule"], 0) + 1
     if prediction["plan"]["strategy"] in OWN:
         check_plan(g, pieces, home, prediction["plan"], say)
