@@ -658,6 +658,9 @@ def check(graph_text, prediction, hardware, proof):
     if proof["followed"]["checked"]:
         if say.need(None not in pieces and proof["l2"] == "cold", "followed", "without a certificate of each piece, or from a warm L2"):
             Follower(g, pieces, proof, hw, say).check()
+    for x in proof["apart"]:
+        if not shows(x["rule"], [g.node[x["a"]], g.node[x["b"]]], []):
+            trust[x["rule"]] = trust.get(x["rule"], 0) + 1
     for piece in pieces:
         for rule, sets in piece.on_trust.items() if piece else ():
             trust[rule] = trust.get(rule, 0) + len(sets)

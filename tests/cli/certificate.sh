@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once     cost: 8
+# depends: once     cost: 6
 # Certificates of bounds (--proof): tests/check/proof_check.py, which shares no code with fusesim, confirms those of chains, fork-joins,
 # softmax, MLPs, attention and random graphs, and refuses spoiled ones. A certificate of "proven" reaches the plan's cost, or says what
 # it proves. Where none can be written, the file says why.
