@@ -51,8 +51,8 @@ class Hardware:
         self.capacity = plan("l2_capacity") * (plan("l2_effective") or 1)
         self.bandwidth = rate("dram_bandwidth") / min(1, plan("dram_write_cost") or 1)
         most = max(1, plan("attention_efficiency"))
-        self.f16 = most * max(rate(x) for x in ("tensor_f16", "fp16_peak", "fp32_peak"))
-        self.bf16 = most * max(rate(x) for x in ("tensor_bf16", "fp16_peak", "fp32_peak"))
+        self.f16 = most * max(rate(x) for x in ("tensor_f16", "tensor_f32", "fp16_peak", "fp32_peak"))
+        self.bf16 = most * max(rate(x) for x in ("tensor_bf16", "tensor_f32", "fp16_peak", "fp32_peak"))
         self.any = most * max(rate(x) for x in keys if x.startswith("tensor_") or x in ("fp16_peak", "fp32_peak", "fp64_peak"))
         stream, floor = plan("launch_stream"), plan("kernel_floor")
         self.launch = 0 if bytes_only else {"graph": plan("launch_graph"), "stream": stream, "eager": max(floor, stream),

@@ -9,12 +9,13 @@
 /* The highest rate of products of such operands, on any unit. */
 static double peak_rate(const fsim_hw *hw, fsim_dtype a, fsim_dtype b)
 {
-    static const fsim_hw_key of_f16[] = {FSIM_HW_TENSOR_F16, FSIM_HW_FP16_PEAK, FSIM_HW_FP32_PEAK},
-                             of_bf16[] = {FSIM_HW_TENSOR_BF16, FSIM_HW_FP16_PEAK, FSIM_HW_FP32_PEAK},
+    static const fsim_hw_key of_f16[] = {FSIM_HW_TENSOR_F16, FSIM_HW_TENSOR_F32, FSIM_HW_FP16_PEAK, FSIM_HW_FP32_PEAK},
+                             of_bf16[] = {FSIM_HW_TENSOR_BF16, FSIM_HW_TENSOR_F32, FSIM_HW_FP16_PEAK,
+                                          FSIM_HW_FP32_PEAK},
                              of_any[] = {FSIM_HW_TENSOR_F16, FSIM_HW_TENSOR_BF16, FSIM_HW_TENSOR_TF32,
                                          FSIM_HW_TENSOR_F8,  FSIM_HW_TENSOR_I8,   FSIM_HW_TENSOR_F4,
-                                         FSIM_HW_TENSOR_F64, FSIM_HW_FP16_PEAK,   FSIM_HW_FP32_PEAK,
-                                         FSIM_HW_FP64_PEAK};
+                                         FSIM_HW_TENSOR_F64, FSIM_HW_TENSOR_F32,  FSIM_HW_FP16_PEAK,
+                                         FSIM_HW_FP32_PEAK,  FSIM_HW_FP64_PEAK};
     const bool f16 = a == FSIM_F16 && b == FSIM_F16, bf16 = a == FSIM_BF16 && b == FSIM_BF16;
     const fsim_hw_key *key = f16 ? of_f16 : bf16 ? of_bf16 : of_any;
     const size_t keys = f16 || bf16 ? sizeof of_f16 / sizeof *of_f16 : sizeof of_any / sizeof *of_any;
