@@ -144,11 +144,13 @@ static void sum_up_rows(const fsim_costing *c, fsim_kernel *k)
 
 /* How rows are assigned to blocks. */
 typedef struct {
-    double pieces; /* blocks that share a row */
-    bool band;     /* a block has FSIM_BAND_ROWS neighbouring rows */
-    bool single;   /* a thread has a row of its own; neighbouring rows are contiguous */
-    bool alone;    /* one block on each SM (it requests more shared memory than it uses), so that fewer rows are in
-                      progress */
+    double pieces;  /* blocks that share a row */
+    bool band;      /* a block has FSIM_BAND_ROWS neighbouring rows */
+    bool single;    /* a thread has a row of its own; neighbouring rows are contiguous */
+    bool alone;     /* one block on each SM (it requests more shared memory than it uses), so that fewer rows are in
+                       progress */
+    fsim_keep keep; /* where a row stays, if it fits there; otherwise in shared memory, or it is read again */
+    int beyond;     /* blocks on an SM: only with more is the kernel of use */
 } row_choice;
 
 /* Sums over all rows: as many blocks as the GPU holds at once take rows in turn and add on chip; what they have goes
@@ -174,17 +176,19 @@ static double take_turns(const fsim_costing *c, fsim_kernel *k)
     return k->turns;
 }
 
-/* Where the row stays between two walks: in registers, or in shared memory; otherwise it is read `again` times. */
-static void keep_row(const fsim_costing *c, fsim_kernel *k, double row_bytes, int again)
+/* Keeps the row between two walks as `how` says, where that fits; otherwise it is read `again` times. */
+static void keep_row(const fsim_costing *c, fsim_kernel *k, fsim_keep how, int again)
 {
-    const double taken = (double)fsim_columns_bytes(c->g, c->group, &k->schedule);
-    const double kept_registers = row_bytes / 4 / (k->band ? FSIM_BLOCK : k->row_threads),
-                 shared = row_bytes * (k->band ? 1 : k->rows_per_block), step = (double)k->row_threads * k->vector;
-    const int holding = fsim_keeping_registers(c, k->vector, ceil((double)c->group->reduced / step) * k->vector);
-    if (kept_registers <= KEPT_REGISTERS && fsim_blocks_per_sm(c->hw, k->block, holding, 0) > 0) {
+    const fsim_group *o = c->group;
+    const double step = (double)k->row_threads * k->vector, room = fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK),
+                 kept_registers = (double)o->kept_row_bytes / 4 / k->row_threads;
+    const int64_t shared = fsim_kept_bytes(c->g, o, &k->schedule), taken = fsim_columns_bytes(c->g, o, &k->schedule);
+    const int holding = fsim_keeping_registers(c, k->vector, ceil((double)o->reduced / step) * k->vector);
+    if (how == FSIM_KEEP_IN_REGISTERS && kept_registers <= KEPT_REGISTERS &&
+        fsim_blocks_per_sm(c->hw, k->block, holding, 0) > 0) {
         k->registers = holding;
         k->keep = FSIM_KEEP_IN_REGISTERS;
-    } else if (shared + taken <= fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK) - FSIM_ROW_STATIC) {
+    } else if (how != FSIM_KEEP_NOTHING && (double)(shared + taken) <= room - FSIM_ROW_STATIC) {
         k->shared_bytes = (int)shared;
         k->keep = FSIM_KEEP_IN_SHARED;
     } else {
@@ -236,7 +240,7 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
     if (is_put_together(o) && !c->hw->host && !c->hw->arch->plain)
         k.passes = 2;
     else if (o->kept_row_bytes > 0)
-        keep_row(c, &k, row_bytes, most);
+        keep_row(c, &k, choice.keep, most);
     if (alone)
         k.shared_bytes =
             (int)fmin(fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_BLOCK), fsim_hw_get(c->hw, FSIM_HW_SHARED_PER_SM) / 2 + 1);
@@ -245,6 +249,8 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
         steps *= take_turns(c, &k);
     const int blocks = fsim_blocks_per_sm(c->hw, k.block, k.registers, k.shared_bytes);
     const double resident = blocks * c->sms;
+    if (choice.beyond > 0 && blocks <= choice.beyond * k.passes)
+        return (fsim_kernel){0};
     if (pieces > 1) {
         k.pieces = (int)pieces;
         fsim_lay_out(c, &k.schedule);
@@ -271,9 +277,11 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
         }
     }
     fsim_add_arithmetic(c, &k, NULL, k.passes == 1);
+    const int shared = k.shared_bytes;
     fsim_add_memory(c, &k, extra, extra_dram);
+    k.shared_bytes = shared; /* no tile turns a strided side around: lanes go along the contiguous one */
     fsim_add_access_issue(c, &k);
-    if (o->kept_row_bytes > 0 && k.shared_bytes > 0 && !alone) /* stored there once, loaded once for each later stage */
+    if (k.keep == FSIM_KEEP_IN_SHARED) /* stored there once, loaded once for each later stage */
         k.shared_bytes_moved += (double)o->kept_row_bytes * (double)o->points * most;
     if (fsim_settle(c, &k, steps))
         sum_up_rows(c, &k);
@@ -285,6 +293,25 @@ static void keep_faster(fsim_kernel *best, fsim_kernel k)
 {
     if (k.time_s > 0 && (best->time_s == 0 || k.time_s < best->time_s))
         *best = k;
+}
+
+/* The row where it stays best: in registers; in shared memory, where an SM holds more blocks then; or nowhere, where it
+ * holds so many more that reading the row again costs less than waiting. */
+static fsim_kernel rows_kept(const fsim_costing *c, row_choice choice, fsim_arena *a)
+{
+    fsim_kernel best = rows_by(c, choice, a);
+    const bool waits =
+        best.time_s <= 0 || best.turns > 1 || (double)best.grid > best.blocks_per_sm * c->sms; /* for blocks to end */
+    if (best.keep == FSIM_KEEP_NOTHING || c->hw->host || !waits)
+        return best;
+    choice.beyond = best.time_s > 0 ? best.blocks_per_sm : 0;
+    choice.keep = FSIM_KEEP_IN_SHARED;
+    if (best.keep == FSIM_KEEP_IN_REGISTERS)
+        keep_faster(&best, rows_by(c, choice, a));
+    choice.beyond = best.time_s > 0 ? best.blocks_per_sm : 0;
+    choice.keep = FSIM_KEEP_NOTHING;
+    keep_faster(&best, rows_by(c, choice, a));
+    return best;
 }
 
 /* One block for a row, or a band of rows for a block, or several blocks for a row, or a short row for a thread: the
@@ -301,15 +328,17 @@ static fsim_kernel row_reduction(const fsim_costing *c, fsim_arena *a)
     for (int i = 0; i < o->writes; i++)
         across = across || c->write[i].across;
     for (int band = columns; band <= (columns || across); band++) {
-        const fsim_kernel one = rows_by(c, (row_choice){.pieces = 1, .band = band}, a);
+        const fsim_kernel one =
+            rows_kept(c, (row_choice){.pieces = 1, .band = band, .keep = FSIM_KEEP_IN_REGISTERS}, a);
         keep_faster(&best, one);
         if (one.passes > 1)
             keep_faster(&best, rows_by(c, (row_choice){.pieces = 1, .band = band, .alone = true}, a));
         for (double pieces = 2; pieces <= most && (double)one.grid * pieces < 32 * c->sms; pieces *= 2)
-            keep_faster(&best, rows_by(c, (row_choice){.pieces = pieces, .band = band}, a));
+            keep_faster(&best,
+                        rows_by(c, (row_choice){.pieces = pieces, .band = band, .keep = FSIM_KEEP_IN_REGISTERS}, a));
     }
     if (columns && o->reduced <= SHORT_ROW && !c->hw->host)
-        keep_faster(&best, rows_by(c, (row_choice){.pieces = 1, .single = true}, a));
+        keep_faster(&best, rows_kept(c, (row_choice){.pieces = 1, .single = true, .keep = FSIM_KEEP_IN_REGISTERS}, a));
     best.penalised = best.penalised || across;
     return best;
 }
@@ -317,7 +346,7 @@ static fsim_kernel row_reduction(const fsim_costing *c, fsim_arena *a)
 /* Rows that a block takes one after the other, with sums over all of them. */
 static fsim_kernel mixed_reduction(const fsim_costing *c, fsim_arena *a)
 {
-    const fsim_kernel one = rows_by(c, (row_choice){.pieces = 1}, a);
+    const fsim_kernel one = rows_kept(c, (row_choice){.pieces = 1, .keep = FSIM_KEEP_IN_REGISTERS}, a);
     fsim_kernel best = {0};
     keep_faster(&best, one);
     if (one.passes > 1)

@@ -75,6 +75,21 @@ int64_t fsim_columns_bytes(const fsim_graph *g, const fsim_group *o, const fsim_
     return steps * step * s->rows_per_block * o->columns * fsim_sum_bytes(g, o);
 }
 
+int64_t fsim_kept_bytes(const fsim_graph *g, const fsim_group *o, const fsim_schedule *s)
+{
+    enum { ALIGNMENT = 16 };
+    const int64_t threads = s->band && o->template == FSIM_COLUMN_REDUCTION ? s->row_threads : s->vector,
+                  padded = (o->reduced + threads - 1) / threads * threads;
+    int64_t bytes = 0;
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_read *r = &o->read[i];
+        if (r->full && (r->stages & (r->stages - 1)))
+            bytes += (padded * s->rows_per_block * fsim_dtype_bytes(g->tensor[r->tensor].dtype) + ALIGNMENT - 1) /
+                     ALIGNMENT * ALIGNMENT;
+    }
+    return bytes;
+}
+
 int64_t fsim_gathering_blocks(const fsim_group *o)
 {
     return (o->columns ? row_blocks(o->reduced, FSIM_BAND_ROWS) : 0) + (o->across > o->columns);

@@ -42,6 +42,9 @@ void fsim_lay_out_product_rows(const fsim_group *o, int elem_bytes, fsim_schedul
 int64_t fsim_columns_bytes(const fsim_graph *g, const fsim_group *o, const fsim_schedule *s);
 /* Bytes of one such sum: of the widest. */
 int fsim_sum_bytes(const fsim_graph *g, const fsim_group *o);
+/* Bytes of shared memory in which a block keeps its rows of all that several loops over a row read, as s shares the
+ * rows; each tensor's are padded to whole loads, in a band to whole steps of the threads. */
+int64_t fsim_kept_bytes(const fsim_graph *g, const fsim_group *o, const fsim_schedule *s);
 /* Blocks of the second launch, which adds the parts of all blocks: FSIM_BAND_ROWS sums each. */
 int64_t fsim_gathering_blocks(const fsim_group *o);
 
