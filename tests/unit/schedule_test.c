@@ -64,11 +64,6 @@ static bool small_elements(const emitted *x)
            e->grid == (points + each - 1) / each;
 }
 
-static bool turned_band(const emitted *x)
-{
-    return x->priced->band && x->priced->shared_bytes > 0 && x->program->schedule.shared_bytes == 0;
-}
-
 static bool one_of_maps(const emitted *x)
 {
     bool several = false;
@@ -93,10 +88,6 @@ static struct {
     {by_vendor, ALL, "the vendor's kernel is priced; a generated tile stands in for it", 0},
     {by_framework, ALL, "the framework's kernel is priced; a generated one stands in for it", 0},
     {small_elements, GRID | VECTOR, "a thread takes more elements of less than 4 bytes; the price keeps to 4", 0},
-    {turned_band, SHARED,
-     "the price counts a transposing tile; a band's lanes run along the contiguous side, or its rows share sectors in "
-     "L1",
-     0},
     {one_of_maps, SHARED,
      "the price counts a transposing tile for a tensor read through several maps; the text reads what is strided "
      "directly",
