@@ -178,7 +178,8 @@ static const char *wanted_behind(const char *name, const char **from, const char
         *to = *from + strspn(*from, "0123456789");
         if (rest && rest - *to < 5)
             *to = rest + 11 + strspn(rest + 11, "0123456789");
-        return rest && rest - *from < 8 ? fsim_printf(a, "%d, \"maxItems\": %d", t->words, t->words + 1)
+        /* beside those always priced: one that is asked for, and serving where a workload has calls */
+        return rest && rest - *from < 8 ? fsim_printf(a, "%d, \"maxItems\": %d", t->words, t->words + 2)
                                         : fsim_printf(a, "%d", t->words);
     }
     *from = strchr(key, '[');
