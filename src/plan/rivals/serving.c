@@ -111,7 +111,7 @@ static double bound_calling(const fsim_problem *q, const fsim_call_price *call, 
     for (int c = 0; c < count; c++)
         all = all && call[c].least_s > 0;
     const double less = all ? fmax(0, proof->lower_bound - saved_s) : 0;
-    return q->objective == FSIM_MINIMISE_TIME ? fmax(less, fsim_bound_around(q, call, count)) : less;
+    return q->objective == FSIM_MINIMISE_TIME ? fmax(less, fsim_bound_around(q, call, count, proof->before_s)) : less;
 }
 
 bool fsim_best_calling(fsim_problem *q, fsim_arena *a, fsim_plan *plan, fsim_proof *proof, double *bound_s)

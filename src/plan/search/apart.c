@@ -151,6 +151,26 @@ static void find_results(fsim_places *l, const numbering *n)
     }
 }
 
+/* Per place: does no kernel have it and a contraction, behind which it may be? No contraction depends on it, and what
+ * does depend on it has neither the points of a contraction nor those that any reduction could give to its kernel. */
+static void find_solo(fsim_places *l, const numbering *n, const spaces *s)
+{
+    fsim_bits given = s->contracted;
+    for (int i = 0; i < l->count; i++)
+        if (class_of(l, i) == FSIM_REDUCE) {
+            set_bit(n, &given, points_of(l, i));
+            set_bit(n, &given, reduced_from(l, i));
+            set_bit(n, &given, fsim_place_node(l, i)->reduced);
+        }
+    for (int i = l->count; i-- > 0;) {
+        bool solo = inlines(l, i) && !is_read_in_part(l, i) && !l->outside[i] &&
+                    !fsim_bits_meet(&l->results[i], &given);
+        for (int k = l->succ_first[i]; k < l->succ_first[i + 1] && solo; k++)
+            solo = l->solo[l->succ[k]];
+        l->solo[i] = solo;
+    }
+}
+
 void fsim_find_apart(fsim_places *l)
 {
     numbering *n = fsim_new(l->a, numbering, 1);
@@ -165,6 +185,7 @@ void fsim_find_apart(fsim_places *l)
     l->spaces = fsim_new(l->a, fsim_bits, l->count + 1);
     l->results = fsim_new(l->a, fsim_bits, l->count + 1);
     l->aloof = fsim_new(l->a, bool, l->count + 1);
+    l->solo = fsim_new(l->a, bool, l->count + 1);
     if (n->full)
         return;
     spaces *s = fsim_new(l->a, spaces, 1);
@@ -184,6 +205,8 @@ void fsim_find_apart(fsim_places *l)
             l->spaces[i] = of_reduction(l, n, s, i);
         }
     }
+    if (l->p->graph->barrier)
+        find_solo(l, n, s);
 }
 
 /* Is there nothing that depends on y and fits a space that the aloof x does? */

@@ -82,7 +82,7 @@ static fsim_sum least_within(around *w, const fsim_call_price *call)
     return count > 0 ? bound_of(w, node, count, &side, WITHIN_SHARES) : 0;
 }
 
-static fsim_sum least_beside(around *w, const fsim_call_price *call, int count)
+static fsim_sum least_beside(around *w, const fsim_call_price *call, int count, double before_s)
 {
     const int nodes = w->p->graph->nodes;
     const fsim_one_side side = {.calls = places_of(w, call, count)};
@@ -90,12 +90,13 @@ static fsim_sum least_beside(around *w, const fsim_call_price *call, int count)
     fsim_sum bound;
     for (int n = 0; n < nodes; n++)
         node[n] = n;
-    if (fsim_bound_sides(w->p, side.calls, &w->budget, w->a, &bound))
+    const fsim_called_sides called = {side.calls, (fsim_sum)(before_s * (1 - 1e-9) / FSIM_TICK_S)};
+    if (fsim_bound_sides(w->p, &called, &w->budget, w->a, &bound))
         return bound;
     return bound_of(w, node, nodes, &side, 1);
 }
 
-double fsim_bound_around(const fsim_problem *q, const fsim_call_price *call, int count)
+double fsim_bound_around(const fsim_problem *q, const fsim_call_price *call, int count, double before_s)
 {
     fsim_problem own = *q;
     fsim_spent spent;
@@ -109,7 +110,7 @@ double fsim_bound_around(const fsim_problem *q, const fsim_call_price *call, int
                        within = price > 0 ? least_within(&w, &call[c]) : 0;
         least += within < price ? within : price;
     }
-    least += least_beside(&w, call, count);
+    least += least_beside(&w, call, count, before_s);
     fsim_arena_free(w.a);
     return (double)least * FSIM_TICK_S;
 }

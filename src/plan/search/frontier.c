@@ -2,6 +2,7 @@
 #include "plan/search/frontier.h"
 
 #include "plan/price/progress.h"
+#include "plan/search/charges.h"
 #include "plan/search/floor.h"
 #include "plan/search/states.h"
 #include <math.h>
@@ -49,7 +50,7 @@ bool fsim_reads_whole_input(const fsim_frontier *f, int place, int k)
     const int t = n->arg[k].tensor;
     return is_given(f, t) && n->arg[k].how != FSIM_READ_INDIRECT && n->arg[k].distinct == g->tensor[t].elems &&
            (!f->p->warm || !fsim_may_reside(f->p, t)) && f->whole[place] && !f->read_outside[t] &&
-           (n->gemm.k || f->arithmetic || g->tensor[t].role != FSIM_WEIGHT);
+           (n->gemm.k || f->arithmetic || g->tensor[t].role != FSIM_WEIGHT || (g->barrier && fsim_is_solo(f, place)));
 }
 
 /* The seconds of each unit that place takes in every plan: its own, in *own; per graph input that it is the first to
@@ -114,9 +115,54 @@ static fsim_sum least_alone(const fsim_frontier *f, int place)
     return k ? fsim_objective_of(f->p, k) : 0;
 }
 
+/* The sum over all primitives with these weights, in seconds. */
+static double sum_of_charges(const fsim_frontier *f, const fsim_charges *c, const fsim_unit_seconds *own,
+                             const fsim_unit_seconds *input)
+{
+    double sum = 0;
+    for (int i = 0; i < f->l.count; i++)
+        sum += own[i].s[FSIM_FLOOR_DRAM] * c->dram[i] + own[i].s[FSIM_FLOOR_WORK] * c->work[i];
+    for (int t = 0; t < f->p->graph->tensors; t++)
+        sum += input[t].s[FSIM_FLOOR_DRAM] * c->input[t];
+    return sum;
+}
+
+/* Sets the work of primitives and graph inputs from what these take of each unit. One weight for each unit, with a dual
+ * norm of one, bounds every kernel's norm by a sum over its primitives; where weights that differ (charges.c) bound all
+ * kernels better, these. */
+static void weigh(fsim_frontier *f, const fsim_unit_seconds *own, const fsim_unit_seconds *input)
+{
+    const int count = f->l.count, tensors = f->p->graph->tensors;
+    const bool by_bytes = f->p->objective == FSIM_MINIMISE_BYTES;
+    const double second = 1 / FSIM_TICK_S * (1 - 1e-9);
+    fsim_unit_seconds all = {{0}}, *charged = fsim_new(f->a, fsim_unit_seconds, count + 1);
+    fsim_charges c;
+    for (int i = 0; i < count; i++) {
+        charged[i] = own[i];
+        fsim_floor_add(&all, own[i]);
+    }
+    for (int t = 0; t < tensors; t++)
+        fsim_floor_add(&all, input[t]);
+    const double norm = fsim_floor_norm(&all);
+    if (fsim_find_charges(f, charged, input, &c) && sum_of_charges(f, &c, charged, input) > norm) {
+        for (int i = 0; i < count; i++)
+            f->floor_own[i] = (charged[i].s[FSIM_FLOOR_DRAM] * c.dram[i] + charged[i].s[FSIM_FLOOR_WORK] * c.work[i]) *
+                              second;
+        for (int t = 0; t < tensors; t++)
+            f->floor_input[t] = input[t].s[FSIM_FLOOR_DRAM] * c.input[t] * second;
+        return;
+    }
+    for (int u = 0; u < FSIM_FLOOR_UNITS; u++) {
+        const double weight = by_bytes ? 1 : norm > 0 ? all.s[u] * all.s[u] / (norm * norm) * second : 0;
+        for (int i = 0; i < count; i++)
+            f->floor_own[i] += own[i].s[u] * weight;
+        for (int t = 0; t < tensors; t++)
+            f->floor_input[t] += input[t].s[u] * weight;
+    }
+}
+
 /* Computes the work that no plan can avoid: graph inputs read once and outputs written once at full bandwidth,
- * arithmetic at full rate. A fixed weight for each unit, with a dual norm of one, bounds every kernel's norm by a sum
- * over its primitives. */
+ * arithmetic at full rate. */
 static void find_floor(fsim_frontier *f)
 {
     const fsim_graph *g = f->p->graph;
@@ -125,7 +171,7 @@ static void find_floor(fsim_frontier *f)
     fsim_floor_find_best_alone(&floor, l->node, l->count, f->a);
     const bool by_bytes = f->p->objective == FSIM_MINIMISE_BYTES;
     fsim_unit_seconds *own = fsim_new(f->a, fsim_unit_seconds, l->count + 1),
-                      *input = fsim_new(f->a, fsim_unit_seconds, g->tensors + 1), all = {{0}};
+                      *input = fsim_new(f->a, fsim_unit_seconds, g->tensors + 1);
     f->units = own;
     f->input = input;
     f->floor_own = fsim_new(f->a, double, l->count + 1);
@@ -159,23 +205,13 @@ static void find_floor(fsim_frontier *f)
         }
         if (g->tensor[n->result[0]].output)
             fsim_floor_add(&own[i], fsim_floor_write(&floor, &g->tensor[n->result[0]]));
-        fsim_floor_add(&all, own[i]);
     }
-    for (int t = 0; t < g->tensors; t++)
-        fsim_floor_add(&all, input[t]);
-    const double norm = fsim_floor_norm(&all), second = 1 / FSIM_TICK_S * (1 - 1e-9);
     f->products = floor.products;
-    f->floor_launch = by_bytes ? 0 : fsim_floor_launch(f->p) * second;
+    f->floor_launch = by_bytes ? 0 : fsim_floor_launch(f->p) / FSIM_TICK_S * (1 - 1e-9);
     f->floor_write = f->floor_launch / FSIM_MAX_PARAMETERS;
     for (int i = 0; i < l->count; i++)
         f->floor_start[i] *= f->floor_launch;
-    for (int u = 0; u < FSIM_FLOOR_UNITS; u++) {
-        const double weight = by_bytes ? 1 : norm > 0 ? all.s[u] * all.s[u] / (norm * norm) * second : 0;
-        for (int i = 0; i < l->count; i++)
-            f->floor_own[i] += own[i].s[u] * weight;
-        for (int t = 0; t < g->tensors; t++)
-            f->floor_input[t] += input[t].s[u] * weight;
-    }
+    weigh(f, own, input);
     for (int i = 0; i < l->count; i++)
         f->floor_own[i] += f->floor_alone[i] * (1 - 1e-9);
 }

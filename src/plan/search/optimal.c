@@ -59,7 +59,8 @@ typedef struct {
     int64_t considered, states;
     fsim_frontier *only;   /* where the graph is one piece: that piece */
     fsim_frontier *last;   /* of the whole graph, as last searched; NULL: of none */
-    fsim_sum least;        /* a bound from the sides of the barrier */
+    fsim_sum least;        /* a bound from the sides of the barrier, */
+    fsim_sum before;       /* and of the side before it */
     fsim_open_part layers; /* equal layers that keep the proof open; last 0: none */
     bool short_of_given;   /* the bound is of a graph without what makes its masks: a search of all of it is too wide */
     bool masked;           /* may some chain of contractions skip what a causal mask hides? */
@@ -486,6 +487,7 @@ static void by_sides(solver *s, fsim_arena *keep, fsim_plan *best)
     s->considered += y.groups;
     s->states += y.states;
     s->least = y.bound;
+    s->before = y.before;
     if (y.part.parts > 0)
         improve(s->p, &y.part, keep, best);
     fsim_progress_bound(s->p, s->least);
@@ -564,6 +566,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     assert(out->kernels == 0 || s.bound <= out->objective); /* a bound above a plan is none */
     proof->proven = out->kernels > 0 && s.bound >= out->objective;
     proof->lower_bound = (double)(proof->proven ? out->objective : s.bound) * unit;
+    proof->before_s = (double)s.before * FSIM_TICK_S;
     proof->groups_considered = s.considered;
     proof->states = s.states;
     if (!proof->proven && out->kernels > 0)

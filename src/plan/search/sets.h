@@ -94,6 +94,7 @@ typedef struct {
     bool *must, *clonable;
     bool *outside;             /* a reader is not in the list */
     bool *aloof;               /* apart.c: no kernel has it and a contraction */
+    bool *solo;                /* apart.c: nor this and a contraction; a graph with gradients, in which others may be */
     fsim_bits *spaces;         /* apart.c: aloof: the points of spaces that it fits, as bits */
     fsim_bits *results;        /* apart.c: the points of what depends on it */
     fsim_bits *before, *after; /* bit j of before[i]: i - FSIM_BITS + j leads to i; of after[i]: i leads to i + 1 + j */

@@ -15,7 +15,8 @@
 
 enum {
     BEFORE_SHARES = 2, /* the side before the barrier may take this part of the budget, the other one the rest of it */
-    AFTER_SHARES = 1
+    AFTER_SHARES = 1,
+    VIEWS_MOST = 50 /* what is known of the side before the barrier is enough where views are at most such a part */
 };
 
 typedef struct {
@@ -167,9 +168,31 @@ static bool has_sides(const fsim_problem *p)
            p->graph->nodes <= FSIM_BITS;
 }
 
-/* Sets the bound of both sides. Returns the side after the barrier; NULL where one is too wide. */
-static fsim_frontier *bound_both(sides *s, const signed char *calls)
+/* What kernels before the barrier cost at least where some are called, from what they cost where none is; 0: not
+ * known. Of what runs before the barrier a kernel that is called owns views at most, beside primitives of either side.
+ * With a kernel for each of these views its plan has all that runs before the barrier. */
+static fsim_sum known_before(const sides *s, const fsim_called_sides *called)
 {
+    const fsim_graph *g = s->p->graph;
+    fsim_sum views = 0;
+    bool known = called->before > 0, calls_either = false;
+    for (int n = 0; n < g->nodes && known; n++) {
+        calls_either = calls_either || (side_of(s, n) == FSIM_EITHER_SIDE && called->calls[n] == FSIM_IN_CALL);
+        if (side_of(s, n) != FSIM_BEFORE_BARRIER || called->calls[n] == FSIM_NO_CALL)
+            continue;
+        const fsim_kernel *k = called->calls[n] == FSIM_CALL_VIEW ? fsim_kernel_alone(s->p, &n, 1, s->a) : NULL;
+        known = k != NULL;
+        views += known ? fsim_objective_of(s->p, k) : 0;
+    }
+    views = calls_either ? views : 0;
+    return known && called->before > views ? called->before - views : 0;
+}
+
+/* Sets the bound of both sides. Returns the side after the barrier; NULL where one is too wide. */
+static fsim_frontier *bound_both(sides *s, const fsim_called_sides *called)
+{
+    const signed char *calls = called->calls;
+    const fsim_sum known = known_before(s, called);
     const int nodes = s->p->graph->nodes;
     int count;
     const int *node = forward_list(s, NULL, &count);
@@ -182,30 +205,33 @@ static fsim_frontier *bound_both(sides *s, const signed char *calls)
     }
     *before = (fsim_one_side){.free = true, .wanted = outputs, .calls = calls};
     *after = (fsim_one_side){.after = true, .free = true, .clone_sets = FSIM_FEW_CLONE_SETS, .calls = calls};
-    fsim_frontier *x = searched(s, node, count, before, BEFORE_SHARES),
+    const bool enough = known > called->before - called->before / VIEWS_MOST;
+    fsim_frontier *x = enough ? NULL : searched(s, node, count, before, BEFORE_SHARES),
                   *y = searched(s, all, nodes, after, AFTER_SHARES);
-    if (x && y)
-        s->out->bound = fsim_frontier_bound(x) + fsim_frontier_bound(y);
-    return x ? y : NULL;
+    const fsim_sum found = x ? fsim_frontier_bound(x) : 0;
+    s->out->before = found > known ? found : known;
+    if ((x || enough) && y)
+        s->out->bound = s->out->before + fsim_frontier_bound(y);
+    return x || enough ? y : NULL;
 }
 
 bool fsim_search_sides(fsim_problem *p, const fsim_budget *budget, fsim_arena *a, fsim_sides *out)
 {
     sides s = {p, a, budget, out};
     *out = (fsim_sides){0};
-    fsim_frontier *after = has_sides(p) ? bound_both(&s, NULL) : NULL;
+    fsim_frontier *after = has_sides(p) ? bound_both(&s, &(fsim_called_sides){NULL, 0}) : NULL;
     if (!after)
         return false;
     join(&s, after);
     return true;
 }
 
-bool fsim_bound_sides(fsim_problem *p, const signed char *calls, const fsim_budget *budget, fsim_arena *a,
+bool fsim_bound_sides(fsim_problem *p, const fsim_called_sides *called, const fsim_budget *budget, fsim_arena *a,
                       fsim_sum *bound)
 {
     fsim_sides out = {0};
     sides s = {p, a, budget, &out};
-    const bool found = has_sides(p) && bound_both(&s, calls);
+    const bool found = has_sides(p) && bound_both(&s, called);
     *bound = out.bound;
     return found;
 }
