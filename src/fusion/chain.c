@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fusion/chain.h"
 
+#include "fusion/partners.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -359,8 +361,9 @@ static bool are_siblings(const fsim_graph *g, int a, int b)
     return fsim_map_equal(&mx, &my);
 }
 
-/* Does a contraction that feeds n through inlined primitives form a chain with it? */
-static bool chained_above(const fsim_limits *limits, int n, int low)
+/* Does a contraction that feeds n through inlined primitives form a chain with it? *more: only because there are more
+ * of these than are looked at. */
+static bool chained_above(const fsim_limits *limits, int n, int low, bool *more)
 {
     const fsim_graph *g = limits->graph;
     int seen[MOST_WALKED], count = 0;
@@ -381,14 +384,14 @@ static bool chained_above(const fsim_limits *limits, int n, int low)
                     return true;
             } else if (fsim_classes[class].inlines || class == FSIM_REDUCE) {
                 if (count == MOST_WALKED)
-                    return true; /* more than is looked at: assume that it may */
+                    return *more = true; /* assume that it may */
                 seen[count++] = from;
             }
         }
     return false;
 }
 
-static bool chained_below(const fsim_limits *limits, int n, int high)
+static bool chained_below(const fsim_limits *limits, int n, int high, bool *more)
 {
     flow f;
     fsim_joint joint;
@@ -397,26 +400,51 @@ static bool chained_below(const fsim_limits *limits, int n, int high)
     for (int i = 0; i < f.contractions; i++)
         if (f.contraction[i] > high && may_chain(limits, n, f.contraction[i], &joint, &why))
             return true;
-    return f.more;
+    return *more = f.more;
 }
 
-bool fsim_may_lead_chain(const fsim_limits *limits, int n) { return chained_below(limits, n, -1); }
+/* Where a walk is too long to say: may contraction n be the first of a chain, or the last (up)? */
+static bool may_have_partner(const fsim_limits *limits, int n, bool up)
+{
+    int other[MOST_WALKED];
+    fsim_joint joint;
+    fsim_refusal why;
+    const int count = fsim_chain_partners(limits->graph, n, up, other, MOST_WALKED);
+    for (int i = 0; i < count; i++)
+        if (may_chain(limits, up ? other[i] : n, up ? n : other[i], &joint, &why))
+            return true;
+    return count < 0;
+}
+
+bool fsim_may_lead_chain(const fsim_limits *limits, int n)
+{
+    bool more = false;
+    return chained_below(limits, n, -1, &more) && (!more || may_have_partner(limits, n, false));
+}
+
+static bool may_end_chain(const fsim_limits *limits, int n)
+{
+    bool more = false;
+    return chained_above(limits, n, limits->graph->nodes, &more) && (!more || may_have_partner(limits, n, true));
+}
 
 int fsim_chains_from(const fsim_limits *limits, int n, fsim_joint *out, int room)
 {
     flow f;
     fsim_joint joint;
     fsim_refusal why;
-    int count = 0;
+    int count = 0, other[MOST_WALKED];
     flow_from(limits->graph, n, limits->graph->nodes, &f);
-    for (int i = 0; i < f.contractions; i++) {
-        if (f.contraction[i] <= n || !may_chain(limits, n, f.contraction[i], &joint, &why))
+    const int seconds = f.more ? fsim_chain_partners(limits->graph, n, false, other, MOST_WALKED) : f.contractions;
+    for (int i = 0; i < seconds; i++) {
+        const int second = f.more ? other[i] : f.contraction[i];
+        if (second <= n || !may_chain(limits, n, second, &joint, &why))
             continue;
         if (count == room)
             return -1;
         out[count++] = joint;
     }
-    return f.more ? -1 : count;
+    return seconds < 0 ? -1 : count;
 }
 
 int fsim_contraction_company(const fsim_limits *limits, int n)
@@ -428,13 +456,14 @@ int fsim_contraction_company(const fsim_limits *limits, int n)
             return MOST_SIBLINGS;
     if (g->node[n].gemm.convolution)
         return 1;
-    return chained_below(limits, n, -1) || chained_above(limits, n, g->nodes) ? 2 : 1;
+    return fsim_may_lead_chain(limits, n) || may_end_chain(limits, n) ? 2 : 1;
 }
 
 /* Could the reductions from low to high be in the middle of a chain between contraction n and another one? */
 static bool chained_apart(const fsim_limits *limits, int n, int low, int high)
 {
-    return chained_below(limits, n, high) || (high < n && chained_above(limits, n, low));
+    bool more;
+    return chained_below(limits, n, high, &more) || (high < n && chained_above(limits, n, low, &more));
 }
 
 bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_joint *out, fsim_refusal *why)

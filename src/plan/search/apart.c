@@ -163,8 +163,8 @@ static void find_solo(fsim_places *l, const numbering *n, const spaces *s)
             set_bit(n, &given, fsim_place_node(l, i)->reduced);
         }
     for (int i = l->count; i-- > 0;) {
-        bool solo = inlines(l, i) && !is_read_in_part(l, i) && !l->outside[i] &&
-                    !fsim_bits_meet(&l->results[i], &given);
+        bool solo =
+            inlines(l, i) && !is_read_in_part(l, i) && !l->outside[i] && !fsim_bits_meet(&l->results[i], &given);
         for (int k = l->succ_first[i]; k < l->succ_first[i + 1] && solo; k++)
             solo = l->solo[l->succ[k]];
         l->solo[i] = solo;

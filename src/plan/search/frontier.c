@@ -121,7 +121,7 @@ static double sum_of_charges(const fsim_frontier *f, const fsim_charges *c, cons
 {
     double sum = 0;
     for (int i = 0; i < f->l.count; i++)
-        sum += own[i].s[FSIM_FLOOR_DRAM] * c->dram[i] + own[i].s[FSIM_FLOOR_WORK] * c->work[i];
+        sum += own[i].s[FSIM_FLOOR_DRAM] * c->dram[i] + own[i].s[FSIM_FLOOR_WORK] * c->work[i] + c->start[i];
     for (int t = 0; t < f->p->graph->tensors; t++)
         sum += input[t].s[FSIM_FLOOR_DRAM] * c->input[t];
     return sum;
@@ -130,7 +130,7 @@ static double sum_of_charges(const fsim_frontier *f, const fsim_charges *c, cons
 /* Sets the work of primitives and graph inputs from what these take of each unit. One weight for each unit, with a dual
  * norm of one, bounds every kernel's norm by a sum over its primitives; where weights that differ (charges.c) bound all
  * kernels better, these. */
-static void weigh(fsim_frontier *f, const fsim_unit_seconds *own, const fsim_unit_seconds *input)
+static void weigh(fsim_frontier *f, const fsim_unit_seconds *own, const fsim_unit_seconds *input, const bool *masked)
 {
     const int count = f->l.count, tensors = f->p->graph->tensors;
     const bool by_bytes = f->p->objective == FSIM_MINIMISE_BYTES;
@@ -144,12 +144,17 @@ static void weigh(fsim_frontier *f, const fsim_unit_seconds *own, const fsim_uni
     for (int t = 0; t < tensors; t++)
         fsim_floor_add(&all, input[t]);
     const double norm = fsim_floor_norm(&all);
-    if (fsim_find_charges(f, charged, input, &c) && sum_of_charges(f, &c, charged, input) > norm) {
+    double starts = 0;
+    for (int i = 0; i < count; i++)
+        starts += f->floor_start[i] / second;
+    if (fsim_find_charges(f, masked, charged, input, &c) && sum_of_charges(f, &c, charged, input) > norm + starts) {
         for (int i = 0; i < count; i++)
-            f->floor_own[i] = (charged[i].s[FSIM_FLOOR_DRAM] * c.dram[i] + charged[i].s[FSIM_FLOOR_WORK] * c.work[i]) *
-                              second;
+            f->floor_own[i] =
+                (charged[i].s[FSIM_FLOOR_DRAM] * c.dram[i] + charged[i].s[FSIM_FLOOR_WORK] * c.work[i]) * second;
         for (int t = 0; t < tensors; t++)
             f->floor_input[t] = input[t].s[FSIM_FLOOR_DRAM] * c.input[t] * second;
+        for (int i = 0; i < count; i++)
+            f->floor_start[i] = c.start[i] * second;
         return;
     }
     for (int u = 0; u < FSIM_FLOOR_UNITS; u++) {
@@ -211,7 +216,7 @@ static void find_floor(fsim_frontier *f)
     f->floor_write = f->floor_launch / FSIM_MAX_PARAMETERS;
     for (int i = 0; i < l->count; i++)
         f->floor_start[i] *= f->floor_launch;
-    weigh(f, own, input);
+    weigh(f, own, input, masked);
     for (int i = 0; i < l->count; i++)
         f->floor_own[i] += f->floor_alone[i] * (1 - 1e-9);
 }
