@@ -232,7 +232,7 @@ static fsim_gemm_shape bare_shape(const fsim_graph *g, int node)
                              .transposed_b = m->transposed_b};
 }
 
-double fsim_contraction_alone_s(const fsim_graph *g, const fsim_hw *hw, int node)
+double fsim_contraction_generated_s(const fsim_graph *g, const fsim_hw *hw, int node)
 {
     const fsim_gemm *m = &g->node[node].gemm;
     const double products = (double)m->batch * (double)m->m * (double)m->n * (double)m->k,
@@ -241,8 +241,16 @@ double fsim_contraction_alone_s(const fsim_graph *g, const fsim_hw *hw, int node
         return anywhere;
     const fsim_gemm_device d = fsim_gemm_device_of(hw, m->arithmetic);
     const fsim_gemm_shape s = bare_shape(g, node);
-    const double ours = fmin(generated_least_s(hw, m->arithmetic, &s, 1), direct_least_s(hw, &d, products));
-    return fmax(anywhere, fmin(ours, fsim_gemm_call_least_s(&d, s)));
+    return fmax(anywhere, fmin(generated_least_s(hw, m->arithmetic, &s, 1), direct_least_s(hw, &d, products)));
+}
+
+double fsim_contraction_alone_s(const fsim_graph *g, const fsim_hw *hw, int node)
+{
+    const double ours = fsim_contraction_generated_s(g, hw, node);
+    if (g->node[node].gemm.convolution)
+        return ours;
+    const fsim_gemm_device d = fsim_gemm_device_of(hw, g->node[node].gemm.arithmetic);
+    return fmax(fsim_least_contraction_s(g, hw, node), fmin(ours, fsim_gemm_call_least_s(&d, bare_shape(g, node))));
 }
 
 double fsim_contraction_share_s(const fsim_graph *g, const fsim_hw *hw, int node, int company)

@@ -206,6 +206,32 @@ bool fsim_may_meet_contraction(fsim_places *l, int root, fsim_own_set *s)
     return s->meets = count > 0 && !fsim_is_aloof_set(l, root, s, contraction, count);
 }
 
+int fsim_most_parts(fsim_places *l, int root, fsim_own_set *s)
+{
+    if (s->parts_for == root + 1)
+        return s->parts;
+    int queue[FSIM_BITS], queued = 0, parts = 1;
+    fsim_bits seen = {{0}};
+    s->parts_for = root + 1;
+    if (l->count > FSIM_BITS)
+        return s->parts = FSIM_MAX_PARAMETERS;
+    FSIM_EACH_BIT(i, s->own)
+    {
+        queue[queued++] = root - FSIM_BACK + i;
+        fsim_bit_set(&seen, root - FSIM_BACK + i);
+    }
+    for (int i = 0; i < queued; i++)
+        for (int k = l->near_first[queue[i]]; k < l->near_first[queue[i] + 1]; k++) {
+            const int q = l->near[k];
+            if (fsim_bit(&seen, q) || fsim_place_node(l, q)->gemm.k || !may_stand_beside(l, root, s, q))
+                continue;
+            fsim_bit_set(&seen, q);
+            queue[queued++] = q;
+            parts += l->joinable[q];
+        }
+    return s->parts = parts;
+}
+
 int fsim_most_sharers(fsim_places *l, int root, const fsim_own_set *s, int tensor)
 {
     const reach near = reach_of(l, root, s);

@@ -159,6 +159,44 @@ void fsim_link_step(fsim_frontier *f, int from, const state *next, step by)
     *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = by;
 }
 
+/* Is the member one that no library's call computes? It reduces, or combines what depends on the contraction with
+ * another value of each point. */
+static bool is_in_no_call(const fsim_frontier *f, int place, int contraction)
+{
+    const fsim_graph *g = f->p->graph;
+    const fsim_node *n = fsim_node_of(f, place);
+    int values = 0, last = -1;
+    if (fsim_ops[n->op].class == FSIM_REDUCE)
+        return true;
+    if (fsim_ops[n->op].class != FSIM_ELEMENTWISE || fsim_ops[g->source[n->source].op].class == FSIM_COMPOSITE ||
+        place <= contraction || place - contraction > FSIM_BITS ||
+        !fsim_bit(&f->l.after[contraction], place - contraction - 1))
+        return false;
+    for (int k = 0; k < n->args; k++) {
+        values += n->arg[k].how == FSIM_READ_MAP && n->arg[k].distinct == n->points && n->arg[k].tensor != last;
+        last = n->arg[k].tensor;
+    }
+    return values > 1;
+}
+
+/* The least work of the set's contraction, where it has one and is part of no library's call; 0. */
+static double generated_s(const expansion *x)
+{
+    const fsim_frontier *f = x->f;
+    int contraction = -1, count = 0;
+    bool generated = false;
+    FSIM_EACH_BIT(i, x->set->own)
+    if (fsim_is_product(fsim_node_of(f, x->root - FSIM_BACK + i))) {
+        contraction = x->root - FSIM_BACK + i;
+        count++;
+    }
+    if (count != 1 || f->p->objective == FSIM_MINIMISE_BYTES)
+        return 0;
+    FSIM_EACH_BIT(i, x->set->own)
+    generated = generated || is_in_no_call(f, x->root - FSIM_BACK + i, contraction);
+    return generated ? fsim_contraction_generated_s(f->p->graph, f->p->hw, f->l.node[contraction]) : 0;
+}
+
 /* A lower bound of what the set costs whatever clones its kernel has (v is one): its launch, and the norm of what its
  * members take of each unit, with the graph inputs that nothing has read before. */
 static fsim_sum least_of_set(const expansion *x, const fsim_variant *v)
@@ -185,6 +223,7 @@ static fsim_sum least_of_set(const expansion *x, const fsim_variant *v)
     const fsim_least_traffic traffic = fsim_least_traffic_of(x->f, x->set, x->root);
     all.s[FSIM_FLOOR_DRAM] += traffic.bytes > fsim_l2_effective(f->p->hw) ? traffic.without_room : traffic.with_room;
     const double unit = f->p->objective == FSIM_MINIMISE_BYTES ? 1 : 1 / FSIM_TICK_S;
+    all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], generated_s(x));
     const fsim_group *o = &v->kernel->group;
     if (o->template == FSIM_CHAINED_CONTRACTION && f->p->objective != FSIM_MINIMISE_BYTES) {
         const fsim_chain_pair pair = {o->first, o->anchor, (double)o->rows, (double)o->width, o->causal > 0};
