@@ -203,7 +203,7 @@ static void charge_solo(mover *w, int *taken, fsim_unit_seconds *own)
     w->room = true;
     for (int k = 0; k < fsim_node_of(f, w->of)->args; k++) {
         const fsim_access *x = &fsim_node_of(f, w->of)->arg[k];
-        if (x->how != FSIM_READ_MAP || x->distinct != g->tensor[x->tensor].elems)
+        if ((x->how != FSIM_READ_MAP && x->how != FSIM_READ_PIECE) || x->distinct != g->tensor[x->tensor].elems)
             continue;
         w->began = ++w->walk;
         w->visited = 0;
