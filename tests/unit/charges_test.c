@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "cost/costing.h"
 #include "graph/graph.h"
 #include "plan/price/price.h"
+#include "plan/search/floor.h"
 #include "plan/search/frontier.h"
 #include "plan/search/search.h"
 #include "predict.h"
@@ -153,7 +153,7 @@ static void an_update_counts(void **unused)
                  time_s = found.plan[FSIM_STRATEGY_OPTIMAL].time_s;
     printf("update %.1f us, floor %.1f us, plan %.1f us\n", dram_s * 1e6, least_s * 1e6, time_s * 1e6);
     assert_true(g->barrier);
-    assert_true(least_s > dram_s + 3 * fsim_least_launch_s(hw, FSIM_REGIME_STREAM));
+    assert_true(least_s > dram_s + 3 * fsim_floor_launch(&p));
     assert_true(least_s > 0.75 * time_s && least_s <= time_s);
     fsim_arena_free(a);
 }
