@@ -206,30 +206,29 @@ bool fsim_may_meet_contraction(fsim_places *l, int root, fsim_own_set *s)
     return s->meets = count > 0 && !fsim_is_aloof_set(l, root, s, contraction, count);
 }
 
-int fsim_most_parts(fsim_places *l, int root, fsim_own_set *s)
+bool fsim_is_only_part(fsim_places *l, int root, fsim_own_set *s)
 {
-    if (s->parts_for == root + 1)
-        return s->parts;
-    int queue[FSIM_BITS], queued = 0, parts = 1;
+    int queue[FSIM_BITS], queued = 0;
     fsim_bits seen = {{0}};
-    s->parts_for = root + 1;
-    if (l->count > FSIM_BITS)
-        return s->parts = FSIM_MAX_PARAMETERS;
+    if (l->count > FSIM_BITS || s->only_for == root + 1)
+        return l->count <= FSIM_BITS && s->only;
+    s->only_for = root + 1;
+    s->only = true;
     FSIM_EACH_BIT(i, s->own)
     {
         queue[queued++] = root - FSIM_BACK + i;
         fsim_bit_set(&seen, root - FSIM_BACK + i);
     }
-    for (int i = 0; i < queued; i++)
-        for (int k = l->near_first[queue[i]]; k < l->near_first[queue[i] + 1]; k++) {
+    for (int i = 0; i < queued && s->only; i++)
+        for (int k = l->near_first[queue[i]]; k < l->near_first[queue[i] + 1] && s->only; k++) {
             const int q = l->near[k];
             if (fsim_bit(&seen, q) || fsim_place_node(l, q)->gemm.k || !may_stand_beside(l, root, s, q))
                 continue;
             fsim_bit_set(&seen, q);
             queue[queued++] = q;
-            parts += l->joinable[q];
+            s->only = !l->joinable[q];
         }
-    return s->parts = parts;
+    return s->only;
 }
 
 int fsim_most_sharers(fsim_places *l, int root, const fsim_own_set *s, int tensor)

@@ -62,8 +62,8 @@ typedef struct {
     bool has_company;      /* and the answer */
     int met;               /* the same for whether that kernel may have a contraction beside it */
     bool meets;
-    int parts_for; /* the same for fsim_most_parts */
-    int parts;
+    int only_for; /* the same for fsim_is_only_part */
+    bool only;
     int traffic_for; /* the same for fsim_least_traffic_of */
     fsim_least_traffic traffic;
     fsim_variant **slot; /* its variants, hashed */
@@ -161,9 +161,9 @@ const fsim_family *fsim_family_of(fsim_places *l, int root);
 bool fsim_may_be_beside(fsim_places *l, int root, const fsim_own_set *s);
 /* The same for a set without a contraction: may the larger kernel have one, in another part of it? */
 bool fsim_may_meet_contraction(fsim_places *l, int root, fsim_own_set *s);
-/* The most parts that a kernel without a contraction has, this one included: each has a joinable place, and they hang
- * together by tensors that they have in common. */
-int fsim_most_parts(fsim_places *l, int root, fsim_own_set *s);
+/* Is the set all of every kernel without a contraction that has it as a part? Each part has a joinable place, and a
+ * kernel's parts hang together by tensors that they have in common. False where a list has more places than bits. */
+bool fsim_is_only_part(fsim_places *l, int root, fsim_own_set *s);
 /* How many parts of a kernel, this one included, may read the tensor? */
 int fsim_most_sharers(fsim_places *l, int root, const fsim_own_set *s, int tensor);
 /* The kernel of a set of root's family, with clones and stored results as bits of the family. NULL where illegal.

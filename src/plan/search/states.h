@@ -120,7 +120,7 @@ struct fsim_frontier {
     bool *read_outside;       /* per tensor */
     double *floor_input;      /* per tensor: work of reading a graph input for the first time */
     double floor_launch;      /* work of a launch, which the rest of a plan has at least one of */
-    double floor_write;       /* parted list with equal layers: share of a launch for each result (fsim_least_joined) */
+    double floor_write;       /* parted list: share of a launch for each result; see fsim_least_joined */
     double *read_s, *write_s; /* per tensor: seconds (or bytes) of DRAM for reading it once, for writing it */
     bool products;            /* a kernel may contain a contraction */
 };

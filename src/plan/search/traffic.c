@@ -114,15 +114,14 @@ fsim_sum fsim_least_joined(fsim_frontier *f, fsim_own_set *part, int root, fsim_
     }
     if (free || !is_aloof(f, part, root))
         return 0;
-    const int parts = f->run ? 0 : fsim_most_parts(&f->l, root, part);
-    if (parts == 1) /* it is in no larger kernel */
+    if (!f->run && fsim_is_only_part(&f->l, root, part)) /* it is in no larger kernel */
         return FSIM_NEVER;
     const int asks = 2 * root + 1 + any;
     if (v->joined_for != asks) { /* what equal layers take from each other may say nothing of what is around them */
         const double unit = f->p->objective == FSIM_MINIMISE_BYTES ? 1 : 1 / FSIM_TICK_S,
                      least = f->products && !f->run ? transfers_of_part(f, part, root, v, any) * unit
                                                     : work_of_part(f, part, root);
-        v->joined = (fsim_sum)(((parts > 0 ? f->floor_launch / parts : launches) + least) * (1 - 1e-9));
+        v->joined = (fsim_sum)((launches + least) * (1 - 1e-9));
         v->joined_for = asks;
     }
     return v->joined;
