@@ -49,7 +49,7 @@ typedef struct {
 static bool is_contraction(const fsim_frontier *f, int place) { return fsim_node_of(f, place)->gemm.k > 0; }
 
 /* Can no kernel own both the place and the mover's primitive? */
-static bool apart(mover *w, int place)
+static bool is_apart(mover *w, int place)
 {
     fsim_places *l = &w->f->l;
     const bool product = is_contraction(w->f, w->of), other = is_contraction(w->f, place);
@@ -60,7 +60,7 @@ static bool apart(mover *w, int place)
 }
 
 /* What moving all of the tensor takes. */
-static double moved(const mover *w, int t, bool write)
+static double moved_for(const mover *w, int t, bool write)
 {
     const fsim_tensor *x = &w->f->p->graph->tensor[t];
     if (w->through_l2)
@@ -98,12 +98,12 @@ static double had_by(mover *w, int t)
     if (x->producer < 0) { /* graph inputs may be charged elsewhere */
         const bool counts =
             w->through_l2 ? f->read_s[t] > 0 : !is_contraction(f, w->of) && w->input[t].s[FSIM_FLOOR_DRAM] == 0;
-        return w->known[t] = counts ? moved(w, t, false) : 0;
+        return w->known[t] = counts ? moved_for(w, t, false) : 0;
     }
     if (from < 0)
         return 0;
-    const double read = moved(w, t, false);
-    if (read == 0 || (!f->l.clonable[from] && apart(w, from)))
+    const double read = moved_for(w, t, false);
+    if (read == 0 || (!f->l.clonable[from] && is_apart(w, from)))
         return w->known[t] = read;
     for (int k = 0; k < fsim_node_of(f, from)->args; k++) {
         const fsim_access *y = &fsim_node_of(f, from)->arg[k];
@@ -124,7 +124,7 @@ static double put_by(mover *w, int t)
         return least;
     if (x->output && !w->through_l2) /* charged elsewhere */
         return 0;
-    const double written = moved(w, t, true);
+    const double written = moved_for(w, t, true);
     if (written == 0 || f->l.must[f->l.place[x->producer]])
         return w->known[t] = written;
     for (int r = 0; r < x->readers; r++) {
@@ -132,7 +132,7 @@ static double put_by(mover *w, int t)
         double after = 0;
         if (to < 0)
             continue; /* a reader outside of the list may be left out */
-        if (apart(w, to))
+        if (is_apart(w, to))
             return w->known[t] = written;
         for (int i = 0; i < fsim_node_of(f, to)->results; i++)
             after = fmax(after, put_by(w, fsim_node_of(f, to)->result[i]));
@@ -187,7 +187,7 @@ static bool is_always_stored(mover *w)
     bool stored = f->l.must[w->of];
     for (int r = 0; r < t->readers && !stored; r++) {
         const int to = f->l.place[t->reader[r]];
-        stored = to >= 0 && !f->l.clonable[w->of] && apart(w, to);
+        stored = to >= 0 && !f->l.clonable[w->of] && is_apart(w, to);
     }
     return stored && n->results == 1 && !t->output && t->over < 0 && !t->overwritten;
 }
@@ -210,13 +210,13 @@ static void charge_solo(mover *w, int *taken, fsim_unit_seconds *own)
         const double had = had_by(w, x->tensor);
         bool free = had > 0;
         for (int t = 0; t < g->tensors && free; t++)
-            free = w->seen[t] != w->walk || taken[t] == 0 || (taken[t] > 0 && apart(w, taken[t] - 1));
+            free = w->seen[t] != w->walk || taken[t] == 0 || (taken[t] > 0 && is_apart(w, taken[t] - 1));
         for (int t = 0; t < g->tensors && free; t++)
             if (w->seen[t] == w->walk)
                 taken[t] = taken[t] == 0 ? w->of + 1 : -1;
         own->s[FSIM_FLOOR_DRAM] += free ? had : 0;
     }
-    own->s[FSIM_FLOOR_DRAM] += is_always_stored(w) ? moved(w, fsim_node_of(f, w->of)->result[0], true) : 0;
+    own->s[FSIM_FLOOR_DRAM] += is_always_stored(w) ? moved_for(w, fsim_node_of(f, w->of)->result[0], true) : 0;
 }
 
 static int root_of(int *parent, int i)

@@ -14,7 +14,8 @@ typedef struct {
 
 /* For plans by their time. False where p's graph has no barrier, or very many primitives, or is too wide. In a. */
 bool fsim_search_sides(fsim_problem *p, const fsim_budget *budget, fsim_arena *a, fsim_sides *out);
-/* Calls (as in fsim_one_side), and the least that kernels before the barrier cost where there are none; 0: not known. */
+/* Calls (as in fsim_one_side), and the least that kernels before the barrier cost where there are none; 0: not known.
+ */
 typedef struct {
     const signed char *calls;
     fsim_sum before;
