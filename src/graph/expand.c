@@ -154,6 +154,18 @@ bool fsim_rule_mish(fsim_call *c)
     return finish(c, binary(c, FSIM_OP_MUL, NULL, c->arg[0], t));
 }
 
+/* x / (|x| + 1) and x - tanh(x), which torch.nn.functional computes step by step. */
+bool fsim_rule_softsign(fsim_call *c)
+{
+    const int size = scalar(c, FSIM_OP_ADD, "one", unary(c, FSIM_OP_ABS, "abs", c->arg[0]), 1);
+    return finish(c, binary(c, FSIM_OP_DIV, NULL, c->arg[0], size));
+}
+
+bool fsim_rule_tanhshrink(fsim_call *c)
+{
+    return finish(c, binary(c, FSIM_OP_SUB, NULL, c->arg[0], unary(c, FSIM_OP_TANH, "tanh", c->arg[0])));
+}
+
 /* Half of x along dimension dim: elements [i half, (i + 1) half). */
 static int half_of(fsim_call *c, const char *name, int dim, int64_t half, int i)
 {
@@ -426,7 +438,7 @@ bool fsim_rule_l1_loss(fsim_call *c)
     return mean_of_all(c, unary(c, FSIM_OP_ABS, "point", binary(c, FSIM_OP_SUB, "sub", c->arg[0], c->arg[1])));
 }
 
-/* The mean of -t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), which is log(1 + e^x) - t x. */
+/* The mean of -t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), which is (1 - t) x - log(sigmoid(x)). */
 bool fsim_rule_bce_with_logits(fsim_call *c)
 {
     const fsim_shape *x = &fsim_arg(c, 0)->shape, *t = &fsim_arg(c, 1)->shape;
@@ -434,9 +446,9 @@ bool fsim_rule_bce_with_logits(fsim_call *c)
         (x->rank != t->rank || memcmp(x->dim, t->dim, (size_t)x->rank * sizeof *x->dim) != 0))
         return fsim_refuse(c, "wants logits and targets of one shape; found %s and %s",
                            fsim_shape_text(c->build->arena, x), fsim_shape_text(c->build->arena, t));
-    const int whole = unary(c, FSIM_OP_SOFTPLUS, "softplus", c->arg[0]);
-    return mean_of_all(c,
-                       binary(c, FSIM_OP_SUB, "point", whole, binary(c, FSIM_OP_MUL, "product", c->arg[0], c->arg[1])));
+    const int log = unary(c, FSIM_OP_LOGSIGMOID, "logsigmoid", c->arg[0]);
+    const int other = scalar(c, FSIM_OP_ADD, "other", unary(c, FSIM_OP_NEG, "minus", c->arg[1]), 1);
+    return mean_of_all(c, binary(c, FSIM_OP_SUB, "point", binary(c, FSIM_OP_MUL, "product", other, c->arg[0]), log));
 }
 
 bool fsim_rule_triplet_margin_loss(fsim_call *c)

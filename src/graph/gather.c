@@ -150,7 +150,7 @@ static bool gathered(fsim_call *call, int table, int index)
     fsim_shape out = at->shape;
     if (t->shape.rank < 1 || at->shape.rank + t->shape.rank - 1 > FSIM_MAX_RANK)
         return fsim_refuse(call, "cannot take rows of %s at %s", text_of(call, &t->shape), text_of(call, &at->shape));
-    if (at->dtype == FSIM_BOOL || (fsim_dtype_floating(at->dtype) && at->dtype != FSIM_F32))
+    if (at->dtype == FSIM_BOOL || fsim_dtype_floating(at->dtype))
         return fsim_refuse(call, "the index '%s' is %s; wants integers", at->name, fsim_dtype_names[at->dtype]);
     int64_t run = 1;
     for (int d = 1; d < t->shape.rank; d++) {

@@ -376,6 +376,89 @@ static double scalar_powers(const fsim_costing *c)
     return more;
 }
 
+/* The primitive that the group computes, if it is one; views that it reads through do not count. */
+static const fsim_node *only_primitive(const fsim_graph *g, const fsim_group *o)
+{
+    const fsim_node *only = NULL;
+    for (int i = 0; i < o->members; i++) {
+        const fsim_node *n = &g->node[o->member[i].node];
+        if (fsim_ops[n->op].class == FSIM_PERMUTE)
+            continue;
+        if (only || o->member[i].clone)
+            return NULL;
+        only = n;
+    }
+    return only;
+}
+
+/* What ATen launches for an operator beside its last kernel, and the bytes that this moves more than one kernel for all
+ * of it: from its first argument or what was written in its place, and to memory. */
+typedef struct {
+    int launches;
+    double read, written;
+} steps;
+
+/* Does the operator copy its argument and then write to the copy? masked_fill, and its gradient, which is one. */
+static bool fills_copy(const fsim_graph *g, const fsim_node *n)
+{
+    const fsim_source *s = &g->source[n->source];
+    const bool where = n->op == FSIM_OP_WHERE_INPUT || n->op == FSIM_OP_WHERE_OTHER || n->op == FSIM_OP_WHERE;
+    return n->op == FSIM_OP_MASKED_FILL || (where && s->phase == FSIM_BACKWARD && s->gradient_of >= 0 &&
+                                            g->source[s->gradient_of].op == FSIM_OP_MASKED_FILL);
+}
+
+/* ATen/native: TensorAdvancedIndexing.cpp (masked_fill), PadNd.cpp (zero and negative paddings have no fill),
+ * Onehot.cpp, cuda/TensorTransformations.cu (a kernel for each rolled dimension), TensorCompare.cpp (isinf, isfinite).
+ */
+static steps steps_of(const fsim_costing *c)
+{
+    const fsim_node *n = only_primitive(c->g, c->group);
+    if (!n || c->group->writes != 1 || n->args < 1)
+        return (steps){0};
+    const fsim_tensor *x = &c->g->tensor[n->arg[0].tensor], *y = &c->g->tensor[n->result[0]];
+    const double in = (double)x->elems * fsim_dtype_bytes(x->dtype),
+                 out = (double)y->elems * fsim_dtype_bytes(y->dtype);
+    if (fills_copy(c->g, n))
+        return (steps){1, out, out};
+    switch (n->op) {
+    case FSIM_OP_PAD: /* filled, then the part copied */
+        return y->elems > x->elems ? (steps){1, 0, in} : (steps){0};
+    case FSIM_OP_ONE_HOT: /* zeros, then a sector for each 1 */
+        return (steps){1, 0, fmin(out, (double)x->elems * FSIM_SECTOR_BYTES)};
+    case FSIM_OP_ROLL: {
+        const double more = log2(n->args) - 1;
+        return more > 0 ? (steps){(int)more, more * out, more * out} : (steps){0};
+    }
+    case FSIM_OP_ISINF: /* |x|, then a comparison */
+        return (steps){1, in, in};
+    case FSIM_OP_ISFINITE: /* x == x, |x|, a comparison, their product */
+        return (steps){3, 2 * in + 2 * out, in + 2 * out};
+    default:
+        return (steps){0};
+    }
+}
+
+/* Adds these launches to k, which move() has set. What fits stays in L2 from one to the next. */
+static void add_steps(const fsim_costing *c, steps more, fsim_kernel *k)
+{
+    const double l2 = fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH);
+    const bool kept = fits(c, &c->write[0]) && (k->inputs == 0 || fits(c, &c->read[0]));
+    if (more.launches == 0)
+        return;
+    k->launches += more.launches;
+    k->l2_bytes += more.read + more.written;
+    k->unit[FSIM_L2] = isnan(l2) ? 0 : k->l2_bytes / l2;
+    if (k->inputs > 0)
+        k->input[0].l2_bytes += more.read;
+    if (kept)
+        return;
+    if (k->inputs > 0)
+        k->input[0].read_bytes += (int64_t)more.read;
+    k->dram_read_bytes += (int64_t)more.read;
+    k->dram_write_bytes += (int64_t)more.written;
+    k->unit[FSIM_DRAM] = fsim_dram_seconds(c->hw, (double)k->dram_read_bytes, (double)k->dram_write_bytes);
+}
+
 static fsim_kernel elementwise(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     fsim_kernel k = *own;
@@ -389,6 +472,7 @@ static fsim_kernel elementwise(const fsim_costing *c, const fsim_kernel *own, fs
     }
     const bool mask = holds_op(c->g, c->group, FSIM_OP_DROPOUT);
     move(c, &k, (walk){1, 1, mask ? (double)c->group->points : 0, 1}, a);
+    add_steps(c, steps_of(c), &k);
     k.unit[FSIM_COMPUTE] += scalar_powers(c);
     const bool lists = c->g->node[c->group->member[0].node].phase == FSIM_OPTIMIZER; /* multi_tensor_apply: vectors */
     const double cycles = lists                                                       ? 0

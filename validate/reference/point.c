@@ -82,10 +82,8 @@ VALUE(area_cosine, acosh(x[0]))
 VALUE(area_tangent, atanh(x[0]))
 VALUE(log_10, log10(x[0]))
 VALUE(celu, fmax(x[0], 0) + fmin(a->alpha * expm1(x[0] / a->alpha), 0))
-VALUE(softsign, x[0] / (fabs(x[0]) + 1))
 VALUE(hard_shrunk, fabs(x[0]) <= a->lambd ? 0 : x[0])
 VALUE(soft_shrunk, fabs(x[0]) <= a->lambd ? 0 : x[0] - copysign(a->lambd, x[0]))
-VALUE(tanh_shrunk, x[0] - tanh(x[0]))
 VALUE(log_sigmoid, x[0] < 0 ? x[0] - log1p(exp(x[0])) : -log1p(exp(-x[0])))
 VALUE(threshold, x[0] > a->threshold ? x[0] : a->value)
 VALUE(sloped, x[0] > 0 ? x[0] : x[1] * x[0])
@@ -309,10 +307,8 @@ const fsim_point_row fsim_point_rows[FSIM_OP_COUNT] = {
     [FSIM_OP_ATANH] = {area_tangent, {6, 0, 0}, NULL},
     [FSIM_OP_LOG10] = {log_10, {6, 0, 0}, NULL},
     [FSIM_OP_CELU] = {celu, {4, 0, 0}, NULL}, /* plus that of alpha, see fsim_point_error */
-    [FSIM_OP_SOFTSIGN] = {softsign, {6, 0, 0}, NULL},
     [FSIM_OP_HARDSHRINK] = {hard_shrunk, {0}, near_lambd},
     [FSIM_OP_SOFTSHRINK] = {soft_shrunk, {2, 0, 0}, NULL}, /* plus that of lambd, see fsim_point_error */
-    [FSIM_OP_TANHSHRINK] = {tanh_shrunk, {3, 0, 10}, NULL},
     [FSIM_OP_LOGSIGMOID] = {log_sigmoid, {8, 2, 0}, NULL},
     [FSIM_OP_THRESHOLD] = {threshold, {0}, near_threshold},
     [FSIM_OP_PRELU] = {sloped, {3, 0, 0}, NULL},

@@ -72,13 +72,18 @@ static void add_eager(eager *e, const int *node, int count)
 }
 
 /* Composites that PyTorch runs as several operators with a kernel each, and losses whose values it stores before it
- * takes their mean. Other composites are one kernel where that is legal. */
+ * takes their mean. Other composites are one kernel where that is legal. Sources: ATen/native/Loss.cpp,
+ * torch/nn/functional.py. */
 static const struct {
     fsim_op op;
     bool before_last; /* all primitives but the last form one kernel; otherwise each is its own */
 } pieces[] = {{FSIM_OP_MSE_LOSS, true},
               {FSIM_OP_SMOOTH_L1_LOSS, true},
               {FSIM_OP_SWIGLU, true},
+              {FSIM_OP_L1_LOSS, false},
+              {FSIM_OP_BCE_WITH_LOGITS, false},
+              {FSIM_OP_SOFTSIGN, false},
+              {FSIM_OP_TANHSHRINK, false},
               {FSIM_OP_KL_DIV, false},
               {FSIM_OP_NORMALIZE, false},
               {FSIM_OP_COSINE_SIMILARITY, false},
@@ -342,6 +347,17 @@ static int add_composite_backward(eager *e, int s)
     return last;
 }
 
+/* Of the primitives from node[from] on, `most` at most, those that ATen has a kernel for together: 1 - x is one (rsub).
+ */
+static int together(const fsim_graph *g, const int *node, int left, int most)
+{
+    const fsim_node *n = &g->node[node[0]];
+    const bool rsub = left > 1 && n->op == FSIM_OP_NEG && g->node[node[1]].op == FSIM_OP_ADD &&
+                      g->node[node[1]].attrs.has_scalar && g->node[node[1]].arg[0].tensor == n->result[0];
+    const int take = most < 2 && rsub ? 2 : most;
+    return take < left ? take : left;
+}
+
 /* Adds one operator in as few kernels as possible. A convolution's bias is a kernel of its own. */
 static void add_source(eager *e, const fsim_source *s)
 {
@@ -359,7 +375,7 @@ static void add_source(eager *e, const fsim_source *s)
     if (is_formula(g, s))
         most = 1;
     for (int from = 0, take; from < s->nodes; from += take) {
-        take = s->nodes - from < most ? s->nodes - from : most;
+        take = together(g, node + from, s->nodes - from, most);
         while (take > 1 && !one_kernel(e, node + from, take))
             take--;
         add_eager(e, node + from, take);
