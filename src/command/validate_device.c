@@ -324,6 +324,18 @@ static bool any_times(const fsim_trials *x)
     return any;
 }
 
+/* Was the only thing asked for a comparison with the reference, and nothing compared? */
+static bool compared_nothing(const fsim_trials *x)
+{
+    bool asked = false, compared = false;
+    for (int i = 0; i < x->count; i++) {
+        asked = asked || x->at[i].scale >= 0;
+        for (int p = 0; p < x->at[i].plans; p++)
+            compared = compared || x->at[i].plan[p].checked > 0;
+    }
+    return !x->measured && asked && !compared;
+}
+
 /* The exit status of the run, after everything was written. */
 static int verdict(fsim_context *c, const fsim_trials *x, int gates, const fsim_fault *end, const fsim_fault *noise)
 {
@@ -337,6 +349,10 @@ static int verdict(fsim_context *c, const fsim_trials *x, int gates, const fsim_
     if (end->status || failure) {
         fsim_error(c->diag, fsim_command_line, "%s", end->status ? end->message : failure);
         return fsim_conclude(c, end->status ? fsim_exit_status(end->status) : FSIM_EXIT_UNAVAILABLE);
+    }
+    if (compared_nothing(x) && !gates) {
+        fsim_error(c->diag, fsim_command_line, "nothing was compared with the reference");
+        return fsim_conclude(c, FSIM_EXIT_UNAVAILABLE);
     }
     if (x->measured && !any_times(x) && !gates) {
         const char *left_out = x->count ? fsim_trial_left_out(&x->at[0], c->arena) : NULL;

@@ -50,6 +50,12 @@ static double bus_share(fsim_op op, double ranks)
     return op == FSIM_OP_SEND ? 1 : (op == FSIM_OP_ALL_REDUCE ? 2 : 1) * (ranks - 1) / ranks;
 }
 
+/* The same in protocol p of f: in a one-shot all-reduce each GPU reads the whole buffers of all others. */
+static double bus_share_in(const fit *f, int p, double ranks)
+{
+    return f->op == FSIM_OP_ALL_REDUCE && f->of == CUSTOM && p == 0 ? ranks - 1 : bus_share(f->op, ranks);
+}
+
 double fsim_stepwise_s(const fsim_hw *hw, double steps, double sent_bytes)
 {
     const double link = fsim_hw_get(hw, FSIM_HW_LINK_BANDWIDTH), peak = fsim_hw_peak(hw, FSIM_HW_LINK_BANDWIDTH),
@@ -57,8 +63,9 @@ double fsim_stepwise_s(const fsim_hw *hw, double steps, double sent_bytes)
     return collective_call_s + steps * collective_step_s + sent_bytes / rate;
 }
 
-static double protocol_s(const fit *f, int p, double link, double bus, double ranks)
+static double protocol_s(const fit *f, int p, double link, double bytes, double ranks)
 {
+    const double bus = bytes * bus_share_in(f, p, ranks);
     const double factor = ranks <= 2   ? 1
                           : ranks <= 4 ? f->four
                                        : f->more,
@@ -68,13 +75,14 @@ static double protocol_s(const fit *f, int p, double link, double bus, double ra
 
 double fsim_all_reduce_by_s(const fsim_hw *hw, int algorithm, double bytes, double ranks)
 {
-    const double link = fsim_hw_get(hw, FSIM_HW_LINK_BANDWIDTH), bus = bytes * bus_share(FSIM_OP_ALL_REDUCE, ranks);
+    const double link = fsim_hw_get(hw, FSIM_HW_LINK_BANDWIDTH);
     const fit *f = isnan(link) ? NULL : fit_of(hw, link, FSIM_OP_ALL_REDUCE, CUSTOM);
     if (!f)
         return NAN;
     if (algorithm == FSIM_RING || algorithm == FSIM_TREE)
-        return fsim_stepwise_s(hw, 2 * (algorithm == FSIM_RING ? ranks - 1 : ceil(log2(ranks))), bus);
-    return protocol_s(f, algorithm == FSIM_TWO_SHOT, link, bus, ranks);
+        return fsim_stepwise_s(hw, 2 * (algorithm == FSIM_RING ? ranks - 1 : ceil(log2(ranks))),
+                               bytes * bus_share(FSIM_OP_ALL_REDUCE, ranks));
+    return protocol_s(f, algorithm == FSIM_TWO_SHOT, link, bytes, ranks);
 }
 
 double fsim_collective_s(const fsim_hw *hw, fsim_op op, double bytes, double ranks, bool graph)
@@ -84,6 +92,5 @@ double fsim_collective_s(const fsim_hw *hw, fsim_op op, double bytes, double ran
     const fit *f = isnan(link) ? NULL : fit_of(hw, link, which, graph && which == FSIM_OP_ALL_REDUCE ? CUSTOM : NCCL);
     if (!f)
         return NAN;
-    const double bus = bytes * bus_share(which, ranks);
-    return fmin(protocol_s(f, 0, link, bus, ranks), protocol_s(f, 1, link, bus, ranks));
+    return fmin(protocol_s(f, 0, link, bytes, ranks), protocol_s(f, 1, link, bytes, ranks));
 }

@@ -150,8 +150,11 @@ static bool gathered(fsim_call *call, int table, int index)
     fsim_shape out = at->shape;
     if (t->shape.rank < 1 || at->shape.rank + t->shape.rank - 1 > FSIM_MAX_RANK)
         return fsim_refuse(call, "cannot take rows of %s at %s", text_of(call, &t->shape), text_of(call, &at->shape));
-    if (at->dtype == FSIM_BOOL || fsim_dtype_floating(at->dtype))
+    if (at->dtype == FSIM_BOOL || (fsim_dtype_floating(at->dtype) && at->dtype != FSIM_F32))
         return fsim_refuse(call, "the index '%s' is %s; wants integers", at->name, fsim_dtype_names[at->dtype]);
+    if (at->dtype == FSIM_F32) /* files that were traced have one dtype for all tensors */
+        fsim_warning(call->build->diag, call->at,
+                     "the index '%s' is f32, which PyTorch refuses: taken as integers of 4 B", at->name);
     int64_t run = 1;
     for (int d = 1; d < t->shape.rank; d++) {
         out.dim[out.rank++] = t->shape.dim[d];

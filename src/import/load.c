@@ -17,8 +17,6 @@ static bool read_text(fsim_arena *a, fsim_diag *d, const fsim_import_source *fro
         return false;
     if (how->precision)
         out->yaml = fsim_recast(a, out->yaml, how->precision);
-    if (how->scale > 1)
-        out->yaml = fsim_scale_shapes(a, out->yaml, how->scale);
     return true;
 }
 
@@ -57,16 +55,58 @@ static bool read_named(fsim_arena *a, fsim_diag *d, const char *name, const fsim
     return good;
 }
 
-static fsim_tree tree_of(const char *path, const fsim_imported *x, const fsim_workload_wanted *how)
+static fsim_tree tree_of(fsim_arena *a, const char *path, const fsim_imported *x, int64_t scale,
+                         const fsim_workload_wanted *how)
 {
-    return (fsim_tree){path, x->format, x->yaml, x->draft != NULL, {how->set, x->draft ? 0 : how->sets, how->derive}};
+    return (fsim_tree){path,
+                       x->format,
+                       scale > 1 ? fsim_scale_shapes(a, x->yaml, scale) : x->yaml,
+                       x->draft != NULL,
+                       {how->set, x->draft ? 0 : how->sets, how->derive}};
+}
+
+/* Why the graph with lengths divided by `scale` is none; NULL where it is one. */
+static const char *why_no_graph(fsim_arena *a, const char *path, const fsim_imported *x, int64_t scale,
+                                const fsim_workload_wanted *how)
+{
+    fsim_diag *quiet = fsim_diag_new(a);
+    fsim_diagnostic *message;
+    const fsim_tree tree = tree_of(a, path, x, scale, how);
+    if (fsim_graph_of(a, quiet, path, tree.yaml, &tree.set))
+        return NULL;
+    const int messages = fsim_diag_list(quiet, a, &message);
+    for (int i = 0; i < messages; i++)
+        if (message[i].severity == FSIM_ERROR)
+            return message[i].message;
+    return "";
+}
+
+/* Can the workload be read as it is, but not with lengths divided by how->scale? Then an error says which factor can.
+ */
+static bool scales_too_far(fsim_arena *a, fsim_diag *d, const char *path, const fsim_imported *x,
+                           const fsim_workload_wanted *how)
+{
+    const char *why = how->scale > 1 ? why_no_graph(a, path, x, how->scale, how) : NULL;
+    int64_t fits = 1;
+    if (!why || why_no_graph(a, path, x, 1, how))
+        return false;
+    while (fits * 2 < how->scale)
+        fits *= 2;
+    while (fits > 1 && why_no_graph(a, path, x, fits, how))
+        fits /= 2;
+    fsim_error(d, (fsim_loc){.file = path}, "--scale-shapes %lld: the divided lengths do not fit each other (%s); %s",
+               (long long)how->scale, why,
+               fits > 1 ? fsim_printf(a, "--scale-shapes %lld works", (long long)fits) : "no smaller factor works");
+    return true;
 }
 
 /* The graph of what was read. */
 static fsim_graph *graph_of(fsim_arena *a, fsim_diag *d, const char *path, const fsim_imported *x,
                             const fsim_workload_wanted *how)
 {
-    const fsim_tree tree = tree_of(path, x, how);
+    if (scales_too_far(a, d, path, x, how))
+        return NULL;
+    const fsim_tree tree = tree_of(a, path, x, how->scale, how);
     fsim_graph *g = fsim_graph_of(a, d, path, tree.yaml, &tree.set);
     if (g && x->draft && how->scale <= 1 && !how->precision)
         fsim_draft_check(x->draft, g);
@@ -92,7 +132,7 @@ fsim_tree fsim_tree_load_text(fsim_arena *a, fsim_diag *d, const char *path, con
 {
     fsim_imported x = {0};
     const bool good = read_text(a, d, &(fsim_import_source){path, text, bytes}, how, &x);
-    return good ? tree_of(path, &x, how) : (fsim_tree){.path = path, .format = x.format};
+    return good ? tree_of(a, path, &x, how->scale, how) : (fsim_tree){.path = path, .format = x.format};
 }
 
 fsim_tree fsim_tree_load(fsim_arena *a, fsim_diag *d, const char *name, const fsim_workload_wanted *how)
@@ -100,5 +140,5 @@ fsim_tree fsim_tree_load(fsim_arena *a, fsim_diag *d, const char *name, const fs
     fsim_imported x = {0};
     const char *path;
     const bool good = read_named(a, d, name, how, &path, &x);
-    return good ? tree_of(path, &x, how) : (fsim_tree){.path = path, .format = x.format};
+    return good ? tree_of(a, path, &x, how->scale, how) : (fsim_tree){.path = path, .format = x.format};
 }

@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/quiet.h"
 
+#include "plan/price/parallel.h"
 #include "report/coverage.h"
 #include "report/describe.h"
 #include "report/text_parts.h"
 #include <inttypes.h>
+
+/* "8 x h100-sxm5-80gb" where a step on several was asked for */
+static const char *where(const fsim_prediction *p, fsim_arena *a)
+{
+    const int gpus = p->options.replicas.gpus;
+    return gpus ? fsim_printf(a, "%d x %s", gpus, p->hw->name) : p->hw->name;
+}
+
+/* The plan's time; where several GPUs were asked for, that of a step with its collectives. */
+static const char *time_text(const fsim_prediction *p, const fsim_plan *plan, fsim_arena *a)
+{
+    const fsim_replicas how = p->options.replicas;
+    return how.gpus ? fsim_printf(a, "%s a step",
+                                  fsim_seconds_text(a, fsim_parallel_of(p->graph, plan, p->hw, how, a).step_s))
+                    : fsim_seconds_text(a, plan->time_s);
+}
 
 const char *fsim_plan_line(const fsim_prediction *p, fsim_arena *a)
 {
@@ -24,9 +41,9 @@ const char *fsim_plan_line(const fsim_prediction *p, fsim_arena *a)
                   : "no difference to optimal"
             : fsim_printf(a, "gap %s", fsim_percent_text(a, v.gap));
     return fsim_printf(
-        a, "%s on %s: %s %s%s%s, %s, %s, %s%s%s", p->graph->name, p->hw->name, fsim_strategy_names[p->chosen],
-        fsim_seconds_text(a, plan->time_s), *spread ? " +-" : "", spread, fsim_text_count(a, plan->kernels, "kernel"),
-        speedup, fsim_over_limit(p) ? "over the memory limit" : sure,
+        a, "%s on %s: %s %s%s%s, %s, %s, %s%s%s", p->graph->name, where(p, a), fsim_strategy_names[p->chosen],
+        time_text(p, plan, a), *spread ? " +-" : "", spread, fsim_text_count(a, plan->kernels, "kernel"), speedup,
+        fsim_over_limit(p) ? "over the memory limit" : sure,
         fsim_plan_fits(p, p->chosen) ? "" : fsim_printf(a, ", does not fit: %s", fsim_memory_text(p, p->chosen, a)),
         coverage.unknown ? fsim_printf(a, ", %s", fsim_coverage_text(&coverage, a)) : "");
 }

@@ -172,6 +172,9 @@ static const char *checked_text(const fsim_trial *t, fsim_arena *a)
     const char *left = skipped ? fsim_printf(a, " %d are not generated.", skipped) : "";
     if (untold)
         left = fsim_printf(a, "%s %d are not compared: of their results too little can be.", left, untold);
+    if (checked == 0 && skipped && !untold)
+        return fsim_printf(a, "Nothing was compared with the reference: none of %d kernels of %d plans is generated.",
+                           skipped, t->plans);
     if (checked == 0 && untold)
         return fsim_printf(a, "None of %d kernels of %d plans is compared%s: of their results too little can be.",
                            untold, t->plans, scale);

@@ -398,17 +398,21 @@ typedef struct {
     double read, written;
 } steps;
 
+static bool is_gradient_of(const fsim_graph *g, const fsim_node *n, fsim_op op)
+{
+    const fsim_source *s = &g->source[n->source];
+    return s->phase == FSIM_BACKWARD && s->gradient_of >= 0 && g->source[s->gradient_of].op == op;
+}
+
 /* Does the operator copy its argument and then write to the copy? masked_fill, and its gradient, which is one. */
 static bool fills_copy(const fsim_graph *g, const fsim_node *n)
 {
-    const fsim_source *s = &g->source[n->source];
     const bool where = n->op == FSIM_OP_WHERE_INPUT || n->op == FSIM_OP_WHERE_OTHER || n->op == FSIM_OP_WHERE;
-    return n->op == FSIM_OP_MASKED_FILL || (where && s->phase == FSIM_BACKWARD && s->gradient_of >= 0 &&
-                                            g->source[s->gradient_of].op == FSIM_OP_MASKED_FILL);
+    return n->op == FSIM_OP_MASKED_FILL || (where && is_gradient_of(g, n, FSIM_OP_MASKED_FILL));
 }
 
 /* ATen/native: TensorAdvancedIndexing.cpp (masked_fill), PadNd.cpp (zero and negative paddings have no fill),
- * Onehot.cpp, cuda/TensorTransformations.cu (a kernel for each rolled dimension), TensorCompare.cpp (isinf, isfinite).
+ * Onehot.cpp, TensorTransformations (a kernel for each rolled dimension), TensorCompare.cpp (isinf, isfinite).
  */
 static steps steps_of(const fsim_costing *c)
 {
@@ -421,8 +425,8 @@ static steps steps_of(const fsim_costing *c)
     if (fills_copy(c->g, n))
         return (steps){1, out, out};
     switch (n->op) {
-    case FSIM_OP_PAD: /* filled, then the part copied */
-        return y->elems > x->elems ? (steps){1, 0, in} : (steps){0};
+    case FSIM_OP_PAD: /* filled, then the part copied; gradients of a split are joined instead */
+        return y->elems > x->elems && !is_gradient_of(c->g, n, FSIM_OP_SPLIT) ? (steps){1, 0, in} : (steps){0};
     case FSIM_OP_ONE_HOT: /* zeros, then a sector for each 1 */
         return (steps){1, 0, fmin(out, (double)x->elems * FSIM_SECTOR_BYTES)};
     case FSIM_OP_ROLL: {

@@ -262,6 +262,11 @@ print(f"{len(manifests)} manifests, outputs of {compared} runs")
 sys.exit(bad > 0)
 END
 
+# Lengths that do not fit each other when divided: 320 channels by 16 are 20, and 32 groups are 8 at the shortest; by 8 they are 40.
+printf 'tensors: {x: {shape: [8, 320, 64, 64], dtype: f32}}\noperators: [{op: group_norm, in: x, out: y, groups: 32}]\n' >groups.yaml
+exits 65 "groups.yaml: error: --scale-shapes 16: the divided lengths do not fit each other \\(group_norm 'y': .* does not divide into 8 groups of channels\\); --scale-shapes 8 works" groups.yaml --hw host --target c --scale-shapes 16 -o groups
+generates groups groups.yaml --hw host --target c --scale-shapes 8
+
 # CUDA.
 generates cuda bert_layer --hw h100-sxm5-80gb
 generates cuda.eager mlp --hw t4 --strategy eager

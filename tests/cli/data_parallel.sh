@@ -31,7 +31,10 @@ for zero in 0 1 2 3; do
     "$FUSESIM" net.yaml $train --data-parallel 8 $option --json zero$zero.json >out 2>err || complain "zero $zero: $(cat err)"
 done
 # shellcheck disable=SC2086
-"$FUSESIM" net.yaml $train --data-parallel 8 --json again.json >out 2>err; cmp -s zero0.json again.json || complain "two runs differ"
+"$FUSESIM" net.yaml ${train% --quiet} --data-parallel 8 >whole 2>err
+step=$(sed -n 's/^On 8 GPUs a step takes \(.*\) and .* of memory on each.*/\1/p' whole)
+"$FUSESIM" net.yaml $train --data-parallel 8 --json again.json >out 2>err; [ -n "$step" ] && grep -qF "on 8 x a100-sxm4-80gb: optimal $step a step" out || complain "--quiet does not say that a step takes $step: $(cat out)"
+cmp -s zero0.json again.json || complain "two runs differ"
 # shellcheck disable=SC2086
 "$FUSESIM" net.yaml $train --data-parallel 8 --micro-batches 4 --json micro.json >out 2>err || complain "micro: $(cat err)"
 # shellcheck disable=SC2086

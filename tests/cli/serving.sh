@@ -62,6 +62,9 @@ by() { # ALGORITHM ELEMENTS: its femtoseconds on eight H100
 [ "$(by one_shot 4096)" -lt "$(by two_shot 4096)" ] && [ "$(by tree 4096)" -lt "$(by ring 4096)" ] && [ "$(by one_shot 4096)" -lt "$(by tree 4096)" ] || complain 'a small all-reduce'
 [ "$(by two_shot 67108864)" -lt "$(by one_shot 67108864)" ] || complain 'a large all-reduce'
 [ "$(by library 4096)" = "$(by one_shot 4096)" ] && [ "$(by library 67108864)" = "$(by two_shot 67108864)" ] || complain 'the library does not choose the faster one'
+# 32 MiB of f16, one shot: each of the eight receives 7 x 32 MiB at 450 GB/s, 522 us.
+[ "$(by one_shot 16777216)" -gt 521930000000 ] || complain 'a one-shot all-reduce beats its link'
+by two_shot 4096 >/dev/null
 sed 's/two_shot/rign/' by.yaml >wrong.yaml
 "$FUSESIM" wrong.yaml --hw h100-sxm5-80gb >out 2>err
 [ $? = 65 ] && grep -qF "'algorithm' is 'rign'; wants library|ring|tree|one_shot|two_shot" err || complain "rign: $(cat err)"

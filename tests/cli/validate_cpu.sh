@@ -109,6 +109,12 @@ if command -v clang >/dev/null && echo 'int main(void) { return 0; }' >probe.c &
     uneven/launcher --runs 1 >log 2>&1 || complain "an uneven chain: $(head -n 20 log)"
 fi
 
+# A check that compared nothing is no pass.
+printf 'tensors: {x: {shape: [64, 256], dtype: f32}}\noperators: [{op: topk, in: x, out: [v, i], k: 8}]\n' >topk.yaml
+exits 69 topk.yaml --device cpu --no-measure --strategies eager
+has out '^Nothing was compared with the reference: none of 1 kernels? of 1 plans? is generated\.$'
+has err 'nothing was compared with the reference'
+
 # The command line.
 exits 2 seeds/tanh_axpb
 has err 'wanted --device cpu or cuda'

@@ -64,7 +64,7 @@ static const struct {
     {"one_hot", "i", "the same"},
     {"one_hot", "u8", "the same"},
     {"interpolate", "u8", "interpolation is of floats"},
-    {"embedding", "f32", "exported graphs give token numbers so"},
+    {"embedding", "f32", "traced files give indices so: a warning"},
 };
 
 static const char *why_it_differs(const char *op, const char *arguments)

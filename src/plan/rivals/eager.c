@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eager.c: one kernel for each operator of the workload, as PyTorch launches it. Permutes, expands and slices are
- * free, and their readers have strided accesses. */
+ * free, and their readers have strided accesses. A flip is a copy (ATen/native/TensorTransformations). */
 #include "plan/rivals/rivals.h"
 
 #include "fusion/fuse.h"
@@ -11,8 +11,8 @@
 static bool is_strided_view(const fsim_graph *g, int n)
 {
     const fsim_tensor *t = &g->tensor[g->node[n].result[0]];
-    return fsim_ops[g->node[n].op].class == FSIM_PERMUTE && g->source[g->node[n].source].nodes == 1 && !t->output &&
-           !t->materialize;
+    return fsim_ops[g->node[n].op].class == FSIM_PERMUTE && g->node[n].op != FSIM_OP_FLIP &&
+           g->source[g->node[n].source].nodes == 1 && !t->output && !t->materialize;
 }
 
 typedef struct {
@@ -347,14 +347,21 @@ static int add_composite_backward(eager *e, int s)
     return last;
 }
 
-/* Of the primitives from node[from] on, `most` at most, those that ATen has a kernel for together: 1 - x is one (rsub).
- */
+/* Of `left` primitives, node[0] the first, and of `most` at most, those that ATen has a kernel for together: 1 - x is
+ * one (rsub). The gradient of log(sigmoid(x)) in a loss takes a sigmoid and its product as one, so that the loss has as
+ * many kernels, of as many bytes, as PyTorch's formula for it (binary_cross_entropy_with_logits_backward: sigmoid, sub,
+ * mul, div). */
 static int together(const fsim_graph *g, const int *node, int left, int most)
 {
-    const fsim_node *n = &g->node[node[0]];
-    const bool rsub = left > 1 && n->op == FSIM_OP_NEG && g->node[node[1]].op == FSIM_OP_ADD &&
-                      g->node[node[1]].attrs.has_scalar && g->node[node[1]].arg[0].tensor == n->result[0];
-    const int take = most < 2 && rsub ? 2 : most;
+    const fsim_node *n = &g->node[node[0]], *next = left > 1 ? &g->node[node[1]] : NULL;
+    const fsim_source *s = &g->source[n->source];
+    const bool of_loss = s->phase == FSIM_BACKWARD && s->gradient_of >= 0 &&
+                         g->source[s->gradient_of].op == FSIM_OP_BCE_WITH_LOGITS,
+               reads = next && next->args > 0 &&
+                       (next->arg[0].tensor == n->result[0] || (next->args > 1 && next->arg[1].tensor == n->result[0])),
+               pair = reads && ((n->op == FSIM_OP_NEG && next->op == FSIM_OP_ADD && next->attrs.has_scalar) ||
+                                (of_loss && n->op == FSIM_OP_SIGMOID && next->op == FSIM_OP_MUL));
+    const int take = most < 2 && pair ? 2 : most;
     return take < left ? take : left;
 }
 

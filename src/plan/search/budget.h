@@ -24,7 +24,7 @@ typedef struct {
 
 /* The one place of the defaults: a search without --time-limit and --search-steps. A busy machine, or a build for a
  * debugger, must not end a short search, so the clock is far off. */
-#define FSIM_USUAL_STEPS   INT64_C(6000000) /* about a second on a 2020 server core */
+#define FSIM_USUAL_STEPS   INT64_C(6000000) /* one to eight seconds on a server core */
 #define FSIM_USUAL_CLOCK_S 30.0
 
 /* What p->search_steps and p->until_s allow from now on, and p->search_memory, by default 2 GiB and at most a quarter
@@ -48,7 +48,7 @@ static inline bool fsim_within(const fsim_budget *b, const fsim_problem *p)
 /* How many searches at once, of which each may take `search_memory` (0: the default), take at most half of the
  * machine's memory together; at least 1. */
 int fsim_searches_in_memory(int64_t search_memory);
-/* How long so many steps usually take. */
+/* So many steps at FSIM_USUAL_STEPS a second: the same on every machine, no measured time. */
 double fsim_seconds_of(int64_t steps);
 
 #endif
