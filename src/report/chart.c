@@ -3,6 +3,7 @@
 
 #include "report/describe.h"
 #include "report/report.h"
+#include "report/summary.h"
 #include <math.h>
 
 const char *const fsim_chart_names[FSIM_CHARTS] = {
@@ -141,8 +142,13 @@ static void draw_plans(fsim_canvas *c, const void *what)
 bool fsim_report_chart(fsim_arena *a, const fsim_prediction *p, int count, const fsim_chart_file *to, fsim_fault *fault)
 {
     const shown x = {p, count};
-    return count < 1 ? fsim_fail(fault, a, FSIM_UNAVAILABLE, "nothing to draw")
-                     : fsim_canvas_draw(a, to, draw_plans, &x, fault);
+    const unsigned asked = to->style ? to->style->kinds : 0;
+    if (count < 1)
+        return fsim_fail(fault, a, FSIM_UNAVAILABLE, "nothing to draw");
+    if ((asked >> FSIM_CHART_LAYERS & 1) && fsim_summary_of(p->graph, 0, a).layers < 2)
+        return fsim_fail(fault, a, FSIM_UNAVAILABLE,
+                         "there are no layers: no two operators of '%s' differ in their key 'layer'", p->graph->name);
+    return fsim_canvas_draw(a, to, draw_plans, &x, fault);
 }
 
 void fsim_report_chart_data(FILE *out, fsim_arena *a, const fsim_prediction *p, int count,

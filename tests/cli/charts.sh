@@ -173,6 +173,8 @@ refused 'is no size in pixels' --chart-size 10x10
 "$FUSESIM" "$workload" --hw t4 --theme dark >out 2>err && complain '--theme without a chart'
 chart low.svg --hw t4 --chart-size 800x300 && complain 'a chart that nobody can read'
 grep -q 'is too low for these charts' err || complain "a low chart: $(cat err)"
+"$FUSESIM" mlp --hw t4 --chart-kind layers --chart none.svg >out 2>err
+[ $? = 69 ] && [ ! -e none.svg ] && grep -q "there are no layers: no two operators of 'mlp'" err || complain "layers of a workload without: $(cat err)"
 
 none() { sweep "$@" --chart none.svg; [ $? = 69 ] && [ ! -e none.svg ] || complain "sweep $*: a chart, or another status"; }
 none mlp --hw t4 --over launch=graph,eager && grep -q 'no axis of numbers' err || complain "no numbers: $(cat err)"
