@@ -159,6 +159,7 @@ static const struct {
     {"BiasDropout", "op: add, in: [x, one], out: a; op: dropout, in: a, out: d, p: 0.1; op: add, in: [d, y], out: o"},
     {"BiasSoftmax", "op: add, in: [x, y], out: a; op: softmax, in: a, out: o, dim: 1"},
     {"MaskedSoftmax", "op: masked_fill, in: [x, mask], out: a, value: -10000; op: softmax, in: a, out: o, dim: 1"},
+    {"MaskedSoftmax", "op: where, in: [mask, x], out: a, input: -10000; op: softmax, in: a, out: o, dim: 1"},
     {"ScaleOffsetPower",
      "op: mul, in: [x, one], out: a; op: add, in: [a, two], out: b; op: pow, in: b, out: o, scalar: 2"},
     {"ScaleActivation", "op: mul, in: [x, one], out: a; op: add, in: [a, two], out: b; op: sigmoid, in: b, out: o"},

@@ -193,6 +193,12 @@ static void add_operators(word *w, const char *name, unsigned short bits)
         w->fits[one] = bits;
 }
 
+/* The operator that rules name: a choice with constants is `where`, too. */
+static fsim_op written_as(fsim_op op)
+{
+    return op == FSIM_OP_WHERE_INPUT || op == FSIM_OP_WHERE_OTHER || op == FSIM_OP_WHERE_SCALARS ? FSIM_OP_WHERE : op;
+}
+
 static int label_of(matcher *m, const char *label_name)
 {
     for (int i = 0; i < m->label_names; i++)
@@ -437,7 +443,7 @@ fsim_partition fsim_pattern_partition(fsim_problem *p, fsim_arena *a, const char
     m->label = fsim_new(c->a, int, c->parts + 1);
     m->touched = fsim_new(c->a, bool, c->parts + 1);
     for (int x = 0; x < c->parts; x++)
-        m->label[x] = (int)c->p->graph->node[c->part[x].node[0]].op;
+        m->label[x] = (int)written_as(c->p->graph->node[c->part[x].node[0]].op);
     for (int r = 0; r < RULES && !fsim_late(p); r++) {
         const size_t length = strcspn(rules[r].pattern, "-");
         fsim_op op;
