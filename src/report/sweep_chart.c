@@ -182,12 +182,14 @@ static const char *words_of(const chart *c, int at)
                        fsim_seconds_text(c->a, p->likely.low), fsim_seconds_text(c->a, p->likely.high), p->plan);
 }
 
-/* A line with a mark at each point, and a ring where the plan is another than before. */
+/* A line with a mark at each point, or where points are close at some, and a ring where the plan is another than
+ * before. */
 static void put_line(const chart *c, int start, const fsim_scale s[2], fsim_look look)
 {
     const direction *d = &c->of[c->along];
     double *xy = fsim_new(c->a, double, 2 * d->length + 2);
-    const double radius = d->length > 40 ? 0 : 4;
+    const double apart = d->length > 40 ? 90 : 0; /* pixels */
+    double marked = -INFINITY;
     for (int i = 0, n = 0, plan = 0; i <= d->length; i++) {
         const int at = start + i * d->stride;
         const fsim_sweep_point *p = i < d->length ? &c->x->point[at] : NULL;
@@ -200,8 +202,10 @@ static void put_line(const chart *c, int start, const fsim_scale s[2], fsim_look
         const double x = xy[2 * n] = fsim_scale_px(&s[0], number_at(c, c->along, at)),
                      y = xy[2 * n + 1] = fsim_scale_px(&s[1], p->time_s);
         n++;
-        if (radius > 0)
-            fsim_put_mark(c->canvas, x, y, radius, look.symbol, FSIM_PAINT(look.ink));
+        if (fabs(x - marked) >= apart) {
+            fsim_put_mark(c->canvas, x, y, 4, look.symbol, FSIM_PAINT(look.ink));
+            marked = x;
+        }
         if (plan && plan != p->plan)
             fsim_put_mark(c->canvas, x, y, 8, 6, FSIM_PAINT(FSIM_INK_TEXT));
         fsim_put_tip(c->canvas, (fsim_area){x - 7, y - 7, x + 7, y + 7}, words_of(c, at));
