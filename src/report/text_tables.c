@@ -51,14 +51,14 @@ fsim_table fsim_text_strategies(const fsim_prediction *p, fsim_arena *a)
     static const fsim_column columns[] = {
         {.title = "strategy", .left = true},
         {.title = "kernels"},
-        {.title = "DRAM read", .drop = 1},
-        {.title = "DRAM write", .drop = 2},
-        {.title = "saved", .drop = 3, .legend = "what forward keeps for backward besides inputs and weights"},
+        {.title = "DRAM read", .drop = 2},
+        {.title = "DRAM write", .drop = 3},
+        {.title = "saved", .drop = 4, .legend = "what forward keeps for backward besides inputs and weights"},
         {.title = "memory", .legend = "the most that it needs at once"},
         {.title = "time"},
         {.title = "speedup", .legend = "eager's time over this one"},
         {.title = "in 8 of 10 cases", .drop = FSIM_DROP_SOONEST, .legend = "where its measured speedup would lie"},
-        {.title = "over optimum"},
+        {.title = "over optimum", .drop = 1},
         {.title = "which is", .left = true, .drop = FSIM_DROP_SOONEST + 1}};
     const fsim_options *o = &p->options;
     const bool training = p->graph->derived == FSIM_REVERSE,
