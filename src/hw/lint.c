@@ -112,13 +112,11 @@ enum { TENSOR_KEYS = sizeof tensor_keys / sizeof *tensor_keys };
 /* Data sheets give the matrix units 0.86 to 1.05 of SMs x rate x boost clock (the H100's peak is for 1830 of its
  * 1980 MHz). Twice that is the figure with 2:1 sparsity. Less is possible: GeForce parts, and parts limited for
  * export. A thousandth is a wrong unit. */
-static bool check_tensor_rate(linter *l, const fsim_architecture *arch, int i)
+static bool check_tensor_rate(linter *l, const fsim_architecture *arch, fsim_hw_key key, double factor)
 {
     static const double least = 0.2, dense_most = 1.08, sparse_least = 1.65;
-    const fsim_hw_key key = tensor_keys[i].key;
     const double peak = figure(l, key), sms = figure(l, FSIM_HW_SMS), clock = figure(l, FSIM_HW_SM_CLOCK);
-    const double per_clock = arch->dense_f16 * tensor_keys[i].factor, expected = sms * per_clock * clock,
-                 ratio = peak / expected;
+    const double per_clock = arch->dense_f16 * factor, expected = sms * per_clock * clock, ratio = peak / expected;
     const bool unknown = key == FSIM_HW_TENSOR_I8 && isnan(arch->tensor_rate[FSIM_MATRIX_I8]);
     if (unknown || !(ratio < least || ratio > dense_most))
         return true;
@@ -136,10 +134,8 @@ static bool check_tensor_rate(linter *l, const fsim_architecture *arch, int i)
 /* Units that round f32 first are tensor_tf32's: as tensor_f32 they would make every f32 product faster. */
 static void check_matrix_f32(linter *l, const fsim_architecture *arch)
 {
-    static const double tolerance = 0.1;
     const fsim_quantity *q = &l->hw->q[FSIM_HW_TENSOR_F32];
     const double rate = arch ? arch->tensor_rate[FSIM_MATRIX_F32] : NAN;
-    const double expected = figure(l, FSIM_HW_TENSOR_F16) * rate;
     if (isnan(q->value) || q->from == FSIM_HW_FROM_KEYS || isnan(rate))
         return;
     if (rate == 0)
@@ -147,11 +143,8 @@ static void check_matrix_f32(linter *l, const fsim_architecture *arch)
                fsim_printf(l->arena,
                            "tensor_f32: the units of %s do not multiply f32; what they round to tf32 is tensor_tf32",
                            arch->name));
-    else if (fabs(q->value / expected - 1) > tolerance)
-        report(l, q->value_at,
-               fsim_printf(l->arena, "tensor_f32 is %s, but on %s it is %g x tensor_f16, which makes %s",
-                           shown(l, q->value, FSIM_HW_TENSOR_F32), arch->name, rate,
-                           shown(l, expected, FSIM_HW_TENSOR_F32)));
+    else
+        check_tensor_rate(l, arch, FSIM_HW_TENSOR_F32, rate);
 }
 
 static void check_tensor(linter *l, const fsim_architecture *arch)
@@ -166,7 +159,9 @@ static void check_tensor(linter *l, const fsim_architecture *arch)
             report(l, l->hw->q[tensor_keys[i].key].at,
                    fsim_printf(l->arena, "%s: %s has no tensor cores; leave the key out",
                                fsim_hw_rows[tensor_keys[i].key].key, arch->name));
-        good[i] = present && (!arch || (arch->dense_f16 > 0 && check_tensor_rate(l, arch, i)));
+        good[i] =
+            present &&
+            (!arch || (arch->dense_f16 > 0 && check_tensor_rate(l, arch, tensor_keys[i].key, tensor_keys[i].factor)));
     }
     /* figures that passed alone are compared with each other; i8 has other ratios on many parts */
     for (int i = 1; i < TENSOR_KEYS && good[0] && !l->hw->arch->plain; i++) {

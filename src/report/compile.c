@@ -24,12 +24,9 @@ static const char *none_or(fsim_arena *a, double seconds) { return seconds > 0 ?
 
 static fsim_table costs(const fsim_prediction *p, const fsim_compile *c, fsim_arena *a)
 {
-    static const fsim_column column[] = {{.title = "strategy", .left = true},
-                                         {.title = "kernels"},
-                                         {.title = "to compile"},
-                                         {.title = "takes"},
-                                         {.title = "time of a run"},
-                                         {.title = "runs to break even"}};
+    static const fsim_column column[] = {{.title = "strategy", .left = true}, {.title = "kernels"},
+                                         {.title = "to compile", .drop = 1},  {.title = "takes"},
+                                         {.title = "time of a run"},          {.title = "runs to break even"}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     for (int s = 0; s < FSIM_PLAN_COUNT; s++) {
         if (!fsim_planned(p, (fsim_strategy)s))

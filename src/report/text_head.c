@@ -44,9 +44,8 @@ static const char *dtypes_text(const fsim_text_page *r)
 static const char *no_tf32_text(const fsim_prediction *p, const char *who, fsim_arena *a)
 {
     const int products = p->arithmetic.tf32_on_fp32;
-    return fsim_printf(a,
-                       "%s has no tensor unit for tf32: %s with 'compute: tf32' %s on FP32 units, at %sFLOP/s at most.",
-                       who, fsim_text_count(a, products, "product"), products == 1 ? "runs" : "run",
+    return fsim_printf(a, "%s has no tensor unit for tf32: %s in it %s on FP32 units, at %sFLOP/s at most.", who,
+                       fsim_text_count(a, products, "product"), products == 1 ? "runs" : "run",
                        fsim_count_text(a, fsim_dense_peak(p->hw, FSIM_TF32)));
 }
 

@@ -20,8 +20,8 @@ fsim_table fsim_text_phases(const fsim_text_page *r)
                                          {.title = "kernels"},
                                          {.title = "time"},
                                          {.title = "share", .legend = "of the plan's time"},
-                                         {.title = "DRAM read"},
-                                         {.title = "DRAM write"},
+                                         {.title = "DRAM read", .drop = 1},
+                                         {.title = "DRAM write", .drop = 2},
                                          {.title = "eager", .legend = "its time for the same phase"}};
     const fsim_plan *eager = eager_of(r);
     fsim_table t = fsim_table_new(r->a, column, sizeof column / sizeof *column);

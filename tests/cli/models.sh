@@ -110,6 +110,18 @@ fusesim 0 import models/tiny_transformer.pt2 --dim s23=8 --dim s27=64 --precisio
 has eight.yaml 'layer\.<i>\.qkv\.weight: .*f8e4m3'
 has eight.yaml 'op: cast, in: \[?embedding|op: cast, in: layer_norm'
 fusesim 0 eight.yaml --hw h100-sxm5-80gb --quiet
+# Convolutions in f32 compute in TF32, as frameworks have it, unless f32 is asked for; tf32 is for all products.
+arithmetic() { # MODEL DIM PRECISION CONVOLUTIONS PRODUCTS: how many operators have 'compute: tf32'
+    fusesim 0 import "models/$1" --dim "$2" ${3:+--precision $3} -o arithmetic.yaml
+    [ "$(grep 'op: conv' arithmetic.yaml | grep -c 'compute: tf32')" = "$4" ] && [ "$(grep 'op: linear' arithmetic.yaml | grep -c 'compute: tf32')" = "$5" ] ||
+        complain "arithmetic of $1 with --precision $3: $(grep 'op: conv\|op: linear' arithmetic.yaml)"
+}
+for model in 'tiny_cnn.onnx batch=8' 'tiny_cnn.pt2 s40=8'; do
+    arithmetic $model '' 3 0
+    arithmetic $model f32 0 0
+    arithmetic $model f16 0 0
+    arithmetic $model tf32 3 1
+done
 fusesim 2 mlp --hw t4 --precision f16 --set dtype=f32
 has err 'both say the dtype'
 fusesim 2 mlp --hw t4 --precision f4

@@ -34,9 +34,10 @@ EOF
 [ "$(grep -o 'fillcolor="[^"]*"' step.dot | sort -u | wc -l)" = 3 ] || complain 'the drawing does not have three colours'
 "$FUSESIM" seeds/fused_mlp --hw a100-sxm4-40gb --dot plain.dot --json plain.json >plain.txt || complain 'the plan without --train'
 grep -q 'forward\|backward' plain.dot plain.json plain.txt && complain 'phases without --train'
-for columns in 80 120; do
+for columns in 60 80 120; do
     # shellcheck disable=SC2086
     COLUMNS=$columns "$FUSESIM" $step >narrow.txt || complain "$columns columns"
+    sed -n '/^ *strategy .*time/,/^$/p' narrow.txt | "$python" -c "import sys; sys.exit(max([len(l.rstrip('\n')) for l in sys.stdin] or [999]) > $columns)" || complain "the strategies are wider than $columns columns"
     sed -n '/^phases of/,/^$/p' narrow.txt | "$python" -c "import sys; sys.exit(max(len(l.rstrip('\n')) for l in sys.stdin) > $columns)" || complain "the phases are wider than $columns columns"
 done
 

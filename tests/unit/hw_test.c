@@ -232,7 +232,7 @@ static const slip slips[] = {
     {"a100-sxm4-80gb", "tensor_f32", "tensor_f32: {peak: 156 TFLOP/s, source: s}",
      "the units of sm_80 do not multiply f32; what they round to tf32 is tensor_tf32", NULL},
     {"mi300x", "tensor_f32", "tensor_f32: {peak: 654 TFLOP/s, source: s}",
-     "on gfx942 it is 0.125 x tensor_f16, which makes 163", NULL},
+     "tensor_f32 is 654 TFLOP/s, but 304 SMs x 256 FLOP per clock (gfx942) x 2100 MHz", NULL},
     {"l4", "dram_bandwidth", "dram_bandwidth: {peak: 3350 GB/s, source: s}",
      "dram_bus 192 bit x 12.5 Gbit/s / 8 makes 300 GB/s", NULL},
     {"l4", "dram_bandwidth", "dram_bandwidth: {peak: 3350 GB/s, source: s}", "dram_bandwidth is 3350 GB/s for 58 SMs",
