@@ -94,8 +94,7 @@ static double product_s(const fsim_costing *c, const fsim_convolution_shape *s, 
     const double splits = fmax(1, floor(s->taps * s->channels / conv_least_terms)),
                  blocks = s->groups * ceil(s->pixels / cudnn_smallest_tile) * ceil(s->filters / cudnn_smallest_tile) *
                           splits; /* in units of the smallest tile; with fewer, SMs are idle */
-    const double most = s->tensor || s->winograd ? cudnn_most_efficiency : s->most;
-    return flops / (s->peak_flops * fmin(most, fsim_convolution_efficiency(c->hw, s) * gain)) *
+    return flops / (s->peak_flops * fmin(cudnn_most_efficiency, fsim_convolution_efficiency(c->hw, s) * gain)) *
            (s->sums_pixels ? 1 : fmax(1, c->sms / blocks));
 }
 

@@ -273,6 +273,7 @@ static void amd_multiplies_f32_in_matrix_units(void **unused)
     const fsim_gemm_device d = fsim_gemm_device_of(gpu(a, "mi210"), FSIM_F32);
     const double s = seconds(&d, product(1, 4096, 4096, 4096));
     assert_true(s > 4.1e-3 && s < 4.5e-3);
+    assert_false(fsim_gemm_generated_of(gpu(a, "mi210"), FSIM_F32, FSIM_BY_THREADS).tensor);
     fsim_arena_free(a);
 }
 
