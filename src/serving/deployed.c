@@ -69,13 +69,25 @@ static const char *widths(const fsim_deployed *s)
                        (long)m->kv_heads, (long)m->head_dim, (long)fsim_priced_width(m), (long)s->tp, mixture);
 }
 
+/* The symbols for kernels of the engine's own; "": the step has none. */
+static const char *kernels_of(const fsim_deployed *s, bool decodes)
+{
+    const fsim_model *m = s->model;
+    const bool masked = decodes && s->engine->grouped && m->heads / m->kv_heads != s->engine->grouped;
+    if (m->kv_lora)
+        return "";
+    return fsim_printf(s->arena, "%s%s", masked ? ";masked=1" : "",
+                       m->experts && s->engine->cutlass ? ";cutlass=1" : "");
+}
+
 /* Seconds of all layers of the family's workload ("decode", "prefill", "mixed") with these symbols for its tokens.
  * Layers with a window are priced as those without: the measured engines gain nothing by it (docs/MODEL.md). */
 static double layers_s(const fsim_deployed *s, const char *phase, const char *tokens)
 {
     const fsim_model *m = s->model;
-    const char *set = fsim_printf(s->arena, "%s;layers=%d;%s;dtype=%s;weight_dtype=%s;kv_dtype=%s", tokens,
-                                  PRICED_LAYERS, widths(s), s->dtype, stored_as(s, s->weights), stored_as(s, s->cache));
+    const char *set = fsim_printf(s->arena, "%s;layers=%d;%s%s;dtype=%s;weight_dtype=%s;kv_dtype=%s", tokens,
+                                  PRICED_LAYERS, widths(s), kernels_of(s, strcmp(phase, "prefill") != 0), s->dtype,
+                                  stored_as(s, s->weights), stored_as(s, s->cache));
     const char *family = m->kv_lora ? "mla" : m->experts ? "moe" : "dense";
     return fsim_step_s(s->steps, s->hw_name, fsim_printf(s->arena, "llm/%s_%s", family, phase), set) *
            (double)m->layers / PRICED_LAYERS;

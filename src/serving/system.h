@@ -42,6 +42,8 @@ typedef struct {
     int64_t most, tokens;
     double share, reserved;
     const char *cache;
+    int64_t grouped;
+    bool cutlass;
 } fsim_engine;
 /* The engine whose words are in source; NULL: none. */
 const fsim_engine *fsim_engine_in(const char *source);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const fsim_engine engines[] = {
-#define FSIM_ENGINE(words, host, first, most, tokens, share, reserved, cache, source)                                  \
-    {words, host, first, most, tokens, share, reserved, cache},
+#define FSIM_ENGINE(words, host, first, most, tokens, share, reserved, cache, grouped, cutlass, source)                \
+    {words, host, first, most, tokens, share, reserved, cache, grouped, cutlass},
 #include "serving/engines.def"
 #undef FSIM_ENGINE
 };

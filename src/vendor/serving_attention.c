@@ -30,7 +30,7 @@
 
 enum { STEP = 128 };
 
-typedef enum { FLASH_2, FLASH_3, TILES_64, TILES_128, FLASHINFER, TRTLLM_GEN, TRITON } tiling;
+typedef enum { FLASH_2, FLASH_3, TILES_64, TILES_128, FLASHINFER, TRTLLM_GEN, TRITON, MMHA } tiling;
 typedef struct {
     double rows[2]; /* queries of a block, with up to 64 features and with more; decode kernels: with few heads a key
                        head, and with more */
@@ -47,8 +47,9 @@ typedef struct {
     tiling tiling;
     double floor, share, block_clocks, filled_clocks, step_clocks, dram, l2, write_clocks, tail, drift, prepare_clocks;
 } flash_fit;
-/* A row is for any cache, for one of 8 bits, or for one of 8 bits with head sizes that the other libraries lack. */
-typedef enum { ANY, BYTE, ODD } cache;
+/* A row is for any cache, for one of 8 bits, for one of 8 bits with head sizes that the other libraries lack, or for
+ * calls with the option `masked`. */
+typedef enum { ANY, BYTE, ODD, MASKED } cache;
 typedef struct {
     cache of;
     fsim_design design;
@@ -75,6 +76,7 @@ static const tiling_row tilings[] = {
     [FLASHINFER] = {{16, 64}, {128, 128, 128, 128}, 16, true, false, false, 128},
     [TRTLLM_GEN] = {{8, 16}, {128, 128, 128, 128}, 8, true, false, false, 128},
     [TRITON] = {{16, 16}, {128, 128, 128, 128}, 16, true, false, false, 16},
+    [MMHA] = {{1, 1}, {128, 128, 128, 128}, 0, false, false, false, 0},
 };
 static const flash_fit flash_fits[] = {
 #define FSIM_SERVING_FLASH(kind, design, ...) {FSIM_SERVING_##kind, FSIM_##design, __VA_ARGS__},
@@ -205,6 +207,8 @@ static const decode_fit *decode_fit_of(const fsim_serving_site *s)
 {
     const bool byte = fsim_dtype_bytes(s->call->stored) == 1;
     const decode_fit *f = NULL;
+    for (int i = 0; i < FSIM_SERVING_KIN && !f && s->call->option[FSIM_SERVING_MASKED] > 0; i++)
+        f = decode_row(MASKED, fsim_serving_kin(s, i));
     for (int i = 0; i < FSIM_SERVING_KIN && !f && byte && is_odd(s); i++)
         f = decode_row(ODD, fsim_serving_kin(s, i));
     for (int i = 0; i < FSIM_SERVING_KIN && !f; i++) {
