@@ -69,15 +69,23 @@ static const char *widths(const fsim_deployed *s)
                        (long)m->kv_heads, (long)m->head_dim, (long)fsim_priced_width(m), (long)s->tp, mixture);
 }
 
-/* The symbols for kernels of the engine's own; "": the step has none. */
+/* Are weights of 8 bits in blocks of 128 x 128 with a scale each? Not where a rank's part of the width cuts blocks. */
+static bool has_blocks(const fsim_deployed *s)
+{
+    enum { BLOCK = 128 };
+    const int64_t width = fsim_priced_width(s->model) * (s->ep < s->tp ? s->ep : s->tp) / s->tp;
+    return s->model->block_scales && s->weights == FSIM_8_BITS && width % BLOCK == 0;
+}
+
+/* The symbols for the kernels of engine and checkpoint; "": those that the step has without. */
 static const char *kernels_of(const fsim_deployed *s, bool decodes)
 {
     const fsim_model *m = s->model;
     const bool masked = decodes && s->engine->grouped && m->heads / m->kv_heads != s->engine->grouped;
     if (m->kv_lora)
         return "";
-    return fsim_printf(s->arena, "%s%s", masked ? ";masked=1" : "",
-                       m->experts && s->engine->cutlass ? ";cutlass=1" : "");
+    return fsim_printf(s->arena, "%s%s%s", masked ? ";masked=1" : "",
+                       m->experts && s->engine->cutlass ? ";cutlass=1" : "", has_blocks(s) ? ";blocks=1" : "");
 }
 
 /* Seconds of all layers of the family's workload ("decode", "prefill", "mixed") with these symbols for its tokens.
