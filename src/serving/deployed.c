@@ -81,10 +81,13 @@ static bool has_blocks(const fsim_deployed *s)
 static const char *kernels_of(const fsim_deployed *s, bool decodes)
 {
     const fsim_model *m = s->model;
-    const bool masked = decodes && s->engine->grouped && m->heads / m->kv_heads != s->engine->grouped;
+    const bool masked = decodes && s->engine->masked && m->heads / m->kv_heads != s->engine->masked;
     if (m->kv_lora)
         return "";
-    return fsim_printf(s->arena, "%s%s%s", masked ? ";masked=1" : "",
+    return fsim_printf(s->arena, "%s%s%s",
+                       masked                      ? ";masked=1"
+                       : decodes && s->engine->xqa ? ";xqa=1"
+                                                   : "",
                        m->experts && s->engine->cutlass ? ";cutlass=1" : "", has_blocks(s) ? ";blocks=1" : "");
 }
 

@@ -203,6 +203,13 @@ static const decode_fit *decode_row(cache of, fsim_design design)
     return NULL;
 }
 
+/* XQA has kernels of its own for caches of 8 bits on Hopper. */
+static bool is_xqa(const fsim_serving_site *s)
+{
+    return s->call->option[FSIM_SERVING_XQA] > 0 && s->hw->arch->design == FSIM_HOPPER &&
+           fsim_dtype_bytes(s->call->stored) == 1;
+}
+
 static const decode_fit *decode_fit_of(const fsim_serving_site *s)
 {
     const bool byte = fsim_dtype_bytes(s->call->stored) == 1;
@@ -212,7 +219,7 @@ static const decode_fit *decode_fit_of(const fsim_serving_site *s)
     for (int i = 0; i < FSIM_SERVING_KIN && !f && byte && is_odd(s); i++)
         f = decode_row(ODD, fsim_serving_kin(s, i));
     for (int i = 0; i < FSIM_SERVING_KIN && !f; i++) {
-        f = byte ? decode_row(BYTE, fsim_serving_kin(s, i)) : NULL;
+        f = byte && !is_xqa(s) ? decode_row(BYTE, fsim_serving_kin(s, i)) : NULL;
         f = f ? f : decode_row(ANY, fsim_serving_kin(s, i));
     }
     return f ? f : decode_fits;
@@ -260,7 +267,10 @@ static decoding decoding_of(const fsim_serving_site *s, const decode_fit *f)
                  cached = 2 * batch * kv_heads * fsim_cache_tokens(&held) * d * bytes +
                           batch * kv_heads * fsim_cache_table_bytes(&held),
                  missed = fsim_serving_missed(s, cached, f->from, serving_cache_ramp),
-                 slow = (bytes == 1 ? f->byte_factor : 1) * (d > 128 ? f->wide_factor : 1),
+                 slow = (is_xqa(s)    ? serving_xqa_byte
+                         : bytes == 1 ? f->byte_factor
+                                      : 1) *
+                        (d > 128 ? f->wide_factor : 1),
                  rate = fsim_serving_rate(s, s->call->dtype) * f->share,
                  by_d = f->tiling == FLASH_3 ? 1 + serving_flash_3_block * (d / 128 - 1) : 1;
     return (decoding){.cache = held,
