@@ -48,6 +48,11 @@ const char *fsim_unshared(const fsim_model *m, int64_t tp, int64_t ep, fsim_aren
 
 int64_t fsim_deployed_gpus(const fsim_deployed *s) { return s->tp > s->ep ? s->tp : s->ep; }
 
+double fsim_host_s(const fsim_deployed *s)
+{
+    return s->engine->host_s + s->engine->rank_s * (double)(fsim_deployed_gpus(s) - 1);
+}
+
 /* Of 4 bits, weights are priced as 8-bit ones, less the time of the bytes that they save: see saved_s. */
 static const char *stored_as(const fsim_deployed *s, fsim_precision p)
 {

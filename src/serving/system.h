@@ -38,7 +38,7 @@ fsim_systems fsim_systems_parse(fsim_arena *a, fsim_diag *d, const char *path, c
 /* A serving program (engines.def). */
 typedef struct {
     const char *words, *since;
-    double host_s, first_s;
+    double host_s, rank_s, first_s;
     int64_t most, tokens;
     double share, reserved;
     const char *cache;
