@@ -53,10 +53,14 @@ double fsim_host_s(const fsim_deployed *s)
     return s->engine->host_s + s->engine->rank_s * (double)(fsim_deployed_gpus(s) - 1);
 }
 
-/* Of 4 bits, weights are priced as 8-bit ones, less the time of the bytes that they save: see saved_s. */
-static const char *stored_as(const fsim_deployed *s, fsim_precision p)
+static const char *cache_as(const fsim_deployed *s) { return s->cache == FSIM_16_BITS ? s->dtype : "f8e4m3"; }
+
+/* Weights of 4 bits have products of their own where the GPU has units for them; others, and those of experts, are
+ * priced as 8-bit ones, less the time of the bytes that experts save: see saved_s. */
+static const char *weights_as(const fsim_deployed *s)
 {
-    return p == FSIM_16_BITS ? s->dtype : "f8e4m3";
+    const bool own = s->weights == FSIM_4_BITS && !s->model->experts && fsim_hw_has(s->hw, FSIM_HW_TENSOR_F4);
+    return s->weights == FSIM_16_BITS ? s->dtype : own ? "f4e2m1" : "f8e4m3";
 }
 
 /* The symbols of a layer's widths in the family's workloads. */
@@ -101,9 +105,9 @@ static const char *kernels_of(const fsim_deployed *s, bool decodes)
 static double layers_s(const fsim_deployed *s, const char *phase, const char *tokens)
 {
     const fsim_model *m = s->model;
-    const char *set = fsim_printf(s->arena, "%s;layers=%d;%s%s;dtype=%s;weight_dtype=%s;kv_dtype=%s", tokens,
-                                  PRICED_LAYERS, widths(s), kernels_of(s, strcmp(phase, "prefill") != 0), s->dtype,
-                                  stored_as(s, s->weights), stored_as(s, s->cache));
+    const char *set =
+        fsim_printf(s->arena, "%s;layers=%d;%s%s;dtype=%s;weight_dtype=%s;kv_dtype=%s", tokens, PRICED_LAYERS,
+                    widths(s), kernels_of(s, strcmp(phase, "prefill") != 0), s->dtype, weights_as(s), cache_as(s));
     const char *family = m->kv_lora ? "mla" : m->experts ? "moe" : "dense";
     return fsim_step_s(s->steps, s->hw_name, fsim_printf(s->arena, "llm/%s_%s", family, phase), set) *
            (double)m->layers / PRICED_LAYERS;
