@@ -19,11 +19,10 @@
  * Requests of several lengths: the bytes are their sum; a round takes as long as a block in the mean, the last one as
  * long as its longest, and all of them no less than the longest. With a window, blocks walk the steps that it touches.
  * TensorRT-LLM's masked multi-head attention (option masked) has a block for each query head, on FP32 units, and one
- * part; its XQA (option xqa) has caches of 8 bits on Hopper cost what FlashAttention-3's of 16 bits do, with half of the
- * bytes and of the clocks of a step.
- * FlashAttention-2 takes the parts of its heuristic, and copies queries and results into another order where several
- * requests have several key heads; other libraries the fastest number. bench/serving_fit.py has the same equations,
- * and fits the numbers. */
+ * part; its XQA (option xqa) has caches of 8 bits on Hopper cost what FlashAttention-3's of 16 bits do, with half of
+ * the bytes and of the clocks of a step. FlashAttention-2 takes the parts of its heuristic, and copies queries and
+ * results into another order where several requests have several key heads; other libraries the fastest number.
+ * bench/serving_fit.py has the same equations, and fits the numbers. */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
 #include "vendor/serving_cache.h"
