@@ -18,8 +18,8 @@ static,TensorRT-LLM v0.9,$llama,static batch,8,128,64,output tokens per second p
 load,TensorRT-LLM v0.14,$llama,maximum load,,2048,2048,output tokens per second,1000,1/s,
 token2,x (vllm),"Llama 3 8B",8.03e9,f16,f16,h100-sxm5-80gb,2,2,1,1,1,fixed concurrency,4,128,64,mean time per output token,0.004,s,
 token1,x (vllm),$llama,fixed concurrency,4,128,64,mean time per output token,0.006,s,
-older,x (vllm 0.9.1),$llama,fixed concurrency,4,128,64,mean time per output token,0.006,s,
-newer,x (vllm 0.18.0),$llama,fixed concurrency,4,128,64,mean time per output token,0.006,s,
+older,x (vllm 0.9.1),${llama/h100-sxm5-80gb/h200-sxm-141gb},fixed concurrency,4,128,64,mean time per output token,0.006,s,
+newer,x (vllm 0.18.0),${llama/h100-sxm5-80gb/h200-sxm-141gb},fixed concurrency,4,128,64,mean time per output token,0.006,s,
 wide,TensorRT-LLM v1.0,"Qwen3-32B",3.28e10,f8e4m3,f8e4m3,h100-sxm5-80gb,2,2,1,1,1,prefill,1,128,1,time to first token,0.02,s,
 first,x (vllm),$llama,fixed concurrency,4,128,64,mean time to first token,0.05,s,
 train,llm-foundry,"MPT 125M",,bf16,,h100-sxm5-80gb,8,1,1,8,1,training step,64,512,,tokens per second per GPU,1e5,1/s,"FULL_SHARD; activation checkpointing False; micro batch 8, accumulation 1"
@@ -74,7 +74,7 @@ assert near(row["static"]["predicted"], 8 * 64 / (begin + 64 * each)), row["stat
 host, rank, first, *_ = engine["TensorRT-LLM", ""]
 assert near(row["wide"]["predicted"], 64 / 2 * step["wide"] + step["wide_head"] + host + rank + first), row["wide"]
 saved = engine["vllm", ""][0] - engine["vllm", "0.14"][0]
-assert saved > 0 and near(row["token1"]["predicted"] - saved, row["newer"]["predicted"]) and row["older"]["predicted"] == row["token1"]["predicted"], row
+assert saved > 0 and near(row["older"]["predicted"] - saved, row["newer"]["predicted"]), row
 # Memory: weights of 16 bits; 8 heads of 128 keys and values in 32 layers; the rest for the cache, after 1.5 GB and 12 H of 8192 tokens.
 load = row["load"]
 _, _, _, most, tokens, share, reserved = engine["TensorRT-LLM", ""]
@@ -89,7 +89,7 @@ assert row["large"]["fits"] is False and row["static"]["fits"] is True
 v = doc["verdicts"]
 # By time per output token the two tp differ, and two GPUs are faster, as measured; there are too few times for an order.
 assert (v["tp_choices"], v["best_tp_right"], v["orders"], v["order_median"]) == (1, 1, 0, None), v
-assert (v["judged"], v["fits"]) == (7, 6), v
+assert (v["judged"], v["fits"]) == (10, 9), v
 END
 
 # What is wrong with a file.
