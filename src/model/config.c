@@ -332,6 +332,7 @@ const fsim_model *fsim_model_parse(fsim_arena *a, fsim_diag *d, const char *name
     m->tied = yes(&r, "tie_word_embeddings", r.family->traits & TIED);
     const fsim_model_details x = read_details(&r, m);
     m->gated = x.traits & GATED;
+    m->block_scales = x.traits & BLOCK_SCALES;
     if (m->experts == 0)
         m->dense_layers = 0;
     if (fsim_errors(d) == before && !fsim_count_parameters(m, &x))

@@ -23,7 +23,8 @@ enum {
     LEARNED = 16384,
     EMBED_NORM = 32768,
     SINKS = 65536,
-    SHARED_GATE = 131072
+    SHARED_GATE = 131072,
+    BLOCK_SCALES = 262144
 };
 
 typedef struct {

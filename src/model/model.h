@@ -25,7 +25,7 @@ typedef struct {
     const char *quantized; /* quantization_config: "fp8", "mxfp4"; "" */
     fsim_model_kind kind;
     int64_t layers, encoder_layers, hidden, heads, kv_heads, head_dim, ffn, vocab, positions;
-    bool gated, tied;
+    bool gated, tied, block_scales; /* block_scales: in 8 bits, weights have a scale for each 128 x 128 */
     int64_t experts, topk, expert_ffn, shared_ffn; /* of each expert; of the experts that every token meets, together */
     int64_t dense_layers;                          /* of a mixture: layers without experts */
     int64_t q_lora, kv_lora, nope_dim, rope_dim, value_dim; /* multi-head latent attention */

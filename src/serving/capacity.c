@@ -112,7 +112,7 @@ static void fill_loop(fsim_option *x)
                      .longest = 1 + length_spread,
                      .alone_s = fsim_prefill_s(on, 1, on->input),
                      .beside_s = fsim_prompt_beside_s(on, x->places < BESIDE ? x->places : BESIDE, cached),
-                     .host_s = on->engine->host_s,
+                     .host_s = fsim_host_s(on),
                      .first_s = on->engine->first_s};
     for (int64_t n = 1; n < x->places && l->points < FSIM_LOOP_POINTS - 1; n *= BETWEEN)
         l->running[l->points++] = (double)n;
@@ -262,7 +262,7 @@ static fsim_step_shares phase_of(const fsim_option *x, double step_s, double req
     fsim_step_shares p = {.weights = read * fsim_precision_bytes(x->on.weights) / gpus / bandwidth / step_s,
                           .cache = requests * cached * x->memory.token / bandwidth / step_s,
                           .products = 2 * tokens * (double)(m->active - m->embedding) / gpus / peak / step_s,
-                          .host = x->on.engine->host_s / step_s};
+                          .host = fsim_host_s(&x->on) / step_s};
     p.other = fmax(0, 1 - p.host - fmax(p.weights + p.cache, p.products));
     static const double mostly = 0.6; /* rates below the data sheet's are no cause of their own */
     const double share[] = {p.weights, p.cache, p.products, p.host, p.other > mostly ? p.other : 0};

@@ -48,10 +48,19 @@ const char *fsim_unshared(const fsim_model *m, int64_t tp, int64_t ep, fsim_aren
 
 int64_t fsim_deployed_gpus(const fsim_deployed *s) { return s->tp > s->ep ? s->tp : s->ep; }
 
-/* Of 4 bits, weights are priced as 8-bit ones, less the time of the bytes that they save: see saved_s. */
-static const char *stored_as(const fsim_deployed *s, fsim_precision p)
+double fsim_host_s(const fsim_deployed *s)
 {
-    return p == FSIM_16_BITS ? s->dtype : "f8e4m3";
+    return s->engine->host_s + s->engine->rank_s * (double)(fsim_deployed_gpus(s) - 1);
+}
+
+static const char *cache_as(const fsim_deployed *s) { return s->cache == FSIM_16_BITS ? s->dtype : "f8e4m3"; }
+
+/* Weights of 4 bits have products of their own where the GPU has units for them; others, and those of experts, are
+ * priced as 8-bit ones, less the time of the bytes that experts save: see saved_s. */
+static const char *weights_as(const fsim_deployed *s)
+{
+    const bool own = s->weights == FSIM_4_BITS && !s->model->experts && fsim_hw_has(s->hw, FSIM_HW_TENSOR_F4);
+    return s->weights == FSIM_16_BITS ? s->dtype : own ? "f4e2m1" : "f8e4m3";
 }
 
 /* The symbols of a layer's widths in the family's workloads. */
@@ -69,13 +78,36 @@ static const char *widths(const fsim_deployed *s)
                        (long)m->kv_heads, (long)m->head_dim, (long)fsim_priced_width(m), (long)s->tp, mixture);
 }
 
+/* Are weights of 8 bits in blocks of 128 x 128 with a scale each? Not where a rank's part of the width cuts blocks. */
+static bool has_blocks(const fsim_deployed *s)
+{
+    enum { BLOCK = 128 };
+    const int64_t width = fsim_priced_width(s->model) * (s->ep < s->tp ? s->ep : s->tp) / s->tp;
+    return s->model->block_scales && s->weights == FSIM_8_BITS && width % BLOCK == 0;
+}
+
+/* The symbols for the kernels of engine and checkpoint; "": those that the step has without. */
+static const char *kernels_of(const fsim_deployed *s, bool decodes)
+{
+    const fsim_model *m = s->model;
+    const bool masked = decodes && s->engine->masked && m->heads / m->kv_heads != s->engine->masked;
+    if (m->kv_lora)
+        return "";
+    return fsim_printf(s->arena, "%s%s%s",
+                       masked                      ? ";masked=1"
+                       : decodes && s->engine->xqa ? ";xqa=1"
+                                                   : "",
+                       m->experts && s->engine->cutlass ? ";cutlass=1" : "", has_blocks(s) ? ";blocks=1" : "");
+}
+
 /* Seconds of all layers of the family's workload ("decode", "prefill", "mixed") with these symbols for its tokens.
  * Layers with a window are priced as those without: the measured engines gain nothing by it (docs/MODEL.md). */
 static double layers_s(const fsim_deployed *s, const char *phase, const char *tokens)
 {
     const fsim_model *m = s->model;
-    const char *set = fsim_printf(s->arena, "%s;layers=%d;%s;dtype=%s;weight_dtype=%s;kv_dtype=%s", tokens,
-                                  PRICED_LAYERS, widths(s), s->dtype, stored_as(s, s->weights), stored_as(s, s->cache));
+    const char *set =
+        fsim_printf(s->arena, "%s;layers=%d;%s%s;dtype=%s;weight_dtype=%s;kv_dtype=%s", tokens, PRICED_LAYERS,
+                    widths(s), kernels_of(s, strcmp(phase, "prefill") != 0), s->dtype, weights_as(s), cache_as(s));
     const char *family = m->kv_lora ? "mla" : m->experts ? "moe" : "dense";
     return fsim_step_s(s->steps, s->hw_name, fsim_printf(s->arena, "llm/%s_%s", family, phase), set) *
            (double)m->layers / PRICED_LAYERS;

@@ -33,6 +33,8 @@ const char *fsim_unshared(const fsim_model *m, int64_t tp, int64_t ep, fsim_aren
 /* GPUs that it takes. */
 int64_t fsim_deployed_gpus(const fsim_deployed *s);
 
+/* Seconds of the host that a step waits for. */
+double fsim_host_s(const fsim_deployed *s);
 /* Seconds of a step on the GPUs, without the host's part: a new token of each request with so many cached tokens. */
 double fsim_decode_s(const fsim_deployed *s, int64_t requests, double cached);
 /* The same of whole prompts. */

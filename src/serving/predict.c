@@ -27,7 +27,7 @@ static double static_batch(const fsim_serving *s)
     const fsim_system *r = s->row;
     const int64_t together = fsim_prompts_a_step(&s->on, r->batch);
     const double first = fsim_prefill_s(&s->on, together, r->input) * (double)r->batch / (double)together;
-    double step = s->on.engine->host_s;
+    double step = fsim_host_s(&s->on);
     for (int i = 1; i <= 3; i += 2) /* at a quarter and three quarters of the output: the time is linear in it */
         step += decode_s(s, r->batch, (double)r->input + i * (double)r->output / 4) / 2;
     return (double)(r->batch * r->output) / (first + (double)r->output * step) / (double)r->gpus;
@@ -35,7 +35,7 @@ static double static_batch(const fsim_serving *s)
 
 static double first_token(const fsim_serving *s)
 {
-    return fsim_prefill_s(&s->on, 1, s->row->input) + s->on.engine->host_s + s->on.engine->first_s;
+    return fsim_prefill_s(&s->on, 1, s->row->input) + fsim_host_s(&s->on) + s->on.engine->first_s;
 }
 
 /* Tokens a second with as many requests as the memory has place for, in a steady state: every step has a token of each,
@@ -51,7 +51,7 @@ static double maximum_load(const fsim_serving *s, fsim_system_answer *x)
         below *= 2;
     const double share = x->requests / (double)below - 1;
     const double low = decode_s(s, below, cached), high = decode_s(s, 2 * below, cached);
-    const double step = low + share * (high - low) + s->on.engine->host_s +
+    const double step = low + share * (high - low) + fsim_host_s(&s->on) +
                         x->requests / (double)r->output * fsim_prompt_beside_s(&s->on, below, cached);
     const double rate = ranks * x->requests / step;
     return strstr(r->metric, "per GPU") ? rate / (double)r->gpus : rate;
@@ -74,7 +74,7 @@ static double fixed_concurrency(const fsim_serving *s, fsim_system_answer *x)
                    .longest = 1,
                    .alone_s = fsim_prefill_s(&s->on, 1, r->input),
                    .beside_s = fsim_prompt_beside_s(&s->on, r->batch, cached),
-                   .host_s = s->on.engine->host_s,
+                   .host_s = fsim_host_s(&s->on),
                    .first_s = s->on.engine->first_s};
     for (int i = 0; i < POINTS; i++) {
         l.running[i] = (double)at[i];

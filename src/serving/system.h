@@ -37,11 +37,13 @@ fsim_systems fsim_systems_parse(fsim_arena *a, fsim_diag *d, const char *path, c
 
 /* A serving program (engines.def). */
 typedef struct {
-    const char *words;
-    double host_s, first_s;
+    const char *words, *since;
+    double host_s, rank_s, first_s;
     int64_t most, tokens;
     double share, reserved;
     const char *cache;
+    int64_t masked;
+    bool xqa, cutlass;
 } fsim_engine;
 /* The engine whose words are in source; NULL: none. */
 const fsim_engine *fsim_engine_in(const char *source);

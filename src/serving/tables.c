@@ -3,20 +3,38 @@
 #include "serving/system.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const fsim_engine engines[] = {
-#define FSIM_ENGINE(words, host, first, most, tokens, share, reserved, cache, source)                                  \
-    {words, host, first, most, tokens, share, reserved, cache},
+#define FSIM_ENGINE(words, since, host, rank, first, most, tokens, share, reserved, cache, masked, xqa, cutlass,       \
+                    source)                                                                                            \
+    {words, since, host, rank, first, most, tokens, share, reserved, cache, masked, xqa, cutlass},
 #include "serving/engines.def"
 #undef FSIM_ENGINE
 };
 
+/* Is the version at the begin of text, behind blanks and a v, that of `since` or a later one? */
+static bool is_since(const char *text, const char *since)
+{
+    char *rest;
+    if (*since == '\0')
+        return true;
+    text += strspn(text, " v");
+    const long have = strtol(text, &rest, 10), have_minor = *rest == '.' ? strtol(rest + 1, NULL, 10) : 0;
+    if (rest == text)
+        return false;
+    const long want = strtol(since, &rest, 10), want_minor = *rest == '.' ? strtol(rest + 1, NULL, 10) : 0;
+    return have != want ? have > want : have_minor >= want_minor;
+}
+
 const fsim_engine *fsim_engine_in(const char *source)
 {
-    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
-        if (strstr(source, engines[i].words))
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
+        const char *at = strstr(source, engines[i].words);
+        if (at && is_since(at + strlen(engines[i].words), engines[i].since))
             return &engines[i];
+    }
     return NULL;
 }
 

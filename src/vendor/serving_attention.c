@@ -18,9 +18,11 @@
  *     joining = s + clocks of a part x parts + the parts through L2
  * Requests of several lengths: the bytes are their sum; a round takes as long as a block in the mean, the last one as
  * long as its longest, and all of them no less than the longest. With a window, blocks walk the steps that it touches.
- * FlashAttention-2 takes the parts of its heuristic, and copies queries and results into another order where several
- * requests have several key heads; other libraries the fastest number. bench/serving_fit.py has the same equations,
- * and fits the numbers. */
+ * TensorRT-LLM's masked multi-head attention (option masked) has a block for each query head, on FP32 units, and one
+ * part; its XQA (option xqa) has caches of 8 bits on Hopper cost what FlashAttention-3's of 16 bits do, with half of
+ * the bytes and of the clocks of a step. FlashAttention-2 takes the parts of its heuristic, and copies queries and
+ * results into another order where several requests have several key heads; other libraries the fastest number.
+ * bench/serving_fit.py has the same equations, and fits the numbers. */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
 #include "vendor/serving_cache.h"
@@ -30,7 +32,7 @@
 
 enum { STEP = 128 };
 
-typedef enum { FLASH_2, FLASH_3, TILES_64, TILES_128, FLASHINFER, TRTLLM_GEN, TRITON } tiling;
+typedef enum { FLASH_2, FLASH_3, TILES_64, TILES_128, FLASHINFER, TRTLLM_GEN, TRITON, MMHA } tiling;
 typedef struct {
     double rows[2]; /* queries of a block, with up to 64 features and with more; decode kernels: with few heads a key
                        head, and with more */
@@ -47,8 +49,9 @@ typedef struct {
     tiling tiling;
     double floor, share, block_clocks, filled_clocks, step_clocks, dram, l2, write_clocks, tail, drift, prepare_clocks;
 } flash_fit;
-/* A row is for any cache, for one of 8 bits, or for one of 8 bits with head sizes that the other libraries lack. */
-typedef enum { ANY, BYTE, ODD } cache;
+/* A row is for any cache, for one of 8 bits, for one of 8 bits with head sizes that the other libraries lack, or for
+ * calls with the option `masked`. */
+typedef enum { ANY, BYTE, ODD, MASKED } cache;
 typedef struct {
     cache of;
     fsim_design design;
@@ -75,6 +78,7 @@ static const tiling_row tilings[] = {
     [FLASHINFER] = {{16, 64}, {128, 128, 128, 128}, 16, true, false, false, 128},
     [TRTLLM_GEN] = {{8, 16}, {128, 128, 128, 128}, 8, true, false, false, 128},
     [TRITON] = {{16, 16}, {128, 128, 128, 128}, 16, true, false, false, 16},
+    [MMHA] = {{1, 1}, {128, 128, 128, 128}, 0, false, false, false, 0},
 };
 static const flash_fit flash_fits[] = {
 #define FSIM_SERVING_FLASH(kind, design, ...) {FSIM_SERVING_##kind, FSIM_##design, __VA_ARGS__},
@@ -201,14 +205,23 @@ static const decode_fit *decode_row(cache of, fsim_design design)
     return NULL;
 }
 
+/* XQA has kernels of its own for caches of 8 bits on Hopper. */
+static bool is_xqa(const fsim_serving_site *s)
+{
+    return s->call->option[FSIM_SERVING_XQA] > 0 && s->hw->arch->design == FSIM_HOPPER &&
+           fsim_dtype_bytes(s->call->stored) == 1;
+}
+
 static const decode_fit *decode_fit_of(const fsim_serving_site *s)
 {
     const bool byte = fsim_dtype_bytes(s->call->stored) == 1;
     const decode_fit *f = NULL;
+    for (int i = 0; i < FSIM_SERVING_KIN && !f && s->call->option[FSIM_SERVING_MASKED] > 0; i++)
+        f = decode_row(MASKED, fsim_serving_kin(s, i));
     for (int i = 0; i < FSIM_SERVING_KIN && !f && byte && is_odd(s); i++)
         f = decode_row(ODD, fsim_serving_kin(s, i));
     for (int i = 0; i < FSIM_SERVING_KIN && !f; i++) {
-        f = byte ? decode_row(BYTE, fsim_serving_kin(s, i)) : NULL;
+        f = byte && !is_xqa(s) ? decode_row(BYTE, fsim_serving_kin(s, i)) : NULL;
         f = f ? f : decode_row(ANY, fsim_serving_kin(s, i));
     }
     return f ? f : decode_fits;
@@ -256,7 +269,10 @@ static decoding decoding_of(const fsim_serving_site *s, const decode_fit *f)
                  cached = 2 * batch * kv_heads * fsim_cache_tokens(&held) * d * bytes +
                           batch * kv_heads * fsim_cache_table_bytes(&held),
                  missed = fsim_serving_missed(s, cached, f->from, serving_cache_ramp),
-                 slow = (bytes == 1 ? f->byte_factor : 1) * (d > 128 ? f->wide_factor : 1),
+                 slow = (is_xqa(s)    ? serving_xqa_byte
+                         : bytes == 1 ? f->byte_factor
+                                      : 1) *
+                        (d > 128 ? f->wide_factor : 1),
                  rate = fsim_serving_rate(s, s->call->dtype) * f->share,
                  by_d = f->tiling == FLASH_3 ? 1 + serving_flash_3_block * (d / 128 - 1) : 1;
     return (decoding){.cache = held,

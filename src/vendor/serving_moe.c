@@ -23,11 +23,17 @@ static const fit fits[] = {
 #include "vendor/serving_fit.def"
 };
 
+/* Ampere's measured kernels are vLLM's in Triton; CUTLASS runs there what it runs on Ada. */
+static bool has_own(const fsim_serving_site *s, const fit *f)
+{
+    return f->kind == s->call->kind && !(f->design == FSIM_AMPERE && s->call->option[FSIM_SERVING_CUTLASS] > 0);
+}
+
 static const fit *fit_of(const fsim_serving_site *s)
 {
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (size_t k = 0; k < sizeof fits / sizeof *fits; k++)
-            if (fits[k].kind == s->call->kind && fits[k].design == fsim_serving_kin(s, i))
+            if (has_own(s, &fits[k]) && fits[k].design == fsim_serving_kin(s, i))
                 return &fits[k];
     return fits;
 }

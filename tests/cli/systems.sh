@@ -18,6 +18,9 @@ static,TensorRT-LLM v0.9,$llama,static batch,8,128,64,output tokens per second p
 load,TensorRT-LLM v0.14,$llama,maximum load,,2048,2048,output tokens per second,1000,1/s,
 token2,x (vllm),"Llama 3 8B",8.03e9,f16,f16,h100-sxm5-80gb,2,2,1,1,1,fixed concurrency,4,128,64,mean time per output token,0.004,s,
 token1,x (vllm),$llama,fixed concurrency,4,128,64,mean time per output token,0.006,s,
+older,x (vllm 0.9.1),${llama/h100-sxm5-80gb/h200-sxm-141gb},fixed concurrency,4,128,64,mean time per output token,0.006,s,
+newer,x (vllm 0.18.0),${llama/h100-sxm5-80gb/h200-sxm-141gb},fixed concurrency,4,128,64,mean time per output token,0.006,s,
+wide,TensorRT-LLM v1.0,"Qwen3-32B",3.28e10,f8e4m3,f8e4m3,h100-sxm5-80gb,2,2,1,1,1,prefill,1,128,1,time to first token,0.02,s,
 first,x (vllm),$llama,fixed concurrency,4,128,64,mean time to first token,0.05,s,
 train,llm-foundry,"MPT 125M",,bf16,,h100-sxm5-80gb,8,1,1,8,1,training step,64,512,,tokens per second per GPU,1e5,1/s,"FULL_SHARD; activation checkpointing False; micro batch 8, accumulation 1"
 stages,llm-foundry,"MPT 125M",,bf16,,h100-sxm5-80gb,8,1,4,2,1,training step,64,512,,tokens per second per GPU,1e5,1/s,"micro batch 8"
@@ -27,7 +30,7 @@ large,TensorRT-LLM v0.9,"Llama 3 70B",7.06e10,f16,f16,h100-sxm5-80gb,1,1,1,1,1,p
 END
 "$FUSESIM" validate --systems rows.csv --json out.json >out 2>err || complain "exit status $?: $(cat err)"
 [ -s err ] && complain "something on stderr: $(cat err)"
-grep -q '^rows.csv: 11 whole systems, 8 predicted' out || complain "the head: $(head -n 1 out)"
+grep -q '^rows.csv: 14 whole systems, 11 predicted' out || complain "the head: $(head -n 1 out)"
 grep -q 'said to fit' out || complain 'no verdict'
 "$FUSESIM" validate --systems rows.csv --match static --quiet >one 2>err || complain "--match: $(cat err)"
 "$FUSESIM" validate --systems rows.csv --markdown - 2>err | grep -q '^By kind:' || complain "--markdown: $(cat err)"
@@ -40,8 +43,10 @@ cat >steps.csv <<END
 id,hw,workload,set,strategy,l2,launch,time_s,source
 prefill1,h100-sxm5-80gb,llm/dense_prefill,B=1;S=128;layers=2;$of,serving,cold,graph,1,steps
 prefill8,h100-sxm5-80gb,llm/dense_prefill,B=8;S=128;layers=2;$of,serving,cold,graph,1,steps
-decode1,h100-sxm5-80gb,llm/dense_decode,B=8;S=144;layers=2;$of,serving,cold,graph,1,steps
-decode2,h100-sxm5-80gb,llm/dense_decode,B=8;S=176;layers=2;$of,serving,cold,graph,1,steps
+decode1,h100-sxm5-80gb,llm/dense_decode,B=8;S=144;layers=2;masked=1;$of,serving,cold,graph,1,steps
+decode2,h100-sxm5-80gb,llm/dense_decode,B=8;S=176;layers=2;masked=1;$of,serving,cold,graph,1,steps
+wide,h100-sxm5-80gb,llm/dense_prefill,B=1;S=128;layers=2;H=5120;heads=64;kv_heads=8;D=128;F=25600;tp=2;blocks=1;dtype=bf16;weight_dtype=f8e4m3;kv_dtype=f8e4m3,serving,cold,graph,1,steps
+wide_head,h100-sxm5-80gb,ops/matmul,M=1;N=75968;K=5120;dtype=bf16,serving,cold,graph,1,steps
 head1,h100-sxm5-80gb,ops/matmul,M=1;N=128256;K=4096;dtype=f16,serving,cold,graph,1,steps
 head8,h100-sxm5-80gb,ops/matmul,M=8;N=128256;K=4096;dtype=f16,serving,cold,graph,1,steps
 END
@@ -56,18 +61,23 @@ except ImportError:
     pass
 row = {r["id"]: r for r in doc["rows"]}
 step = {r["id"]: r["predicted_s"] for r in json.load(open("steps.json"))["rows"]}
-engine = {m[1]: [float(x) for x in m[2].split(",")[:6]]
-          for m in re.finditer(r'FSIM_ENGINE\("([^"]*)",([^"]*), "', open(os.environ["ENGINES"]).read())}
-host, first, *_ = engine["TensorRT-LLM v0.9"]
+engine = {(m[1], m[2]): [float(x) for x in m[3].split(",")[:7]]
+          for m in re.finditer(r'FSIM_ENGINE\("([^"]*)", *"([^"]*)",([^"]*), "', open(os.environ["ENGINES"]).read())}
+host, _, first, *_ = engine["TensorRT-LLM v0.9", ""]
 near = lambda x, y: abs(x / y - 1) < 1e-9
 layers = 32 / 2
 assert near(row["prefill"]["predicted"], layers * step["prefill1"] + step["head1"] + host + first), row["prefill"]
 begin = layers * step["prefill8"] + step["head8"]
 each = layers * (step["decode1"] + step["decode2"]) / 2 + step["head8"] + host
-assert near(row["static"]["predicted"], 8 * 64 / (begin + 64 * each)), row["static"]
+assert near(row["static"]["predicted"], 8 * 64 / (begin + 64 * each)), row["static"]  # 4 query heads a key head: masked attention
+# A host that waits for each GPU, and a checkpoint with block scales; the engine's version.
+host, rank, first, *_ = engine["TensorRT-LLM", ""]
+assert near(row["wide"]["predicted"], 64 / 2 * step["wide"] + step["wide_head"] + host + rank + first), row["wide"]
+saved = engine["vllm", ""][0] - engine["vllm", "0.14"][0]
+assert saved > 0 and near(row["older"]["predicted"] - saved, row["newer"]["predicted"]), row
 # Memory: weights of 16 bits; 8 heads of 128 keys and values in 32 layers; the rest for the cache, after 1.5 GB and 12 H of 8192 tokens.
 load = row["load"]
-_, _, most, tokens, share, reserved = engine["TensorRT-LLM"]
+_, _, _, most, tokens, share, reserved = engine["TensorRT-LLM", ""]
 assert load["weight_bytes"] == 2 * 8030261248 and load["token_bytes"] == 2 * 2 * 8 * 128 * 32 == 131072, load
 left = share * (80 * 2**30 - 2 * 8030261248 - 1.5e9 - 12 * tokens * 4096 * 2)
 assert load["requests"] == min(most, math.floor(left / 131072 / (2048 + reserved * 2048))), load
@@ -79,7 +89,7 @@ assert row["large"]["fits"] is False and row["static"]["fits"] is True
 v = doc["verdicts"]
 # By time per output token the two tp differ, and two GPUs are faster, as measured; there are too few times for an order.
 assert (v["tp_choices"], v["best_tp_right"], v["orders"], v["order_median"]) == (1, 1, 0, None), v
-assert (v["judged"], v["fits"]) == (7, 6), v
+assert (v["judged"], v["fits"]) == (10, 9), v
 END
 
 # What is wrong with a file.
