@@ -10,15 +10,11 @@
 #include "vendor/constants.h"
 #include "vendor/kernels.h"
 
-/* SM cycles for an element in each of the two kernels of a norm. Batch norm in training: 1.05 with 128 FP32 lanes,
- * 1.4 with 64 (A100, T4); group and instance norm: 0.69 and 0.92. */
-static double moments_cycles(const fsim_costing *c, fsim_op op)
+/* SM cycles for an element in each of the two kernels of a norm of a batch of vectors, a group or an instance: 0.69
+ * with 128 FP32 lanes, 0.92 with 64 (A100, T4). */
+static double moments_cycles(const fsim_costing *c)
 {
-    const fsim_node *n = &c->g->node[c->group->member[0].node];
-    const bool image = n->args > 0 && c->g->tensor[n->arg[0].tensor].shape.rank >
-                                          2; /* for a batch of vectors: Liger's pairs on H100 */
-    const double of_128_lanes = op == FSIM_OP_BATCH_NORM && image ? aten_batch_moments_cycles : aten_moments_cycles;
-    return of_128_lanes * (2 + aten_moments_lanes / fsim_hw_get(c->hw, FSIM_HW_FP32_RATE)) / 3;
+    return aten_moments_cycles * (2 + aten_moments_lanes / fsim_hw_get(c->hw, FSIM_HW_FP32_RATE)) / 3;
 }
 
 static double seconds_of_cycles(const fsim_costing *c, double cycles) { return cycles / (c->sms * c->clock); }
@@ -276,21 +272,31 @@ static fsim_kernel layer_norm(const fsim_costing *c, const fsim_kernel *own, fsi
     return summed(c, &k);
 }
 
+/* Cycles in which a block that has a channel of images, or a group, to itself takes an element for each of its threads.
+ * As many blocks as channels: few channels leave SMs idle, and many are bound by DRAM. */
+static double moments_step(const fsim_costing *c, fsim_op op)
+{
+    const bool newer = c->hw->sm >= ATEN_BATCH_MOMENTS_SM;
+    return op == FSIM_OP_GROUP_NORM ? aten_moments_latency : newer ? aten_batch_moments_step : aten_batch_moments_older;
+}
+
 /* Batch, group and instance norm: a kernel computes the moments, a second one applies them. */
 static fsim_kernel moments_norm(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const fsim_op op = source_of(c->g, c->group);
-    const bool statistics = holds_class(c->g, c->group, FSIM_REDUCE);
+    const fsim_node *n = &c->g->node[c->group->member[0].node];
+    const bool statistics = holds_class(c->g, c->group, FSIM_REDUCE),
+               channels = op == FSIM_OP_BATCH_NORM && n->args > 0 && c->g->tensor[n->arg[0].tensor].shape.rank > 2;
     const double elements = (double)c->group->points * (double)(statistics ? c->group->reduced : 1);
     fsim_kernel k = *own;
     k.launches = 1;
     move(c, &k, (walk){1, 1, 0, 1}, a);
-    k.unit[FSIM_ISSUE] = seconds_of_cycles(c, elements * moments_cycles(c, op));
+    k.unit[FSIM_ISSUE] = channels ? 0 : seconds_of_cycles(c, elements * moments_cycles(c));
     k.unit[FSIM_LATENCY] = 0;
-    if (statistics && op == FSIM_OP_GROUP_NORM) {
+    if (statistics && (channels || op == FSIM_OP_GROUP_NORM)) {
         const double waves = fmax(1, (double)c->group->points / (c->sms * resident_blocks(c, ATEN_MOMENTS_THREADS)));
         k.unit[FSIM_LATENCY] =
-            waves * ceil((double)c->group->reduced / ATEN_MOMENTS_THREADS) * aten_moments_latency / c->clock;
+            waves * ceil((double)c->group->reduced / ATEN_MOMENTS_THREADS) * moments_step(c, op) / c->clock;
     }
     return summed(c, &k);
 }
