@@ -47,6 +47,10 @@ double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic);
 /* The same as kernels reach it, where the file says so. */
 double fsim_dense_rate(const fsim_hw *hw, fsim_dtype arithmetic);
 
+/* The shares of a read that L2 serves, and of a result that does not reach DRAM. l2 may be NULL. */
+double fsim_found_in_l2(const fsim_residency *l2, int read);
+double fsim_stays_in_l2(const fsim_residency *l2, int write);
+
 /* A kernel of the group with nothing counted yet. */
 fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a);
 /* Lays the group out without tiles (kernel/layout.h): *s has what to lay out. False where that can't be. */

@@ -71,6 +71,8 @@ static bool fits(const fsim_costing *c, const fsim_traffic *t)
     return 2 * (double)t->compulsory_bytes <= c->l2_bytes;
 }
 
+static bool by_chance(const fsim_costing *c) { return c->l2 && c->l2->found; }
+
 /* How a kernel reads operands as large as its iteration space; all others are read once. */
 typedef struct {
     double passes;  /* how often each is read from L2 */
@@ -89,16 +91,19 @@ static void move(const fsim_costing *c, fsim_kernel *k, walk w, fsim_arena *a)
     k->l2_bytes = w.more;
     for (int i = 0; i < k->inputs; i++) {
         const fsim_traffic *t = &c->read[i];
-        const bool whole = whole_row(c, i), hit = c->l2 && c->l2->hit && c->l2->hit[i] && fits(c, t);
+        const bool whole = whole_row(c, i);
+        const double found = by_chance(c) || fits(c, t) ? fsim_found_in_l2(c->l2, i) : 0;
         input[i] = k->input[i];
-        input[i].read_bytes = hit ? 0 : (int64_t)((double)t->sector_bytes * t->reread * (whole ? w.fetches : 1));
+        input[i].read_bytes = (int64_t)((double)t->sector_bytes * t->reread * (whole ? w.fetches : 1) * (1 - found));
         input[i].l2_bytes = requested(c, t) * (whole ? w.passes : 1);
         k->dram_read_bytes += input[i].read_bytes;
         k->l2_bytes += input[i].l2_bytes;
     }
     for (int i = 0; i < k->outputs; i++) {
         output[i] = k->output[i];
-        if (!fits(c, &c->write[i]))
+        if (by_chance(c))
+            output[i].write_bytes = (int64_t)((double)c->write[i].sector_bytes * (1 - fsim_stays_in_l2(c->l2, i)));
+        else if (!fits(c, &c->write[i]))
             output[i].write_bytes = c->write[i].sector_bytes;
         k->dram_write_bytes += output[i].write_bytes;
         k->l2_bytes += requested(c, &c->write[i]);
