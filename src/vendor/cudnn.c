@@ -15,7 +15,8 @@
  * convolution_*efficiency. docs/MODEL.md has the errors on rows that were left out of the choice.
  *
  * torch.compile stores two-dimensional convolutions channels last: it changes the layout of each input of the workload
- * and, where the convolution comes last, of its result.
+ * and, where the convolution comes last, of its result; in each call also that of filters of several taps (PyTorch
+ * torch/_inductor/kernel/conv.py: "TODO maybe we can convert weights to channels last just once").
  *
  * Not modelled: cuDNN's choice between engines at single shapes (5 x 9 taps on Ada take four times as long as 3 x 15);
  * tensors beyond 4 GiB (2 to 5 times as long). */
@@ -193,6 +194,10 @@ static changes changes_of(const fsim_costing *c, const fsim_convolution_shape *s
     }
     changes x = {moves_in + moves_out,
                  again_s(c, (double)in->bytes, 2 * moves_in) + again_s(c, (double)out->bytes, 2 * moves_out)};
+    if (last && !direct && s->taps > 1) {
+        x.count++;
+        x.seconds += again_s(c, (double)n->arg[1].distinct * fsim_dtype_bytes(c->g->tensor[n->arg[1].tensor].dtype), 2);
+    }
     if (last && !direct && !last_kernel_for(c->hw, s))
         x.seconds += again_s(c, (double)in->bytes, 2 * g->last_in);
     return x;
