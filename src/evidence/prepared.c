@@ -4,7 +4,7 @@
 #include "cost/costing.h"
 #include "evidence/alone.h"
 #include "evidence/harness.h"
-#include "plan/price/l2_chance.h"
+#include "evidence/l2_chance.h"
 #include "plan/price/price.h"
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "plan/price/sdpa.h"
 
 #include "plan/price/calls.h"
-#include "plan/price/l2_chance.h"
 #include "plan/price/price.h"
 #include "vendor/constants.h"
 #include "vendor/vendor.h"
@@ -434,13 +433,12 @@ fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_pl
     const fsim_software software = {p->graph, p->hw, p->regime, maker};
     fsim_plan out = *plan;
     out.kernel = fsim_new(a, fsim_kernel, plan->kernels + 1);
-    out.l2 = fsim_l2_by_chance(p, maker, plan, a);
     for (int k = 0; k < plan->kernels; k++) {
         const bool by_hand = maker >= FSIM_BY_VLLM && plan->rule && plan->rule[k]; /* not PyTorch's */
         out.kernel[k] =
-            plan->candidate[k] && out.l2 == plan->l2
+            plan->candidate[k]
                 ? fsim_kernel_launched_by(p, by_hand ? FSIM_BY_FUSESIM : maker, plan->candidate[k], &plan->l2[k], a)
-                : fsim_framework_kernel(&software, plan->kernel[k].group, &out.l2[k], NULL, a);
+                : fsim_framework_kernel(&software, plan->kernel[k].group, &plan->l2[k], NULL, a);
         fsim_add_host_calls(&software, out.kernel[k].group, &out.kernel[k]);
     }
     if (maker != FSIM_BY_FUSESIM)

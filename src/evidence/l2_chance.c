@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/price/l2_chance.h"
+#include "evidence/l2_chance.h"
 
-#include "cost/constants.h"
 #include "cost/costing.h"
+#include "evidence/constants.h"
 #include <math.h>
 
 /* A clock that counts the bytes that kernels touch. Of each tensor: the clock where the kernel that touched it last
