@@ -210,11 +210,17 @@ double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_byte
     return (read_bytes + write_cost * write_bytes) * 2 / (1 + write_cost) / fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
 }
 
+double fsim_reading_gain(const fsim_hw *hw)
+{
+    return fmax(1, fsim_or_else(fsim_hw_get(hw, FSIM_HW_DRAM_READ) / fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH), 1));
+}
+
 double fsim_least_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes, bool products)
 {
     const double write_cost = fsim_hw_get(hw, FSIM_HW_DRAM_WRITE_COST),
-                 most = products ? (1 + write_cost) / 2 : INFINITY; /* the most that a byte counts for */
-    return fsim_dram_seconds(hw, read_bytes * fmin(1, most), write_bytes * fmin(1, most / write_cost));
+                 most = products ? (1 + write_cost) / 2 : INFINITY, /* the most that a byte counts for */
+        gain = products ? fsim_reading_gain(hw) : 1;
+    return fsim_dram_seconds(hw, read_bytes * fmin(1, most), write_bytes * fmin(1, most / write_cost)) / gain;
 }
 
 /* On a host, cores share l2_bandwidth evenly, and DRAM bandwidth was measured from a core, through its caches: bytes

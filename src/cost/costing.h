@@ -51,6 +51,9 @@ double fsim_dense_rate(const fsim_hw *hw, fsim_dtype arithmetic);
 double fsim_found_in_l2(const fsim_residency *l2, int read);
 double fsim_stays_in_l2(const fsim_residency *l2, int write);
 
+/* How much faster FP32 products read that hardly write, over dram_bandwidth. */
+double fsim_reading_gain(const fsim_hw *hw);
+
 /* A kernel of the group with nothing counted yet. */
 fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a);
 /* Lays the group out without tiles (kernel/layout.h): *s has what to lay out. False where that can't be. */

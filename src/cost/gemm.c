@@ -57,7 +57,7 @@ static void vector_scalars(const fsim_hw *hw, fsim_dtype arithmetic, double peak
     d->page_most = fsim_hw_get(hw, FSIM_HW_GEMM_PAGE_MOST);
     d->drift = fsim_hw_get(hw, FSIM_HW_GEMM_DRIFT);
     d->dram_rate = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
-    d->reading_gain = fmax(1, fsim_or_else(fsim_hw_get(hw, FSIM_HW_DRAM_READ) / d->dram_rate, 1));
+    d->reading_gain = fsim_reading_gain(hw);
     d->tile = hw->arch->design == FSIM_PASCAL ? maxwell_tiles : vector_tiles;
     d->tiles = d->tile == maxwell_tiles ? sizeof maxwell_tiles / sizeof *maxwell_tiles
                                         : sizeof vector_tiles / sizeof *vector_tiles;
