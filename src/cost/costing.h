@@ -47,8 +47,9 @@ double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic);
 /* The same as kernels reach it, where the file says so. */
 double fsim_dense_rate(const fsim_hw *hw, fsim_dtype arithmetic);
 
-/* The shares of a read that L2 serves, and of a result that does not reach DRAM. l2 may be NULL. */
+/* The share of a read that L2 serves. l2 may be NULL. */
 double fsim_found_in_l2(const fsim_residency *l2, int read);
+/* The share of a result that does not reach DRAM. */
 double fsim_stays_in_l2(const fsim_residency *l2, int write);
 
 /* How much faster FP32 products read that hardly write, over dram_bandwidth. */
