@@ -54,6 +54,8 @@ typedef struct {
     const bool *absorbed; /* every reader finds it in L2, so it need not reach DRAM */
     const double *read_share,
         *write_share; /* if set, they replace hit and absorbed: the share of the compulsory bytes that DRAM moves */
+    const double *found, *stays; /* if set, by chance (evidence/l2_chance.h): the share of each read that L2 still has,
+                                    and of each result that DRAM never sees; they replace hit and absorbed */
     bool replays; /* the kernel runs again and again, with nothing between: L2 has what the last run left there, which
                      libraries' attention and calls of serving stacks were measured with, whatever hit says */
 } fsim_residency;

@@ -130,6 +130,16 @@ static int64_t from_dram(const double *share, int i, const fsim_traffic *t, int6
     return share ? (int64_t)(fmax(1, (double)t->compulsory_bytes) * share[i]) : otherwise;
 }
 
+double fsim_found_in_l2(const fsim_residency *l2, int read)
+{
+    return !l2 ? 0 : l2->found ? l2->found[read] : l2->hit && l2->hit[read] ? 1 : 0;
+}
+
+double fsim_stays_in_l2(const fsim_residency *l2, int write)
+{
+    return !l2 ? 0 : l2->stays ? l2->stays[write] : l2->absorbed && l2->absorbed[write] ? 1 : 0;
+}
+
 /* DRAM and L2 traffic of all reads and writes; extra[i] multiplies what read i fetches (tiles, passes), from DRAM where
  * extra_dram says so. */
 void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra, const double *extra_dram)
@@ -140,12 +150,11 @@ void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra,
     for (int i = 0; i < o->reads; i++) {
         const fsim_traffic *t = &c->read[i];
         const double times = extra_dram ? extra_dram[i] : 1;
-        const bool hit = c->l2 && c->l2->hit && c->l2->hit[i];
-        const double fetched = (double)t->sector_bytes * t->reread * times;
+        const double fetched = (double)t->sector_bytes * t->reread * times * (1 - fsim_found_in_l2(c->l2, i));
         k->input[i] = (fsim_input){
             .tensor = o->read[i].tensor,
             .bytes = t->compulsory_bytes,
-            .read_bytes = from_dram(c->l2 ? c->l2->read_share : NULL, i, t, hit ? 0 : (int64_t)fmin(fetched, 0x1p60)),
+            .read_bytes = from_dram(c->l2 ? c->l2->read_share : NULL, i, t, (int64_t)fmin(fetched, 0x1p60)),
             .l2_bytes = t->request_bytes * (extra ? extra[i] : 1)};
         k->dram_read_bytes += k->input[i].read_bytes;
         k->l2_bytes += k->input[i].l2_bytes;
@@ -165,11 +174,10 @@ void fsim_add_memory(const fsim_costing *c, fsim_kernel *k, const double *extra,
             tile > k->shared_bytes ? tile : k->shared_bytes; /* operand tiles are not used any more by then */
     for (int i = 0; i < o->writes; i++) {
         const fsim_traffic *t = &c->write[i];
-        const bool absorbed = c->l2 && c->l2->absorbed && c->l2->absorbed[i];
-        k->output[i] = (fsim_result){
-            .tensor = o->write[i].tensor,
-            .bytes = t->compulsory_bytes,
-            .write_bytes = from_dram(c->l2 ? c->l2->write_share : NULL, i, t, absorbed ? 0 : t->sector_bytes)};
+        const int64_t written = (int64_t)((double)t->sector_bytes * (1 - fsim_stays_in_l2(c->l2, i)));
+        k->output[i] = (fsim_result){.tensor = o->write[i].tensor,
+                                     .bytes = t->compulsory_bytes,
+                                     .write_bytes = from_dram(c->l2 ? c->l2->write_share : NULL, i, t, written)};
         k->dram_write_bytes += k->output[i].write_bytes;
         k->l2_bytes += t->request_bytes;
         k->shared_bytes_moved += 2 * t->staged_bytes;
@@ -202,11 +210,17 @@ double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_byte
     return (read_bytes + write_cost * write_bytes) * 2 / (1 + write_cost) / fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
 }
 
+double fsim_reading_gain(const fsim_hw *hw)
+{
+    return fmax(1, fsim_or_else(fsim_hw_get(hw, FSIM_HW_DRAM_READ) / fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH), 1));
+}
+
 double fsim_least_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes, bool products)
 {
     const double write_cost = fsim_hw_get(hw, FSIM_HW_DRAM_WRITE_COST),
-                 most = products ? (1 + write_cost) / 2 : INFINITY; /* the most that a byte counts for */
-    return fsim_dram_seconds(hw, read_bytes * fmin(1, most), write_bytes * fmin(1, most / write_cost));
+                 most = products ? (1 + write_cost) / 2 : INFINITY, /* the most that a byte counts for */
+        gain = products ? fsim_reading_gain(hw) : 1;
+    return fsim_dram_seconds(hw, read_bytes * fmin(1, most), write_bytes * fmin(1, most / write_cost)) / gain;
 }
 
 /* On a host, cores share l2_bandwidth evenly, and DRAM bandwidth was measured from a core, through its caches: bytes

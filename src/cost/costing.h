@@ -47,6 +47,14 @@ double fsim_dense_peak(const fsim_hw *hw, fsim_dtype arithmetic);
 /* The same as kernels reach it, where the file says so. */
 double fsim_dense_rate(const fsim_hw *hw, fsim_dtype arithmetic);
 
+/* The share of a read that L2 serves. l2 may be NULL. */
+double fsim_found_in_l2(const fsim_residency *l2, int read);
+/* The share of a result that does not reach DRAM. */
+double fsim_stays_in_l2(const fsim_residency *l2, int write);
+
+/* How much faster FP32 products read that hardly write, over dram_bandwidth. */
+double fsim_reading_gain(const fsim_hw *hw);
+
 /* A kernel of the group with nothing counted yet. */
 fsim_kernel fsim_blank_kernel(const fsim_costing *c, fsim_arena *a);
 /* Lays the group out without tiles (kernel/layout.h): *s has what to lay out. False where that can't be. */

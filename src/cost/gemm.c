@@ -57,6 +57,7 @@ static void vector_scalars(const fsim_hw *hw, fsim_dtype arithmetic, double peak
     d->page_most = fsim_hw_get(hw, FSIM_HW_GEMM_PAGE_MOST);
     d->drift = fsim_hw_get(hw, FSIM_HW_GEMM_DRIFT);
     d->dram_rate = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
+    d->reading_gain = fsim_reading_gain(hw);
     d->tile = hw->arch->design == FSIM_PASCAL ? maxwell_tiles : vector_tiles;
     d->tiles = d->tile == maxwell_tiles ? sizeof maxwell_tiles / sizeof *maxwell_tiles
                                         : sizeof vector_tiles / sizeof *vector_tiles;
@@ -234,6 +235,14 @@ static common common_of(const fsim_gemm_device *d, const fsim_gemm_shape *s)
 enum { SAFE_SHARE = 1 << 20 }; /* far more than what arithmetic rounds */
 
 /* less_s: the best time so far; busy_s is infinite where one unit alone takes longer. */
+/* Bytes that take as long at the bandwidth of copies. Reading alone is faster where turning between reads and writes
+ * costs the memory much; of that little is left where a tenth is written. */
+static double as_copied(const fsim_gemm_device *d, const fsim_gemm_shape *s, double bytes)
+{
+    const double written = fmin(1, s->result_bytes / fmax(1, bytes));
+    return bytes / (1 + (fmax(1, d->reading_gain) - 1) * fmax(0, 1 - turning_cost * written));
+}
+
 static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape *s, const common *both,
                                 fsim_gemm_tile tile, double less_s)
 {
@@ -258,7 +267,7 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
     if (both->again > 0) /* resident blocks form a square of the result and share its rows and columns; the next square
                             loads them again */
         t.again_bytes = both->again * fmax(0, t.tile_bytes / sqrt(at_once) - s->operand_bytes[0] - s->operand_bytes[1]);
-    t.dram_s = (s->dram_bytes + t.again_bytes + (tile.split > 1 && !d->tensor ? s->result_bytes : 0)) /
+    t.dram_s = as_copied(d, s, s->dram_bytes + t.again_bytes + (tile.split > 1 && !d->tensor ? s->result_bytes : 0)) /
                fmin(d->dram_rate, fmin(t.blocks, at_once) * d->block_dram_rate);
     if (fmax(t.compute_s, t.dram_s) + d->floor_s >= less_s)
         return t;
@@ -286,7 +295,7 @@ static fsim_gemm_time vector_time(const fsim_gemm_device *d, const fsim_gemm_sha
     t.tile_bytes = s->operand_bytes[0] + s->operand_bytes[1];
     t.compute_s = fsim_gemm_least_s(d, 2 * s->batch * s->m * s->n * s->k) + 2 * d->least_s;
     t.l2_s = t.tile_bytes / d->l2_rate;
-    t.dram_s = s->dram_bytes / d->dram_rate;
+    t.dram_s = as_copied(d, s, s->dram_bytes) / d->dram_rate;
     t.busy_s = pow(norm_power(t.compute_s) + norm_power(t.dram_s) + norm_power(t.l2_s), 1 / product_exponent);
     t.extra_s = d->floor_s;
     return t;

@@ -50,6 +50,7 @@ typedef struct {
     double step_s, least_s; /* step_s: per byte of k */
     double power_rate;      /* FLOP/s of the GPU within its power limit */
     double l2_rate, dram_rate, block_dram_rate; /* B/s; block_dram_rate: the most that one block draws */
+    double reading_gain;                        /* of dram_rate where nearly nothing is written; 0: none */
     double l2_bytes;                            /* capacity */
     double page_span, page_slope, page_most;    /* see paging in gemm.c */
     double split_share, split_s;

@@ -4,6 +4,7 @@
 #include "cost/costing.h"
 #include "evidence/constants.h"
 #include "evidence/harness.h"
+#include "evidence/l2_chance.h"
 #include "fusion/fuse.h"
 #include "graph/find.h"
 #include "plan/price/price.h"
@@ -184,9 +185,10 @@ fsim_plan fsim_plan_of_row(const fsim_measured *row, fsim_maker maker, fsim_prob
     const fsim_software software = {p->graph, p->hw, p->regime, maker};
     fsim_plan out = *own;
     out.kernel = fsim_new(a, fsim_kernel, own->kernels + 1);
+    out.l2 = fsim_l2_by_chance(p, maker, own, a);
     for (int k = 0; k < own->kernels; k++) {
-        const bool as_priced = !fsim_computes_again(&own->partition.part[k]);
-        out.kernel[k] = fsim_kernel_measured(fsim_harness_of(row), &software, own->kernel[k].group, &own->l2[k],
+        const bool as_priced = out.l2 == own->l2 && !fsim_computes_again(&own->partition.part[k]);
+        out.kernel[k] = fsim_kernel_measured(fsim_harness_of(row), &software, own->kernel[k].group, &out.l2[k],
                                              as_priced ? &own->kernel[k] : NULL, a);
         fsim_add_host_calls(&software, out.kernel[k].group, &out.kernel[k]);
     }

@@ -4,12 +4,21 @@
 #include "cost/costing.h"
 #include "evidence/alone.h"
 #include "evidence/harness.h"
+#include "evidence/l2_chance.h"
 #include "plan/price/price.h"
 #include <string.h>
 
 static bool *kept_flags(fsim_arena *a, const bool *x, int count)
 {
     bool *own = fsim_new(a, bool, count + 1);
+    if (x && count > 0)
+        memcpy(own, x, (size_t)count * sizeof *x);
+    return own;
+}
+
+static double *kept_shares(fsim_arena *a, const double *x, int count)
+{
+    double *own = x ? fsim_new(a, double, count + 1) : NULL;
     if (x && count > 0)
         memcpy(own, x, (size_t)count * sizeof *x);
     return own;
@@ -44,12 +53,15 @@ fsim_prepared fsim_prepare(const fsim_bench *b, int i, fsim_arena *a)
     p.kernels = to - from;
     p.group = fsim_new(a, fsim_group, plan.kernels + 1);
     p.l2 = fsim_new(a, fsim_residency, plan.kernels + 1);
+    const fsim_residency *l2 = fsim_l2_by_chance(&problem, p.maker, &plan, scratch);
     for (int k = 0; k < p.kernels; k++) {
         p.group[k] = *plan.kernel[from + k].group;
         fsim_group_keep(a, &p.group[k]);
-        p.l2[k] = plan.l2[from + k];
-        p.l2[k].hit = kept_flags(a, plan.l2[from + k].hit, p.group[k].reads);
-        p.l2[k].absorbed = kept_flags(a, plan.l2[from + k].absorbed, p.group[k].writes);
+        p.l2[k] = l2[from + k];
+        p.l2[k].hit = kept_flags(a, p.l2[k].hit, p.group[k].reads);
+        p.l2[k].absorbed = kept_flags(a, p.l2[k].absorbed, p.group[k].writes);
+        p.l2[k].found = kept_shares(a, p.l2[k].found, p.group[k].reads);
+        p.l2[k].stays = kept_shares(a, p.l2[k].stays, p.group[k].writes);
     }
     fsim_arena_free(scratch);
     return p;

@@ -10,15 +10,11 @@
 #include "vendor/constants.h"
 #include "vendor/kernels.h"
 
-/* SM cycles for an element in each of the two kernels of a norm. Batch norm in training: 1.05 with 128 FP32 lanes,
- * 1.4 with 64 (A100, T4); group and instance norm: 0.69 and 0.92. */
-static double moments_cycles(const fsim_costing *c, fsim_op op)
+/* SM cycles for an element in each of the two kernels of a norm of a batch of vectors, a group or an instance: 0.69
+ * with 128 FP32 lanes, 0.92 with 64 (A100, T4). */
+static double moments_cycles(const fsim_costing *c)
 {
-    const fsim_node *n = &c->g->node[c->group->member[0].node];
-    const bool image = n->args > 0 && c->g->tensor[n->arg[0].tensor].shape.rank >
-                                          2; /* for a batch of vectors: Liger's pairs on H100 */
-    const double of_128_lanes = op == FSIM_OP_BATCH_NORM && image ? aten_batch_moments_cycles : aten_moments_cycles;
-    return of_128_lanes * (2 + aten_moments_lanes / fsim_hw_get(c->hw, FSIM_HW_FP32_RATE)) / 3;
+    return aten_moments_cycles * (2 + aten_moments_lanes / fsim_hw_get(c->hw, FSIM_HW_FP32_RATE)) / 3;
 }
 
 static double seconds_of_cycles(const fsim_costing *c, double cycles) { return cycles / (c->sms * c->clock); }
@@ -75,6 +71,8 @@ static bool fits(const fsim_costing *c, const fsim_traffic *t)
     return 2 * (double)t->compulsory_bytes <= c->l2_bytes;
 }
 
+static bool by_chance(const fsim_costing *c) { return c->l2 && c->l2->found; }
+
 /* How a kernel reads operands as large as its iteration space; all others are read once. */
 typedef struct {
     double passes;  /* how often each is read from L2 */
@@ -93,16 +91,19 @@ static void move(const fsim_costing *c, fsim_kernel *k, walk w, fsim_arena *a)
     k->l2_bytes = w.more;
     for (int i = 0; i < k->inputs; i++) {
         const fsim_traffic *t = &c->read[i];
-        const bool whole = whole_row(c, i), hit = c->l2 && c->l2->hit && c->l2->hit[i] && fits(c, t);
+        const bool whole = whole_row(c, i);
+        const double found = by_chance(c) || fits(c, t) ? fsim_found_in_l2(c->l2, i) : 0;
         input[i] = k->input[i];
-        input[i].read_bytes = hit ? 0 : (int64_t)((double)t->sector_bytes * t->reread * (whole ? w.fetches : 1));
+        input[i].read_bytes = (int64_t)((double)t->sector_bytes * t->reread * (whole ? w.fetches : 1) * (1 - found));
         input[i].l2_bytes = requested(c, t) * (whole ? w.passes : 1);
         k->dram_read_bytes += input[i].read_bytes;
         k->l2_bytes += input[i].l2_bytes;
     }
     for (int i = 0; i < k->outputs; i++) {
         output[i] = k->output[i];
-        if (!fits(c, &c->write[i]))
+        if (by_chance(c))
+            output[i].write_bytes = (int64_t)((double)c->write[i].sector_bytes * (1 - fsim_stays_in_l2(c->l2, i)));
+        else if (!fits(c, &c->write[i]))
             output[i].write_bytes = c->write[i].sector_bytes;
         k->dram_write_bytes += output[i].write_bytes;
         k->l2_bytes += requested(c, &c->write[i]);
@@ -276,21 +277,31 @@ static fsim_kernel layer_norm(const fsim_costing *c, const fsim_kernel *own, fsi
     return summed(c, &k);
 }
 
+/* Cycles in which a block that has a channel of images, or a group, to itself takes an element for each of its threads.
+ * As many blocks as channels: few channels leave SMs idle, and many are bound by DRAM. */
+static double moments_step(const fsim_costing *c, fsim_op op)
+{
+    const bool newer = c->hw->sm >= ATEN_BATCH_MOMENTS_SM;
+    return op == FSIM_OP_GROUP_NORM ? aten_moments_latency : newer ? aten_batch_moments_step : aten_batch_moments_older;
+}
+
 /* Batch, group and instance norm: a kernel computes the moments, a second one applies them. */
 static fsim_kernel moments_norm(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const fsim_op op = source_of(c->g, c->group);
-    const bool statistics = holds_class(c->g, c->group, FSIM_REDUCE);
+    const fsim_node *n = &c->g->node[c->group->member[0].node];
+    const bool statistics = holds_class(c->g, c->group, FSIM_REDUCE),
+               channels = op == FSIM_OP_BATCH_NORM && n->args > 0 && c->g->tensor[n->arg[0].tensor].shape.rank > 2;
     const double elements = (double)c->group->points * (double)(statistics ? c->group->reduced : 1);
     fsim_kernel k = *own;
     k.launches = 1;
     move(c, &k, (walk){1, 1, 0, 1}, a);
-    k.unit[FSIM_ISSUE] = seconds_of_cycles(c, elements * moments_cycles(c, op));
+    k.unit[FSIM_ISSUE] = channels ? 0 : seconds_of_cycles(c, elements * moments_cycles(c));
     k.unit[FSIM_LATENCY] = 0;
-    if (statistics && op == FSIM_OP_GROUP_NORM) {
+    if (statistics && (channels || op == FSIM_OP_GROUP_NORM)) {
         const double waves = fmax(1, (double)c->group->points / (c->sms * resident_blocks(c, ATEN_MOMENTS_THREADS)));
         k.unit[FSIM_LATENCY] =
-            waves * ceil((double)c->group->reduced / ATEN_MOMENTS_THREADS) * aten_moments_latency / c->clock;
+            waves * ceil((double)c->group->reduced / ATEN_MOMENTS_THREADS) * moments_step(c, op) / c->clock;
     }
     return summed(c, &k);
 }

@@ -15,7 +15,8 @@
  * convolution_*efficiency. docs/MODEL.md has the errors on rows that were left out of the choice.
  *
  * torch.compile stores two-dimensional convolutions channels last: it changes the layout of each input of the workload
- * and, where the convolution comes last, of its result.
+ * and, where the convolution comes last, of its result; in each call also that of filters of several taps (PyTorch
+ * torch/_inductor/kernel/conv.py: "TODO maybe we can convert weights to channels last just once").
  *
  * Not modelled: cuDNN's choice between engines at single shapes (5 x 9 taps on Ada take four times as long as 3 x 15);
  * tensors beyond 4 GiB (2 to 5 times as long). */
@@ -24,6 +25,7 @@
 #include "vendor/constants.h"
 #include "vendor/kernels.h"
 #include "vendor/library.h"
+#include "vendor/triton.h"
 
 #include <math.h>
 
@@ -167,18 +169,35 @@ static const last_kernel *last_kernel_for(const fsim_hw *hw, const fsim_convolut
     return found;
 }
 
-static changes changes_of(const fsim_costing *c, const fsim_convolution_shape *s, const implicit_gemm *g, bool last)
+/* Convolutions of single elements (1 x 1) in groups of several channels are no one matrix product. On graphics boards
+ * cuDNN's kernels for them take channels first, as eager stores them; on others, and wherever torch.compile stores the
+ * graph channels last, input and result change their layout: on A100 and Ada what KernelBench's ShuffleNetUnit (l3/025)
+ * took longer was these changes' bytes within 15 %. */
+static bool turns_groups(const fsim_costing *c, const fsim_convolution_shape *s, fsim_maker maker)
+{
+    const fsim_design d = c->hw->arch->design;
+    const bool graphics = d == FSIM_AMPERE_GRAPHICS || d == FSIM_ADA || d == FSIM_BLACKWELL_GRAPHICS;
+    const bool last = maker == FSIM_BY_INDUCTOR && s->axes == 2 && fsim_channels_last(c->g);
+    return s->tensor && s->alone && s->groups > 1 && s->channels > 1 && (last || !graphics);
+}
+
+static changes changes_of(const fsim_costing *c, const fsim_convolution_shape *s, const implicit_gemm *g, bool last,
+                          bool turned)
 {
     const fsim_node *n = &c->g->node[c->group->anchor];
     const fsim_tensor *in = &c->g->tensor[n->arg[0].tensor], *out = &c->g->tensor[n->result[0]];
     const bool direct = s->alone || s->channels == 1; /* no layout suits these better */
-    int moves_in = direct ? 0 : g->moves_in, moves_out = direct ? 0 : g->moves_out;
+    int moves_in = turned ? 1 : direct ? 0 : g->moves_in, moves_out = turned ? 1 : direct ? 0 : g->moves_out;
     if (last) {
         moves_in = in->producer < 0;
         moves_out = out->output && out->readers == 0;
     }
     changes x = {moves_in + moves_out,
                  again_s(c, (double)in->bytes, 2 * moves_in) + again_s(c, (double)out->bytes, 2 * moves_out)};
+    if (last && !direct && s->taps > 1) {
+        x.count++;
+        x.seconds += again_s(c, (double)n->arg[1].distinct * fsim_dtype_bytes(c->g->tensor[n->arg[1].tensor].dtype), 2);
+    }
     if (last && !direct && !last_kernel_for(c->hw, s))
         x.seconds += again_s(c, (double)in->bytes, 2 * g->last_in);
     return x;
@@ -190,7 +209,7 @@ fsim_kernel fsim_framework_convolution(const fsim_costing *c, fsim_maker maker, 
     const fsim_convolution_shape s = fsim_convolution_shape_of(c->hw, n);
     const implicit_gemm g = gemm_for(c->hw, &s);
     const bool last = maker == FSIM_BY_INDUCTOR && stored_last(&s), depthwise = s.groups > 1 && s.channels == 1;
-    const changes x = changes_of(c, &s, &g, last);
+    const changes x = changes_of(c, &s, &g, last, turns_groups(c, &s, maker));
     fsim_kernel k = fsim_blank_kernel(c, a);
     k.template = FSIM_LIBRARY_CONTRACTION;
     k.grid = own->grid;

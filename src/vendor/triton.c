@@ -140,7 +140,7 @@ static void reduction_seconds(const fsim_costing *c, fsim_kernel *k)
         const fsim_traffic *t = &c->read[i];
         const int stages = fsim_bits(o->read[i].stages),
                   again = loops && o->read[i].full && stages > 0 ? stages - 1 + more : 0;
-        const double once = c->l2 && c->l2->hit && c->l2->hit[i] ? 0 : (double)t->sector_bytes * t->reread;
+        const double once = (double)t->sector_bytes * t->reread * (1 - fsim_found_in_l2(c->l2, i));
         k->input[i].read_bytes = (int64_t)(once * (1 + again * missed));
         k->input[i].l2_bytes = t->request_bytes * (1 + again);
         k->dram_read_bytes += k->input[i].read_bytes;

@@ -146,6 +146,16 @@ static void test_norms(void **state)
     }
 }
 
+/* A batch norm has a block a channel: with few it leaves SMs idle, with many it is bound by DRAM. */
+static void test_channels(void **state)
+{
+    (void)state;
+    const double few = time_of("h100-sxm5-80gb", "[8, 16, 1024, 512]", batch_norm),
+                 many = time_of("h100-sxm5-80gb", "[8, 1024, 64, 128]", batch_norm),
+                 copies = time_of("h100-sxm5-80gb", "[8, 1024, 64, 128]", relu);
+    assert_true(few > 3 * many && many < 1.6 * copies);
+}
+
 /* Indices of 8 bytes beside each maximum; none beside a mean. */
 static void test_indices(void **state)
 {
@@ -337,18 +347,13 @@ static void long_sums_of_convolutions_are_split(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_measured),
-                                       cmocka_unit_test(test_laws),
-                                       cmocka_unit_test(test_norms),
-                                       cmocka_unit_test(test_indices),
-                                       cmocka_unit_test(test_softmax),
-                                       cmocka_unit_test(test_cross_entropy),
-                                       cmocka_unit_test(test_broadcast),
-                                       cmocka_unit_test(test_host),
-                                       cmocka_unit_test(test_dram),
-                                       cmocka_unit_test(test_embedding),
-                                       cmocka_unit_test(test_residency),
-                                       cmocka_unit_test(test_sorts),
-                                       cmocka_unit_test(long_sums_of_convolutions_are_split)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_measured),      cmocka_unit_test(test_laws),
+        cmocka_unit_test(test_norms),         cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_indices),       cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_cross_entropy), cmocka_unit_test(test_broadcast),
+        cmocka_unit_test(test_host),          cmocka_unit_test(test_dram),
+        cmocka_unit_test(test_embedding),     cmocka_unit_test(test_residency),
+        cmocka_unit_test(test_sorts),         cmocka_unit_test(long_sums_of_convolutions_are_split)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

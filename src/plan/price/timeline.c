@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/timeline.h"
 
+#include "cost/costing.h"
+
 #include <math.h>
 
 const char *const fsim_lane_names[FSIM_LANE_COUNT] = {"compute", "communication", "transfer"};
@@ -52,17 +54,22 @@ double fsim_call_seconds_with_host(const fsim_kernel *kernel, int kernels, fsim_
 {
     const bool compiled = maker == FSIM_BY_INDUCTOR;
     const double launch = host_factor * fsim_hw_get(hw, compiled ? FSIM_HW_COMPILED_LAUNCH : FSIM_HW_LAUNCH_EAGER),
-                 floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR);
+                 floor = fsim_hw_get(hw, FSIM_HW_KERNEL_FLOOR),
+                 gap = fmax(0, fsim_or_else(fsim_hw_get(hw, FSIM_HW_LAUNCH_STREAM) - floor,
+                                            0)); /* between a kernel's end and the begin of one that waits for it */
     double seconds = 0, host = host_factor * fsim_hw_get(hw, compiled ? FSIM_HW_COMPILED_CALL : FSIM_HW_CALL_EAGER),
            gpu = 0;
     for (int k = 0; k < kernels; k++) {
         const double extra = launch * (compiled ? kernel[k].compiled_extra
                                                 : kernel[k].host_extra); /* compiled code calls the library itself */
         seconds += kernel[k].time_s;
-        const double begun = fmax(host + launch + extra,
-                                  gpu); /* end of the first launch; the host issues the other launches meanwhile */
+        const double begun =
+            fmax(host + launch + extra,
+                 k > 0 ? gpu + gap : 0); /* end of the first launch; the host issues the other launches meanwhile */
         host += launch * kernel[k].launches + extra;
-        gpu = fmax(begun + floor * kernel[k].launches + (kernel[k].time_s - kernel[k].time[FSIM_LAUNCH]), host + floor);
+        gpu = fmax(begun + floor + (floor + gap) * (kernel[k].launches - 1) +
+                       (kernel[k].time_s - kernel[k].time[FSIM_LAUNCH]),
+                   host + floor);
     }
     return regime == FSIM_REGIME_EAGER ? gpu
            : regime == FSIM_REGIME_STREAM
