@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# bench/extremes.sh: inputs and surroundings at their extremes, each with a limit of LIMIT seconds (default 300): how the program ends, in what time and memory, and what
+# bench/extremes.sh: inputs and surroundings at their extremes, each with a limit of LIMIT seconds (default 300): how the program ends, in what time of the processor and memory, and what
 # it says first. SCALE divides the sizes of the large inputs (default 1; 100 for a look); ONLY is a regular expression
 # of the rows to make (default: all). A row is bad where the program is ended by a signal or by the limit. tests/cli/trust.sh has those of the rows that cost nothing. Needs GNU time and a release build.
 set -u
@@ -17,10 +17,10 @@ row() {
     shift 2
     [[ $what =~ $only ]] || return
     rows=$((rows + 1))
-    /usr/bin/time -o used -f '%e %M' timeout "$limit" "$@" >out 2>err </dev/null
+    /usr/bin/time -o used -f '%U %S %M' timeout "$limit" "$@" >out 2>err </dev/null
     status=$?
     case $may in *" $status "*) ;; *) bad=$((bad + 1)); status="**$status**" ;; esac
-    read -r seconds kib < <(tail -n 1 used)
+    read -r seconds kib < <(tail -n 1 used | awk '{ print $1 + $2, $3 }')
     printf '| %s | %s | %.1f s | %d MB | %s |\n' "$what" "$status" "$seconds" $((kib / 1000)) "$(head -n 1 err | tr '|' '/' | cut -c 1-110)"
 }
 
@@ -36,7 +36,7 @@ mkfifo pipe.yaml
 writer=$!
 echo "$one" >one.yaml
 
-echo '| what | exit | time | memory | first message |'
+echo '| what | exit | CPU | memory | first message |'
 echo '|---|--:|--:|--:|---|'
 row "$((100000 / scale)) operators" '0' "$program" operators.yaml --hw t4
 row 'repeat: 1000000' '65' "$program" repeat.yaml --hw t4
@@ -55,6 +55,10 @@ row 'RLIMIT_AS of 64 MB, many operators' '0 70' bash -c 'ulimit -v 64000; exec "
 row 'three file descriptors: the loader ends it' '127' bash -c 'ulimit -n 3; exec "$0" one.yaml --hw t4' "$program"
 row 'eight file descriptors' '0 66' bash -c 'ulimit -n 8; exec "$0" one.yaml --hw t4' "$program"
 locale=$(locale -a 2>/dev/null | grep -Ei -m 1 '^(de|fr|es|it|nl)_.*utf-?8$')
+if [ -z "$locale" ] && mkdir locales && localedef -i de_DE -f UTF-8 locales/de_DE.UTF-8 2>log; then
+    locale=de_DE.UTF-8
+    export LOCPATH=$PWD/locales
+fi
 row "locale ${locale:-with decimal commas: none here}" '0' env LC_ALL="${locale:-C}" "$program" one.yaml --hw t4 --json comma.json
 row 'no HOME, no TMPDIR, no environment at all' '0' env -i "$program" one.yaml --hw t4
 row 'TMPDIR is not there' '69' env TMPDIR=/nowhere "$program" validate seeds/tanh_axpb --set M=64 --device cpu --no-measure

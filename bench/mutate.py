@@ -1,41 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes one operator of C at a time, and asks whether a test notices.
 
-    bench/mutate.sh [--count N] [--seconds S] [--seed S] [--out FILE] [--list] [PATH[:LINE] ...]
+    bench/mutate.sh [--count N] [--seconds S] [--seed S] [--budget S] [--out FILE] [--list] [--survivors] [PATH[:LINE] ...]
 
-PATH is a folder or a source below src/ or validate/ (default: the folders of the table TESTS below); with a LINE, all mutants of that
-line. N mutants (default 20) are drawn with a seed, so that two runs draw the same ones. For each, only the touched file is compiled and the
-tests of its folder are linked and run until one fails; what no test notices has survived. It works on a copy of the sources in
-build/mutate, never on the sources themselves. S is a limit of seconds (default 600).
+PATH is a folder or a source below src/ or validate/ (default: the folders of FOLDERS below that are counted); with a LINE, all mutants
+of that line. N mutants (default 20) of each folder are drawn with a seed, so that two runs draw the same ones; a longer run goes on where a shorter
+one ended. It works on a copy of the sources in build/mutate, never on the sources themselves, whose library is built once, as a shared
+one that counts lines: each unit test is run once for what it costs and which lines it runs. For a mutant only the touched source is compiled and
+loaded before the library (libmutant.so); of the tests that run its line, those that killed in that file before and the quick ones are run first, until one fails
+or S seconds of the processor (--budget, default 60) are over. Where its object code is as before, it is an equivalent one.
 
-A survivor is either equivalent (no input can tell it from the original) or a test is missing. FILE gets a table by folder and a line
-for each survivor. Mutants that don't compile (-Werror included) are not counted.
+What was found is kept in build/mutate/found.json while the sources and tests are as they were; --survivors tries the ones that survived
+once more, after tests were added. A survivor is either equivalent (no input can tell it from the original), which bench/mutants.txt then says with
+the reason, or a test is missing, which it may say too. FILE gets a table by folder and a line for each survivor. Mutants that don't compile are not counted.
 """
 import argparse
+import gzip
+import hashlib
+import json
 import os
 import random
 import re
+import resource
+import shlex
 import shutil
 import subprocess
 import sys
 import time
 
-# Tests that run what is in a folder, the quickest to fail first.
-TESTS = {
-    "src/cost": "worked traffic contraction convolution attention kernels seeds golden vendor aten",
-    "src/kernel": "worked schedule tile kernels seeds golden",
-    "src/fusion": "worked legal kernels epilogue alike seeds golden tile optimum",
-    "src/graph": "worked graph shapes batch types gradient basis reference",
-    "src/plan/price": "worked plan saved repeats seeds phases baselines optimum",
-    "src/plan/search": "worked optimum search seeds ways layered",
-    "src/plan/rivals": "baselines saved seeds",
-    "src/emit": "worked dialect kernels tile threads flash",
-    "src/vendor": "vendor aten baselines seeds golden",
-    "src/hw": "hw basis",
-    "src/input": "base import",
-    "validate/reference": "worked reference threads",
-    "validate/trial": "kernels cpu backend",
-}
+# Folders whose mutants are counted together, and the others.
+FOLDERS = ["src/cost", "src/fusion", "src/graph", "src/plan/search", "src/emit", "validate"]
+OTHERS = ["src/kernel", "src/plan/price", "src/plan/rivals", "src/vendor", "src/hw", "src/input"]
+# Tests that prove nothing alone: what they compare is written down by the program.
+LEFT_OUT = {"onnx_models", "torch_models", "schema"}
+
+UNTESTED = "survived: no test runs anything of its source"
+# ./test runs the tests under sanitizers, too: what a mutant does without a definition ends it.
+UNDEFINED = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
 
 # (what, pattern, replacement): each match outside of comments, strings and preprocessor lines is a mutant.
 OPERATORS = [
@@ -86,23 +87,45 @@ def sources(root, paths):
 
 
 def folder_of(path):
-    return max((f for f in TESTS if path.startswith(f + "/")), key=len, default=None)
+    return max((f for f in FOLDERS + OTHERS if path.startswith(f + "/")), key=len, default=None)
 
 
-def call(args, seconds):
-    """Exit status; None: it took longer than `seconds`."""
-    try:
-        return subprocess.run(args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=seconds, check=False).returncode
-    except subprocess.TimeoutExpired:
-        return None
+def key_of(mutant, text):
+    """Its name in bench/mutants.txt and what is kept: it stays the same while its line, and how often that stands in the file, do."""
+    lines = text.splitlines()
+    line = lines[mutant["line"] - 1]
+    same = sum(one == line for one in lines[:mutant["line"]])
+    first = text.rfind("\n", 0, mutant["from"]) + 1
+    column = mutant["from"] - first - (len(line) - len(line.lstrip()))
+    return "%s | %s at %d%s | %s" % (mutant["path"], mutant["what"], column, " (%d)" % same if same > 1 else "", line.strip())
+
+
+def judged(root):
+    """What bench/mutants.txt says of survivors: name -> 'equivalent: REASON' or 'open: REASON'."""
+    path, found = os.path.join(root, "bench", "mutants.txt"), {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                if line.startswith(("equivalent: ", "open: ")):
+                    said = line.strip()
+                elif line.startswith("    "):
+                    found[line.strip()] = said
+    return found
+
+
+def digest_of(path):
+    if not os.path.exists(path):
+        return ""
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 class Tree:
-    """A copy of the sources with a build of its own."""
+    """A copy of the sources, its library as a shared one, and the tests."""
 
     def __init__(self, root):
-        self.root, self.copy = root, os.path.join(root, "build", "mutate", "tree")
-        self.build = os.path.join(root, "build", "mutate", "build")
+        self.root, self.at, self.digests = root, os.path.join(root, "build", "mutate"), {}
+        self.copy, self.build = os.path.join(self.at, "tree"), os.path.join(self.at, "build")
         os.makedirs(self.copy, exist_ok=True)
         for name in os.listdir(root):
             if name in ("build", ".git"):
@@ -112,58 +135,193 @@ class Tree:
                 shutil.copytree(source, copy, dirs_exist_ok=True, symlinks=True, copy_function=self.copy_changed)
             else:
                 self.copy_changed(source, copy)
-        if call(["cmake", "-S", self.copy, "-B", self.build, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O1 -g0"], 300) != 0:
+        # Each test loads libmutant.so before the library: an empty one, or a mutant's functions. Programs that a test starts don't.
+        self.env = dict(os.environ, FUSESIM_CACHE=os.path.join(self.at, "cache"), GCOV_PREFIX="/dev/null", LD_LIBRARY_PATH=os.path.join(self.at, "none"))
+        os.makedirs(self.env["FUSESIM_CACHE"], mode=0o700, exist_ok=True)
+        os.makedirs(self.env["LD_LIBRARY_PATH"], exist_ok=True)
+        os.makedirs(os.path.join(self.at, "mutant"), exist_ok=True)
+        none, self.library = (os.path.join(self.at, folder, "libmutant.so") for folder in ("none", "mutant"))
+        cc = os.environ.get("CC", "cc")
+        if self.call([cc, "-shared", "-Wl,-soname,libmutant.so", "-o", none, "-x", "c", "/dev/null"], 100) != 0:
+            sys.exit("mutate: %s makes no library" % cc)
+        wanted = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O1 -g0", "-DCMAKE_C_FLAGS=--coverage",
+                  "-DCMAKE_POSITION_INDEPENDENT_CODE=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DFUSESIM_TSAN=OFF",
+                  "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--no-as-needed %s -Wl,--as-needed -Wl,--copy-dt-needed-entries" % none]
+        generator = ["-G", "Ninja"] if shutil.which("ninja") and not os.path.exists(os.path.join(self.build, "Makefile")) else []
+        if self.call(["cmake", "-S", self.copy, "-B", self.build] + generator + wanted, 300) != 0:
             sys.exit("mutate: cmake fails in %s" % self.build)
+        with open(os.path.join(self.build, "compile_commands.json"), encoding="utf-8") as file:
+            commands = json.load(file)
+        self.command = {os.path.relpath(c["file"], self.copy): c["command"] for c in reversed(commands)}
+        names = subprocess.run(["cmake", "--build", self.build, "--target", "help"], capture_output=True, text=True, check=True).stdout
+        self.tests = sorted(set(re.findall(r"\b(\w+)_test\b", names)) - LEFT_OUT)
+        mock = ["mockgpu"] if re.search(r"\bmockgpu\b", names) else []
+        if self.call(["cmake", "--build", self.build, "-j2", "--target", "fusesim_core"] + mock + [t + "_test" for t in self.tests], 7200) != 0:
+            sys.exit("mutate: the tests can't be built in %s" % self.build)
 
-    @staticmethod
-    def copy_changed(source, copy):
-        """Files that are equal keep their time, so that nothing is compiled again."""
+    def copy_changed(self, source, copy):
+        """Files that are equal keep their time, so that nothing is compiled again. The library becomes one whose functions can be replaced."""
         with open(source, "rb") as file:
             new = file.read()
+        if source.endswith("CMakeLists.txt"):
+            new = new.replace(b"add_library(fusesim_core STATIC", b"add_library(fusesim_core SHARED")
+            new = new.replace(b"C_VISIBILITY_PRESET hidden", b"C_VISIBILITY_PRESET default")
         if os.path.exists(copy):
             with open(copy, "rb") as file:
                 if file.read() == new:
                     return copy
-        return shutil.copy(source, copy)
+        with open(copy, "wb") as file:
+            file.write(new)
+        shutil.copymode(source, copy)
+        return copy
 
-    def write(self, path, text):
-        with open(os.path.join(self.copy, path), "w", encoding="utf-8") as file:
+    def call(self, args, seconds, cpu=None, **more):
+        """Exit status and CPU seconds of it; a status of None: it took longer than `seconds`, or `cpu` of the processor."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        limits = (lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(cpu), int(cpu) + 1))) if cpu else None
+        env = dict(self.env, **more)
+        try:
+            status = subprocess.run(args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                    timeout=seconds, check=False, env=env, preexec_fn=limits, cwd=self.at).returncode
+        except subprocess.TimeoutExpired:
+            status = None
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return None if cpu and status in (-24, -9) else status
+
+    def run(self, test, cpu=None, **more):
+        if test == "gpu_run": # on the GPU that is none
+            mock = os.path.join(self.build, "tests", "libmockgpu.so")
+            more.update({"FUSESIM_%s_LIB" % name: mock for name in ("CUDA", "NVRTC", "CUPTI", "CUBLAS", "CUBLASLT", "NVML")}, MOCK_SKIP_REPEATS="1")
+        return self.call([os.path.join(self.build, "tests", test + "_test")], 600, cpu, **more)
+
+    def lines_of(self, test):
+        """Runs the test; (CPU seconds, {source: lines it ran}), or None where it is skipped or fails."""
+        data = os.path.join(self.at, "lines", test)
+        shutil.rmtree(data, ignore_errors=True)
+        os.makedirs(data)
+        status = self.run(test, GCOV_PREFIX=data)
+        used, ran = self.used, {}
+        if status != 0:
+            shutil.rmtree(data)
+            return None
+        files = []
+        for at, _, names in os.walk(data):
+            for name in (n for n in names if n.endswith(".gcda")):
+                notes = os.path.join("/", os.path.relpath(at, data), name[:-5] + ".gcno")
+                if folder_of(notes.split(".dir/")[-1]):
+                    os.symlink(notes, os.path.join(at, name[:-5] + ".gcno"))
+                    files.append(os.path.join(at, name))
+        for first in range(0, len(files), 100):
+            said = subprocess.run(["gcov", "-j", "-t"] + files[first:first + 100], capture_output=True, text=True, cwd=data, check=False).stdout
+            for one in said.splitlines():
+                for file in json.loads(one)["files"] if one.startswith("{") else []:
+                    path = os.path.relpath(os.path.join(self.build, file["file"]), self.copy)
+                    lines = [line["line_number"] for line in file["lines"] if line["count"] > 0]
+                    if folder_of(path) and lines:
+                        ran[path] = sorted(set(ran.get(path, [])) | set(lines))
+        shutil.rmtree(data)
+        return used, ran
+
+    def known(self):
+        """{test: (CPU seconds, lines)}, measured once for these sources."""
+        path = os.path.join(self.at, "lines.json.gz")
+        all_ = {}
+        if os.path.exists(path):
+            with gzip.open(path, "rt") as file:
+                all_ = json.load(file)
+        for test in self.tests: # one that changed is run again; where a source changed, it may run any of its lines
+            linked = digest_of(os.path.join(self.build, "tests", test + "_test"))
+            if all_.get(test, [""])[0] != linked:
+                found = self.lines_of(test)
+                all_[test] = (linked, found and (found[0], {p: (digest_of(os.path.join(self.copy, p)), lines) for p, lines in found[1].items()}))
+        with gzip.open(path, "wt") as file:
+            json.dump(all_, file)
+        now = {}
+        for test in (t for t in self.tests if all_[t][1]):
+            seconds, ran = all_[test][1]
+            now[test] = (seconds, {p: set(lines) if digest == self.digest(p) else None for p, (digest, lines) in ran.items()})
+        return now
+
+    def digest(self, path):
+        if path not in self.digests:
+            self.digests[path] = digest_of(os.path.join(self.copy, path))
+        return self.digests[path]
+
+    def compile(self, path, text, to):
+        """The object of a source that says `text`; its digest, or None."""
+        folder = os.path.dirname(os.path.join(self.copy, path))
+        source = os.path.join(folder, ".mutant.c")
+        with open(source, "w", encoding="utf-8") as file:
             file.write(text)
+        words = shlex.split(self.command[path])
+        words = words[1:] if os.path.basename(words[0]) == "ccache" else words
+        words = [w for w in words[:words.index("-o")] if w != "--coverage"] + UNDEFINED + ["-fPIC", "-w", "-c", source, "-o", to]
+        try:
+            return digest_of(to) if self.call(words, 300) == 0 else None
+        finally:
+            os.unlink(source)
 
-    def make(self, targets, seconds=900):
-        return call(["cmake", "--build", self.build, "-j2", "--target"] + targets, seconds)
 
-    def run(self, test):
-        return call([os.path.join(self.build, "tests", test)], 60)
+class Judge:
+    def __init__(self, tree, budget):
+        self.tree, self.budget, self.known = tree, budget, tree.known()
+        self.same, self.kills, self.sound = {}, {}, {}
 
+    def order(self, mutant):
+        kills = self.kills.setdefault(mutant["path"], {})
+        runs = lambda lines: lines is None or mutant["line"] in lines  # noqa: E731
+        of_file = [t for t, (_, ran) in self.known.items() if mutant["path"] in ran]
+        tests = [t for t in of_file if runs(self.known[t][1][mutant["path"]])] or of_file # an optimiser leaves lines out that are run
+        return sorted(tests, key=lambda t: (self.known[t][0] + 0.05) / (1 + 8 * kills.get(t, 0)))
 
-def judge(tree, mutant):
-    """'no code', 'killed by TEST', 'killed: hangs' or 'survived'."""
-    with open(os.path.join(tree.root, mutant["path"]), encoding="utf-8") as file:
-        text = file.read()
-    tree.write(mutant["path"], text[:mutant["from"]] + mutant["new"] + text[mutant["to"]:])
-    try:
-        if tree.make(["fusesim_core"]) != 0:
+    def fails_anyway(self, test):
+        """Since the sources changed, or on a machine that is busy."""
+        if test not in self.sound:
+            self.sound[test] = self.tree.run(test) == 0
+        return not self.sound[test]
+
+    def judge(self, mutant, text):
+        """'no code', 'killed by TEST', 'equivalent: ...', 'survived' or UNTESTED."""
+        tree, path = self.tree, mutant["path"]
+        base = os.path.join(tree.at, "mutant.o")
+        new = tree.compile(path, text[:mutant["from"]] + mutant["new"] + text[mutant["to"]:], base)
+        if new is None:
             return "no code"
-        for name in TESTS[folder_of(mutant["path"])].split():
-            test = name + "_test"
-            if tree.make([test]) != 0:
-                return "no code"
-            status = tree.run(test)
-            if status not in (0, 77):
-                return "killed by %s" % name if status is not None else "killed: %s hangs" % name
-        return "survived"
-    finally:
-        tree.write(mutant["path"], text)
+        if tree.call([os.environ.get("CC", "cc"), "-shared", "-Wl,-soname,libmutant.so", "-o", tree.library, base], 100) != 0:
+            return "no code"
+        tests, spent = self.order(mutant), 0
+        for test in tests:
+            usual = self.known[test][0]
+            if spent > 0 and spent + usual > self.budget:
+                continue
+            status = tree.run(test, 10 + 4 * usual, LD_LIBRARY_PATH=os.path.dirname(tree.library))
+            spent += tree.used
+            if status != 0 and self.fails_anyway(test):
+                del self.known[test]
+            elif status != 0:
+                self.kills[path][test] = self.kills[path].get(test, 0) + 1
+                return "killed by %s" % test if status is not None else "killed: %s hangs" % test
+        if path not in self.same:
+            self.same[path] = tree.compile(path, text, base)
+        if new == self.same[path]:
+            return "equivalent: the same object code"
+        return "survived" if tests else UNTESTED
 
 
-def table(results):
-    lines = ["| folder | tried | killed | survived | score |", "|---|--:|--:|--:|--:|"]
-    for folder in TESTS:
-        mine = [said for m, said in results if folder_of(m["path"]) == folder and said != "no code"]
-        killed = sum(said.startswith("killed") for said in mine)
+def table(results, said_of):
+    lines = ["| folder | tried | killed | equivalent | survived | score |", "|---|--:|--:|--:|--:|--:|"]
+    total = [0, 0, 0, 0]
+    for folder in FOLDERS + OTHERS:
+        mine = [(m, said) for m, said in results if folder_of(m["path"]) == folder and said != "no code"]
+        killed = sum(said.startswith("killed") for _, said in mine)
+        equal = sum(said.startswith("equivalent") or (said.startswith("survived") and said_of.get(m["name"], "").startswith("equivalent")) for m, said in mine)
+        row = [len(mine), killed, equal, len(mine) - killed - equal]
         if mine:
-            lines.append("| `%s` | %d | %d | %d | %.0f %% |" % (folder, len(mine), killed, len(mine) - killed, 100 * killed / len(mine)))
+            lines.append("| `%s` | %d | %d | %d | %d | %.0f %% |" % (folder, *row, 100 * killed / max(1, row[0] - equal)))
+            total = [x + y for x, y in zip(total, row)] if folder in FOLDERS else total
+    if total[0]:
+        lines.append("| all of the first six | %d | %d | %d | %d | %.1f %% |" % (*total, 100 * total[1] / max(1, total[0] - total[2])))
     return lines
 
 
@@ -172,37 +330,59 @@ def main():
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--budget", type=float, default=60)
     parser.add_argument("--out")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--survivors", action="store_true")
     parser.add_argument("paths", nargs="*", default=[])
     args = parser.parse_args()
     root = os.getcwd()
-    paths = args.paths or [f for f in TESTS if f.startswith(("src/cost", "src/fusion", "src/graph", "src/plan", "src/emit", "validate"))]
-    found = [m for path, line in sources(root, paths) for m in mutants_of(path, line) if folder_of(path)]
-    if not any(":" in p for p in paths):
-        random.Random(args.seed).shuffle(found)
-        found = found[:args.count]
+    all_ = [m for path, line in sources(root, args.paths or FOLDERS) for m in mutants_of(path, line) if folder_of(path)]
+    if not any(":" in p for p in args.paths):
+        drawn = []
+        for folder in FOLDERS + OTHERS:
+            mine = [m for m in all_ if folder_of(m["path"]) == folder]
+            random.Random("%d %s" % (args.seed, folder)).shuffle(mine)
+            drawn += [(i, m) for i, m in enumerate(mine[:args.count])]
+        all_ = [m for _, m in sorted(drawn, key=lambda one: one[0])]
     if args.list:
-        for m in found:
+        for m in all_:
             print("%s:%d: %s" % (m["path"], m["line"], m["what"]))
         return 0
-    if not found:
+    if not all_:
         sys.exit("mutate: nothing to change there")
-    tree, results, end = Tree(root), [], time.monotonic() + args.seconds
-    tests = sorted({t + "_test" for m in found for t in TESTS[folder_of(m["path"])].split()})
-    if tree.make(["fusesim_core"] + tests, 3600) != 0 or any(tree.run(t) not in (0, 77) for t in tests):
-        sys.exit("mutate: the tests fail without a change")
-    for m in found:
-        if time.monotonic() > end:
-            break
-        results.append((m, judge(tree, m)))
-        print("%s:%d: %s: %s" % (m["path"], m["line"], m["what"], results[-1][1]), flush=True)
-    lines = table(results) + [""] + ["- %s:%d: %s" % (m["path"], m["line"], m["what"]) for m, said in results if said == "survived"]
+    texts, said_of = {}, judged(root)
+    for m in all_:
+        if m["path"] not in texts:
+            with open(os.path.join(root, m["path"]), encoding="utf-8") as file:
+                texts[m["path"]] = file.read()
+        m["name"] = key_of(m, texts[m["path"]])
+    kept_at, kept = os.path.join(root, "build", "mutate", "found.json"), {}
+    if os.path.exists(kept_at):
+        with open(kept_at, encoding="utf-8") as file:
+            kept = json.load(file)
+    judge, results, end = None, [], time.monotonic() + args.seconds
+    for m in all_:
+        digest = hashlib.sha256(texts[m["path"]].encode()).hexdigest()
+        before = kept.get(m["name"])
+        again = args.survivors and before and before[1].startswith("survived")
+        if not before or before[0] != digest or again or before[1] == UNTESTED:
+            if time.monotonic() > end:
+                continue
+            judge = judge or Judge(Tree(root), args.budget)
+            kept[m["name"]] = before = (digest, judge.judge(m, texts[m["path"]]))
+            print("%s:%d: %s: %s" % (m["path"], m["line"], m["what"], before[1]), flush=True)
+            with open(kept_at + ".new", "w", encoding="utf-8") as file:
+                json.dump(kept, file, indent=0)
+            os.rename(kept_at + ".new", kept_at)
+        results.append((m, before[1]))
+    left = [(m, said_of.get(m["name"], said)) for m, said in results if said.startswith("survived")]
+    lines = table(results, said_of) + [""] + ["- %s:%d: %s: %s\n    %s" % (m["path"], m["line"], m["what"], said, m["name"]) for m, said in left]
     text = "\n".join(lines) + "\n"
     if args.out:
         with open(args.out, "w", encoding="utf-8") as file:
             file.write(text)
-    print(text + "%d of %d mutants in the time" % (len(results), len(found)))
+    print(text + "%d of %d mutants in the time" % (len(results), len(all_)))
     return 0
 
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/jobs.h"
 
+#include <locale.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -23,6 +24,7 @@ typedef struct {
     int count;
     atomic_int next; /* the next item that nobody has begun */
     atomic_bool failed;
+    locale_t numbers; /* of the thread that called: of its own, a thread has the process's */
 } list;
 
 typedef struct {
@@ -48,6 +50,7 @@ static void work(worker *w)
 static void *begin(void *of)
 {
     worker *w = of;
+    uselocale(w->all->numbers);
     work(w);
     w->held_bytes = fsim_arena_held();
     return NULL;
@@ -57,7 +60,7 @@ void fsim_in_parallel(int jobs, int count, fsim_job *job, void *to)
 {
     pthread_t thread[FSIM_MOST_JOBS];
     worker w[FSIM_MOST_JOBS];
-    list all = {.job = job, .to = to, .count = count};
+    list all = {.job = job, .to = to, .count = count, .numbers = uselocale((locale_t)0)};
     int started = 1;
     jobs = jobs > FSIM_MOST_JOBS ? FSIM_MOST_JOBS : jobs > count ? count : jobs;
     w[0] = (worker){&all, 0, 0};

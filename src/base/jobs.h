@@ -19,8 +19,8 @@ int fsim_jobs_of(int64_t asked);
 typedef void fsim_job(void *to, int i, int worker);
 
 /* Calls job(to, i, worker) once for each i in [0, count), in at most `jobs` threads, of which the caller's is one;
- * returns when all are done. Items begin in their order, a thread takes the next when it has finished one. Where a
- * thread can't be started, there are fewer.
+ * returns when all are done. Items begin in their order, a thread takes the next when it has finished one; each has
+ * the locale of the thread that calls. Where a thread can't be started, there are fewer.
  *
  * An item writes only to what is its own or its worker's: entry i of an array, an arena that the caller made for it
  * (fsim_arena_child) and that it may free. Arenas that an item makes, it frees. Where memory runs out in an item, no

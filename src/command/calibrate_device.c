@@ -40,7 +40,7 @@ static const fsim_hw *file_like(fsim_context *c, const fsim_device *d)
 {
     const char *const folder[] = {c->hw_folders.own, c->hw_folders.shipped};
     int count = 0, read = 0;
-    const char **name = fsim_hw_list(c->arena, &c->hw_folders, &count);
+    const char **name = fsim_hw_list(c->arena, &c->hw_folders, &count, NULL);
     fsim_hw **hw = fsim_new(c->arena, fsim_hw *, FSIM_COUNT_OF(folder) * count + 1);
     for (int i = 0; i < FSIM_COUNT_OF(folder) * count; i++) {
         const char *in = folder[i / count],

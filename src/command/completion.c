@@ -261,7 +261,7 @@ static void put_names_of(const writer *w, const fsim_context *c, const char *kin
     int count = 0;
     const char *const *names = NULL;
     if (strcmp(kind, "hw") == 0)
-        names = fsim_hw_list(w->a, &c->hw_folders, &count);
+        names = fsim_hw_list(w->a, &c->hw_folders, &count, NULL);
     else if (strcmp(kind, "workloads") == 0)
         names = fsim_workload_names(w->a, c->workload_folder, &count);
     else if (strcmp(kind, "ops") == 0)

@@ -10,7 +10,11 @@
 static int run_hw_list(fsim_context *c)
 {
     fsim_shown_hw all = {0};
-    const char **names = fsim_hw_list(c->arena, &c->hw_folders, &all.count);
+    const char *why, **names = fsim_hw_list(c->arena, &c->hw_folders, &all.count, &why);
+    if (why) {
+        fsim_failure(c->diag, FSIM_NO_INPUT, fsim_command_line, "%s", why);
+        return fsim_conclude(c, FSIM_EXIT_OK);
+    }
     fsim_diag *aside = fsim_diag_new(c->arena),
               *kept = c->diag; /* an invalid file is a row of the list; 'hw check' explains it */
     all.at = fsim_new(c->arena, fsim_named_hw, all.count + 1);

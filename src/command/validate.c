@@ -116,7 +116,7 @@ static void resolve_gates(fsim_context *c, const fsim_measurements *rows, accura
 {
     fsim_words gpus = {0};
     if (c->set.gates.count)
-        gpus.at = fsim_hw_list(c->arena, &c->hw_folders, &gpus.count);
+        gpus.at = fsim_hw_list(c->arena, &c->hw_folders, &gpus.count, NULL);
     o->group = fsim_new(c->arena, fsim_row_group, c->set.gates.count + 1);
     for (int i = 0; i < c->set.gates.count; i++)
         (void)fsim_row_group_of(c->arena, c->diag, rows, &gpus, &o->gate[i], &o->group[i]);

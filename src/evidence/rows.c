@@ -23,8 +23,7 @@ enum {
     KERNEL,
     MODE, /* from here on not written */
     PEAK,
-    COLUMNS,
-    MOST_FIELDS = 256
+    COLUMNS
 };
 
 static const struct {
@@ -50,69 +49,13 @@ const char *const fsim_mode_names[FSIM_MODES] = {"", "forward", "backward", "ful
 typedef struct {
     fsim_arena *a;
     fsim_diag *d;
-    const char *path, *next, *end;
-    int line;
-    const char *field[MOST_FIELDS];
-    int column[MOST_FIELDS], fields; /* column: where each field begins */
-    int place[COLUMNS];              /* field of each column; -1 */
+    fsim_csv csv;
+    int place[COLUMNS]; /* field of each column; -1 */
     int header_fields;
+    const char *kept[COLUMNS]; /* the row before's texts: most are said again and again */
 } reader;
 
-/* Reads a quoted field from behind its first quote; *at moves behind its last quote. */
-static const char *quoted(reader *r, const char **at)
-{
-    const char *end = *at;
-    while (end < r->end && (*end != '"' || (end + 1 < r->end && end[1] == '"')))
-        end += *end == '"' ? 2 : 1;
-    char *text = fsim_new(r->a, char, end - *at + 1), *to = text;
-    for (const char *p = *at; p < end; p++) {
-        p += *p == '"';
-        r->line += *p == '\n';
-        *to++ = *p;
-    }
-    *at = end < r->end ? end + 1 : end;
-    return text;
-}
-
-/* Splits the next line into fields. False at the end of the text. */
-static bool read_line(reader *r)
-{
-    while (r->next < r->end && (*r->next == '\n' || *r->next == '\r')) {
-        r->line += *r->next == '\n';
-        r->next++;
-    }
-    if (r->next == r->end)
-        return false;
-    const char *line = r->next, *p = line;
-    r->fields = 0;
-    for (bool more = true; more;) {
-        const char *from = p, *text;
-        if (p < r->end && *p == '"') {
-            p++;
-            text = quoted(r, &p);
-        } else {
-            while (p < r->end && *p != ',' && *p != '\n' && *p != '\r')
-                p++;
-            text = fsim_strndup(r->a, from, (size_t)(p - from));
-        }
-        if (r->fields < MOST_FIELDS) {
-            r->column[r->fields] = (int)(from - line) + 1;
-            r->field[r->fields++] = text;
-        }
-        more = p < r->end && *p == ',';
-        p += more;
-    }
-    while (p < r->end && *p != '\n')
-        p++;
-    r->next = p;
-    return true;
-}
-
-static fsim_loc place_of(const reader *r, int column)
-{
-    const int f = r->place[column];
-    return (fsim_loc){r->path, r->line, f >= 0 && f < r->fields ? r->column[f] : 1};
-}
+static fsim_loc place_of(const reader *r, int column) { return fsim_csv_place(&r->csv, r->place[column]); }
 
 /* Rows of a training (mode) may say nothing of launches, rows of memory nothing of times. */
 static bool is_required(const reader *r, int c)
@@ -126,30 +69,41 @@ static bool read_header(reader *r)
     for (int c = 0; c < COLUMNS; c++) {
         r->place[c] = -1;
     }
-    if (!read_line(r)) {
-        fsim_error(r->d, (fsim_loc){r->path, 1, 1},
-                   "the file is empty, wanted a header: id,hw,workload,set,strategy,l2,launch,time_s,...");
+    if (!fsim_csv_next(&r->csv)) {
+        if (fsim_errors(r->d) == errors)
+            fsim_error(r->d, (fsim_loc){r->csv.path, 1, 1},
+                       "the file is empty, wanted a header: id,hw,workload,set,strategy,l2,launch,time_s,...");
         return false;
     }
-    for (int i = 0; i < r->fields; i++)
+    const char **name = fsim_new(r->a, const char *, r->csv.fields);
+    for (int i = 0; i < r->csv.fields; i++) {
+        name[i] = r->csv.field[i].text;
         for (int c = 0; c < COLUMNS; c++)
-            if (strcmp(r->field[i], columns[c].name) == 0)
+            if (strcmp(name[i], columns[c].name) == 0)
                 r->place[c] = i;
+    }
     for (int c = 0; c < COLUMNS; c++) {
         const bool lacks = r->place[c] < 0 && is_required(r, c);
-        const char *near = lacks ? fsim_nearest(columns[c].name, r->field, r->fields) : NULL;
+        const char *near = lacks ? fsim_nearest(columns[c].name, name, r->csv.fields) : NULL;
         if (lacks)
-            fsim_error(r->d, (fsim_loc){r->path, r->line, 1}, "no column '%s'%s%s%s", columns[c].name,
+            fsim_error(r->d, fsim_csv_place(&r->csv, -1), "no column '%s'%s%s%s", columns[c].name,
                        near ? "; is it '" : "", near ? near : "", near ? "'?" : "");
     }
-    r->header_fields = r->fields;
+    r->header_fields = r->csv.fields;
     return fsim_errors(r->d) == errors;
 }
 
 static const char *text_of(const reader *r, int column)
 {
     const int f = r->place[column];
-    return f >= 0 && f < r->fields ? r->field[f] : "";
+    return f >= 0 && f < r->csv.fields ? r->csv.field[f].text : "";
+}
+
+/* The same, to be kept. */
+static const char *kept(reader *r, int column)
+{
+    const char *text = text_of(r, column), *before = r->kept[column];
+    return before && strcmp(before, text) == 0 ? before : (r->kept[column] = fsim_strdup(r->a, text));
 }
 
 static int choice(const reader *r, int column, const char *const *names, int count, int otherwise)
@@ -196,23 +150,23 @@ static double number(const reader *r, int column, double least)
 
 fsim_measurements fsim_rows_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes)
 {
-    reader r = {.a = a, .d = d, .path = path, .next = text, .end = text + bytes, .line = 1};
+    reader r = {.a = a, .d = d, .csv = fsim_csv_open(a, d, path, text, bytes)};
     fsim_measurements all = {0};
     int room = 0, left_out = 0;
     if (!read_header(&r))
         return all;
-    while (read_line(&r)) {
-        const int errors = fsim_errors(d);
-        if (r.fields != r.header_fields)
-            fsim_error(d, (fsim_loc){path, r.line, 1}, "%d fields, the header has %d", r.fields, r.header_fields);
+    for (int errors = fsim_errors(d); fsim_csv_next(&r.csv); errors = fsim_errors(d)) {
+        const fsim_loc at = fsim_csv_place(&r.csv, -1);
+        if (r.csv.fields != r.header_fields)
+            fsim_error(d, (fsim_loc){path, at.line, 1}, "%d fields, the header has %d", r.csv.fields, r.header_fields);
         else {
             fsim_measured row = {
-                .id = text_of(&r, ID),
-                .hw = text_of(&r, HW),
-                .workload = text_of(&r, WORKLOAD),
-                .set = text_of(&r, SET),
-                .source = text_of(&r, SOURCE),
-                .kernel = text_of(&r, KERNEL),
+                .id = kept(&r, ID),
+                .hw = kept(&r, HW),
+                .workload = kept(&r, WORKLOAD),
+                .set = kept(&r, SET),
+                .source = kept(&r, SOURCE),
+                .kernel = kept(&r, KERNEL),
                 .strategy = strategy_of(&r),
                 .mode = (fsim_measured_part)choice(&r, MODE, fsim_mode_names, FSIM_MODES, FSIM_MODE_NONE),
                 .l2 = (fsim_l2_state)choice(&r, L2, fsim_l2_names, 3, flushes(&r) ? FSIM_L2_COLD : FSIM_L2_UNKNOWN),
@@ -223,7 +177,7 @@ fsim_measurements fsim_rows_parse(fsim_arena *a, fsim_diag *d, const char *path,
                 .time_s = number(&r, TIME, 1e-12),
                 .dram_read_bytes = number(&r, READ, 0),
                 .dram_write_bytes = number(&r, WRITTEN, 0),
-                .at = {path, r.line, 1}};
+                .at = {path, at.line, 1}};
             const double peak = number(&r, PEAK, 1);
             if (fsim_errors(d) == errors && *row.workload && !isnan(row.time_s))
                 *FSIM_PUSH(a, all.at, all.count, room) = row;

@@ -153,7 +153,7 @@ static const char *variant_among(fsim_arena *a, const words *typed, const fsim_h
                                  const char **others)
 {
     int count = 0;
-    const char **known = fsim_hw_list(a, where, &count), *best = NULL;
+    const char **known = fsim_hw_list(a, where, &count, NULL), *best = NULL;
     for (int i = 0; i < count; i++) {
         if (!is_meant(typed, known[i], stems))
             continue;

@@ -65,14 +65,18 @@ static bool is_hardware(const char *path, bool in_hardware_folder)
 
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
-const char **fsim_hw_list(fsim_arena *a, const fsim_hw_folders *where, int *count)
+const char **fsim_hw_list(fsim_arena *a, const fsim_hw_folders *where, int *count, const char **why)
 {
     static const char end[] = ".yaml";
     const char *folder[3], **names = NULL;
     int found = 0, room = 0;
     const int folders = search_folders(where, folder);
+    if (why)
+        *why = NULL;
     for (int i = 0; i < folders; i++) {
         DIR *dir = fsim_open_folder(folder[i]);
+        if (!dir && why && errno != ENOENT && errno != ENOTDIR)
+            *why = fsim_printf(a, "cannot list '%s': %s", folder[i], fsim_reason(errno));
         for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
             const size_t length = strlen(e->d_name);
             if (length < sizeof end || strcmp(e->d_name + length - (sizeof end - 1), end) != 0 ||
@@ -121,7 +125,7 @@ const char *fsim_hw_nearest(fsim_arena *a, const char *name, const fsim_hw_folde
 {
     enum { LEAST_OFFERED = 3, MOST_OFFERED = 6 };
     int count = 0;
-    const char **known = fsim_hw_list(a, where, &count), *offer = "", *typed = bare_name(a, name);
+    const char **known = fsim_hw_list(a, where, &count, NULL), *offer = "", *typed = bare_name(a, name);
     for (int n = 0; n < MOST_OFFERED && n < count; n++) {
         int best = n;
         for (int i = n + 1; i < count; i++)

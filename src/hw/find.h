@@ -19,7 +19,7 @@ const char *fsim_hw_find(fsim_arena *a, fsim_diag *d, const char *name, const fs
 const char *fsim_hw_nearest(fsim_arena *a, const char *name, const fsim_hw_folders *where);
 
 /* Names of the hardware files in these folders, sorted, each once, without .yaml. Files that can't be read are
- * included. In a. */
-const char **fsim_hw_list(fsim_arena *a, const fsim_hw_folders *where, int *count);
+ * included. *why, where it is not NULL: a folder that is there can't be listed, and the reason; NULL. In a. */
+const char **fsim_hw_list(fsim_arena *a, const fsim_hw_folders *where, int *count, const char **why);
 
 #endif

@@ -89,6 +89,16 @@ static bool is_formula(const char *text)
     return end == text || *end != '\0';
 }
 
+/* A line's end may have two characters, of which one alone shows nothing. */
+static void check_shows(fsim_csv *c, fsim_loc at, const char *text, size_t bytes)
+{
+    for (const char *end; (end = memmem(text, bytes, "\r\n", 2)) != NULL; text = end + 1) {
+        fsim_check_shows(c->diag, at, text, (size_t)(end - text));
+        bytes -= (size_t)(end + 1 - text);
+    }
+    fsim_check_shows(c->diag, at, text, bytes);
+}
+
 static bool read_record(fsim_csv *c, const char *end)
 {
     char *to = c->buffer;
@@ -112,7 +122,7 @@ static bool read_record(fsim_csv *c, const char *end)
         const char *field = c->field[c->fields - 1].text;
         if (*field == '\'' && is_formula(field + 1)) /* as fsim_csv_put writes it */
             c->field[c->fields - 1].text = ++field;
-        fsim_check_shows(c->diag, start, field, (size_t)(to - 1 - field));
+        check_shows(c, start, field, (size_t)(to - 1 - field));
         more = p < end;
         p += more;
     }

@@ -100,14 +100,25 @@ foreach(name hw basis)
     set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY tests)
 endforeach()
 END
-runs mutate.sh '^src/hw/clip.c:2: \+ to -: killed by hw$' '^src/hw/clip.c:2: < to <=: survived$' '^\| `src/hw` \| 3 \| 2 \| 1 \| 67 % \|$' '^3 of 3 mutants in the time$' -- small/bench/mutate.sh src/hw
-# What it names is there.
+runs mutate.sh '^src/hw/clip.c:2: \+ to -: killed by hw$' '^src/hw/clip.c:2: < to <=: survived$' '^\| `src/hw` \| 3 \| 2 \| 0 \| 1 \| 67 % \|$' '^3 of 3 mutants in the time$' -- small/bench/mutate.sh src/hw
+# An analyser's reports are lines; a fuzz target's runs are counted, here those of a program that is none.
+printf '%s\n' '#include <stdlib.h>' 'int leak(void) { char *x = malloc(9); return x ? 1 : 0; }' >leak.c
+runs analyse.sh '^gcc: .*leak.c:2:.* leak of' -- "$bench/analyse.sh" gcc "$PWD/leak.c"
+mkdir -p small/tests/fuzz small/build/fuzz/tests
+cp "$bench/fuzz.sh" "$bench/fuzz_lines.sh" small/bench
+: >small/tests/fuzz/unit.c
+printf '%s\n' '#!/bin/sh' 'echo stat::number_of_executed_units: 12' 'echo stat::average_exec_per_sec: 6' >small/build/fuzz/tests/fuzz_unit
+chmod +x small/build/fuzz/tests/fuzz_unit
+runs fuzz.sh '^unit: 12 inputs, 6 a second$' '^\| unit \| 12 \|$' '^\| all \| 12 \|$' -- small/bench/fuzz.sh unit=2
+runs fuzz_lines.sh '^\| folder \| lines run \| of \|$' -- env BUILD=build/fuzz small/bench/fuzz_lines.sh
+known="$known determinism.sh" # cli.determinism
+# What mutate.py names is there.
 PYTHONDONTWRITEBYTECODE=1 python3 - "$SOURCE_DIR" <<'END' || { echo 'FAILED: mutate.py names a folder or a test that is not there'; fail=1; }
 import os, sys
 root = sys.argv[1]
 sys.path.insert(0, root + "/bench")
-from mutate import TESTS
-lacking = [f for f in TESTS if not os.path.isdir(f"{root}/{f}")] + [t for f in TESTS for t in TESTS[f].split() if not os.path.exists(f"{root}/tests/unit/{t}_test.c")]
+from mutate import FOLDERS, LEFT_OUT, OTHERS
+lacking = [f for f in FOLDERS + OTHERS if not os.path.isdir(f"{root}/{f}")] + [t for t in LEFT_OUT if not os.path.exists(f"{root}/tests/unit/{t}_test.c")]
 print(*lacking)
 sys.exit(bool(lacking))
 END

@@ -227,4 +227,9 @@ grep -Eq '^broken +not valid' out || complain 'hw list marks a broken file'
 grep -Eq '^sms +64 +--hw-set' out || complain 'hw show --hw-set sms=64'
 grep -Eq '^dram_bandwidth +2000 GB/s' out || complain 'hw show --hw-set dram_bandwidth'
 
+
+# A folder that is there but can't be listed is an error, not an empty list.
+ln -s loop loop
+FUSESIM_HWMODELS=$PWD/loop "$FUSESIM" hw list >out 2>err
+[ $? = 66 ] && [ ! -s out ] && grep -q "cannot list '.*/loop'" err || complain 'hw list of a folder that leads to itself'
 [ $failures = 0 ] || { echo "$failures failures" >&2; exit 1; }

@@ -16,11 +16,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const fsim_options how = {
         .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 3000};
+    static fsim_arena *whole; /* what all inputs share */
+    static const fsim_graph *g;
+    static const fsim_hw *hw;
+    if (!whole) {
+        whole = fsim_arena_new();
+        g = fsim_graph_parse(whole, fsim_diag_new(whole), "fuzz.yaml", workload, strlen(workload), NULL);
+        hw = fsim_hw_read(whole, fsim_diag_new(whole), FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
+    }
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
     char *text = fsim_strndup(a, (const char *)data, size);
-    const fsim_graph *g = fsim_graph_parse(a, d, "fuzz.yaml", workload, strlen(workload), NULL);
-    const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
     fsim_user_plan given;
     fsim_plan plan;
     if (!g || !hw)

@@ -18,13 +18,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const fsim_options how = {
         .strategy = FSIM_STRATEGY_EAGER, .regime = FSIM_REGIME_KERNEL, .search_steps = 3000};
     static const fsim_import_as as = {"t4", "fuzz", "", FSIM_STRATEGY_EAGER};
+    static fsim_arena *whole; /* what all inputs share */
+    static const fsim_graph *g;
+    static const fsim_hw *hw;
+    if (!whole) {
+        whole = fsim_arena_new();
+        g = fsim_graph_parse(whole, fsim_diag_new(whole), "fuzz.yaml", workload, strlen(workload), NULL);
+        hw = fsim_hw_read(whole, fsim_diag_new(whole), FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
+    }
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
     char *text = malloc(size ? size : 1); /* of this size: a file in memory has no NUL behind it */
     if (size)
         memcpy(text, data, size);
-    const fsim_graph *g = fsim_graph_parse(a, d, "fuzz.yaml", workload, strlen(workload), NULL);
-    const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
     fsim_profile profile;
     if (!g || !hw)
         abort();

@@ -20,11 +20,16 @@ static const char hw_text[] =
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static fsim_arena *whole; /* what all inputs share */
+    static const fsim_hw *hw;
+    if (!whole) {
+        whole = fsim_arena_new();
+        hw = fsim_hw_parse(whole, fsim_diag_new(whole), "tiny.yaml", hw_text, strlen(hw_text));
+    }
     fsim_arena *a = fsim_arena_new();
     fsim_diag *d = fsim_diag_new(a);
     char *text = fsim_strndup(a, (const char *)data, size);
     const fsim_graph *g = fsim_graph_parse(a, d, "fuzz.yaml", text, size, NULL);
-    const fsim_hw *hw = fsim_hw_parse(a, d, "tiny.yaml", hw_text, strlen(hw_text));
     const fsim_options o = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 3000};
     if (g && hw && g->nodes > 0 && g->nodes < 200)
         fsim_predict(g, hw, &o, a);

@@ -439,6 +439,32 @@ static void wild_figures_make_a_file(void **state)
     fsim_arena_free(a);
 }
 
+/* A copy that is as quick as reading reads a byte and writes one in twice a byte's time: a written one costs 1. One of
+ * 4 GB/s beside reading at 5 costs 2 x 5 / 4 - 1 = 1.5. A file may say 0.7 to 1.8. */
+static void a_written_byte_costs_what_reading_leaves_of_a_copy(void **state)
+{
+    (void)state;
+    static const struct {
+        double read, copy, cost;
+    } cases[] = {{4e9, 4e9, 1}, {5e9, 4e9, 1.5}, {4e9, 1e9, 1.8}, {1e9, 2e9, 0.7}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_host_probes h = {.threads = 1, .rounds = 1, .cpu = "one", .compiler = "cc", .memory_bytes = 1 << 30};
+        for (int p = 0; p < FSIM_PROBES; p++)
+            h.of[p] = (fsim_spread_of){.samples = 9, .median = 1e9, .low = 1e9, .high = 1e9};
+        h.of[FSIM_PROBE_READ].median = cases[c].read;
+        h.of[FSIM_PROBE_COPY].median = cases[c].copy;
+        fsim_host_key *key;
+        const int keys = fsim_host_keys(&h, a, &key);
+        double cost = NAN;
+        for (int i = 0; i < keys; i++)
+            if (key[i].key == FSIM_HW_DRAM_WRITE_COST)
+                cost = key[i].value;
+        assert_true(fabs(cost - cases[c].cost) < 1e-12);
+        fsim_arena_free(a);
+    }
+}
+
 /* What a CPU reaches of its peaks says nothing of a GPU, and the other way round. */
 static void cpus_and_gpus_say_nothing_of_each_other(void **state)
 {
@@ -496,6 +522,7 @@ int main(void)
         cmocka_unit_test(this_machine_takes_the_place_of_the_shipped_one),
         cmocka_unit_test(cpus_and_gpus_say_nothing_of_each_other),
         cmocka_unit_test(wild_figures_make_a_file),
+        cmocka_unit_test(a_written_byte_costs_what_reading_leaves_of_a_copy),
         cmocka_unit_test(nothing_is_left_behind),
     };
     fsim_arena *a = fsim_arena_new();

@@ -85,7 +85,7 @@ static void every_shipped_file_is_clean(void **state)
             assert_true(!hw->q[k].present || hw->q[k].source);
     }
     int count = 0;
-    const char **names = fsim_hw_list(a, &folders, &count);
+    const char **names = fsim_hw_list(a, &folders, &count, NULL);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         bool listed = false;
         for (int n = 0; n < count; n++)
@@ -103,7 +103,7 @@ static void products_have_the_limits_of_their_architecture(void **state)
     (void)state;
     fsim_arena *a = fsim_arena_new();
     int count = 0, compared = 0;
-    const char **names = fsim_hw_list(a, &folders, &count);
+    const char **names = fsim_hw_list(a, &folders, &count, NULL);
     for (int i = 0; i < count; i++) {
         const fsim_hw *hw = load(a, names[i]);
         const fsim_architecture *arch = fsim_architecture_named(hw->architecture);
@@ -435,7 +435,7 @@ static void the_table_of_relatives_is_that_of_the_shipped_files(void **state)
     (void)state;
     fsim_arena *a = fsim_arena_new();
     int count = 0;
-    const char **names = fsim_hw_list(a, &folders, &count);
+    const char **names = fsim_hw_list(a, &folders, &count, NULL);
     assert_int_equal(fsim_shipped_relatives_count, count);
     for (int i = 0; i < count; i++) {
         const fsim_relative now = fsim_relative_of(load(a, names[i])), *built = &fsim_shipped_relatives[i];

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/jobs.h"
 
+#include <locale.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,6 +62,7 @@ typedef struct {
     pthread_mutex_t lock;
     pthread_cond_t begun;
     int waiting;
+    locale_t numbers; /* that each must have */
 } meeting;
 
 static void meet(void *to, int i, int worker)
@@ -69,6 +71,7 @@ static void meet(void *to, int i, int worker)
     (void)i;
     (void)worker;
     pthread_mutex_lock(&m->lock);
+    assert_true(uselocale((locale_t)0) == m->numbers);
     m->waiting++;
     pthread_cond_broadcast(&m->begun);
     while (m->waiting < 2)
@@ -79,9 +82,21 @@ static void meet(void *to, int i, int worker)
 static void items_run_at_the_same_time(void **state)
 {
     (void)state;
-    meeting m = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+    meeting m = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, LC_GLOBAL_LOCALE};
     fsim_in_parallel(2, 2, meet, &m);
     assert_int_equal(m.waiting, 2);
+}
+
+/* A caller whose process writes 1,5 has set "C" for its own thread: the other thread writes 1.5, too. */
+static void threads_have_the_callers_locale(void **state)
+{
+    (void)state;
+    const locale_t own = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = uselocale(own);
+    meeting m = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, own};
+    fsim_in_parallel(2, 2, meet, &m);
+    assert_int_equal(m.waiting, 2);
+    uselocale(before);
+    freelocale(own);
 }
 
 static void fill(void *to, int i, int worker)
@@ -151,6 +166,7 @@ int main(void)
         cmocka_unit_test(each_item_is_done_once),
         cmocka_unit_test(jobs_asked_for_and_not),
         cmocka_unit_test(items_run_at_the_same_time),
+        cmocka_unit_test(threads_have_the_callers_locale),
         cmocka_unit_test(memory_is_counted_for_who_keeps_it),
         cmocka_unit_test(memory_that_runs_out_ends_the_callers_attempt),
     };

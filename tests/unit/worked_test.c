@@ -116,6 +116,26 @@ static void a_tensor_read_twice_is_fetched_once(void **unused)
     fsim_arena_free(w.a);
 }
 
+/* Rows of f32 in two parts, one after the other: where both begin and end at multiples of 4 a thread takes 4 elements,
+ * 16 bytes, at once; at multiples of 2 it takes 2; and otherwise one. */
+static void neighbours_are_taken_together_where_each_part_begins_with_them(void **unused)
+{
+    (void)unused;
+    static const struct {
+        int left, right, vector;
+    } cases[] = {{60, 68, 4}, {64, 64, 4}, {62, 66, 2}, {61, 67, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "tensors: {x: {shape: [4096, %d], dtype: f32}, z: {shape: [4096, %d], dtype: f32}}\noperators:\n"
+                 "  - {op: concat, in: [x, z], out: c, dim: 1}\n  - {op: relu, in: c, out: y}\noutputs: [y]\n",
+                 cases[i].left, cases[i].right);
+        worked w = load(text, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml", FSIM_REGIME_STREAM);
+        assert_int_equal(whole(&w)->vector, cases[i].vector);
+        fsim_arena_free(w.a);
+    }
+}
+
 /* The upper half of x is 8 KiB, and the lower half is not touched: the next kernel does not find all of x in L2. */
 static void half_a_tensor_is_half_its_bytes(void **unused)
 {
@@ -288,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_65th_load_waits_a_second_time),
         cmocka_unit_test(a_long_kernel_of_two_launches_hides_both),
         cmocka_unit_test(a_tensor_read_twice_is_fetched_once),
+        cmocka_unit_test(neighbours_are_taken_together_where_each_part_begins_with_them),
         cmocka_unit_test(half_a_tensor_is_half_its_bytes),
         cmocka_unit_test(gaps_between_windows_are_not_fetched),
         cmocka_unit_test(maps_find_each_other_in_l2_where_it_reaches),

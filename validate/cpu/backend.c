@@ -172,13 +172,14 @@ static fsim_device *open_device(const fsim_device_options *o, fsim_arena *a, fsi
     host *h = fsim_new(a, host, 1);
     const char *why = "";
     *h = (host){.compiler = {.header = fsim_dialect_text, .jobs = o->jobs}};
-    if (!fsim_cpu_has_compiler(&h->compiler, a, &why)) {
+    const char *info = fsim_cpu_info(a, &why);
+    if (!info || !fsim_cpu_has_compiler(&h->compiler, a, &why)) {
         fsim_fail(fault, a, FSIM_UNAVAILABLE, "%s", why);
         return NULL;
     }
     h->pool = fsim_cpu_pool_new(o->threads);
     *d = (fsim_device){&fsim_cpu_backend,
-                       fsim_printf(a, "%s, %d thread%s", fsim_cpu_name(a), fsim_cpu_threads(h->pool),
+                       fsim_printf(a, "%s, %d thread%s", fsim_cpu_name(info, a), fsim_cpu_threads(h->pool),
                                    fsim_cpu_threads(h->pool) == 1 ? "" : "s"),
                        h, a};
     return d;

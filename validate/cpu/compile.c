@@ -444,6 +444,19 @@ bool fsim_cpu_has_compiler(const fsim_cpu_compiler *how, fsim_arena *a, const ch
     return !*why;
 }
 
+/* The flags, the header and the name in the cache of all that is compiled. False with *why set. */
+static bool prepare(builder *b, const char **why)
+{
+    fsim_arena *a = b->arena;
+    const char *header = b->how->header ? b->how->header : "";
+    const bool written = fsim_toolchain_choose_flags(&b->tools, b->folder, a) &&
+                         (!b->how->header || write_text(in(a, b->folder, "fusesim_dialect", ".h"),
+                                                        fsim_printf(a, "%s\n#pragma once\n", header)));
+    if (!written)
+        *why = fsim_printf(a, "cannot write to '%s'", b->folder);
+    return written && fsim_toolchain_salt(&b->tools, header, a, b->salt, why);
+}
+
 fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const fsim_cpu_compiler *how, fsim_arena *a,
                                   const char **why)
 {
@@ -460,11 +473,11 @@ fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const 
         remove_folder(&b);
         return NULL;
     }
-    fsim_toolchain_choose_flags(&b.tools, b.folder, a);
     b.cache = cache_folder(a, how->cache);
-    fsim_toolchain_salt(&b.tools, how->header ? how->header : "", a, b.salt);
-    if (how->header)
-        write_text(in(a, b.folder, "fusesim_dialect", ".h"), fsim_printf(a, "%s\n#pragma once\n", how->header));
+    if (!prepare(&b, why)) {
+        remove_folder(&b);
+        return NULL;
+    }
     *m = (fsim_cpu_module){.kernel = fsim_new(a, fsim_cpu_kernel, count + 1),
                            .kernels = count,
                            .library = fsim_new(a, void *, 2 * count + 1)};

@@ -50,8 +50,11 @@ fsim_cpu_module *fsim_cpu_compile(const fsim_program *program, int count, const 
 /* Closes the libraries; entries must not be called afterwards. m may be NULL. */
 void fsim_cpu_unload(fsim_cpu_module *m);
 
-/* The CPU's name, "AMD EPYC 9R14", in a; "unknown CPU" where the system does not report it. */
-const char *fsim_cpu_name(fsim_arena *a);
+/* What the system says of its CPUs, the text of /proc/cpuinfo, in a; "" where it says nothing. NULL with *why set where
+ * it does but can't be read. */
+const char *fsim_cpu_info(fsim_arena *a, const char **why);
+/* The CPU's name, "AMD EPYC 9R14", of that text, in a; "unknown CPU" where it has none. */
+const char *fsim_cpu_name(const char *info, fsim_arena *a);
 /* Bytes of the last-level cache; 32 MiB where the system does not report it. */
 int64_t fsim_cpu_cache_bytes(void);
 /* Bytes of a core's second-level cache; 1 MiB where the system does not report it. */

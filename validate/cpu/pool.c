@@ -286,11 +286,22 @@ void fsim_cpu_memory_free(void *at, int64_t bytes)
 
 /* Properties of the machine. */
 
-const char *fsim_cpu_name(fsim_arena *a)
+const char *fsim_cpu_info(fsim_arena *a, const char **why)
 {
+    static const char path[] = "/proc/cpuinfo";
+    const char *reason = "";
     size_t bytes = 0;
-    const char *why = "", *info = fsim_read_file(a, "/proc/cpuinfo", &bytes, &why),
-               *name = info ? strstr(info, "model name") : NULL;
+    const char *info = fsim_read_file(a, path, &bytes, &reason);
+    if (!info && access(path, F_OK) != 0)
+        return "";
+    if (!info)
+        *why = fsim_printf(a, "cannot read %s: %s", path, reason);
+    return info;
+}
+
+const char *fsim_cpu_name(const char *info, fsim_arena *a)
+{
+    const char *name = strstr(info, "model name");
     name = name ? strchr(name, ':') : NULL;
     if (!name)
         return "unknown CPU";

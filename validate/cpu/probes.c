@@ -464,12 +464,13 @@ fsim_host_probes *fsim_host_probe(fsim_cpu_pool *p, const fsim_cpu_compiler *com
     bench b;
     fsim_host_probes *h = fsim_new(a, fsim_host_probes, 1);
     const double start_s = fsim_now_s();
-    const bool good = open_bench(&b, p, compiler, probes, a, why);
+    const char *info = fsim_cpu_info(a, why);
+    const bool good = info && open_bench(&b, p, compiler, probes, a, why);
     void *const chain = b.chain;
     if (good) {
         *h = (fsim_host_probes){.threads = fsim_cpu_threads(p),
                                 .rounds = rounds > 0 ? rounds : ROUNDS,
-                                .cpu = fsim_cpu_name(a),
+                                .cpu = fsim_cpu_name(info, a),
                                 .compiler = b.module->compiler};
         h->cache_bytes = fsim_cpu_cache_bytes();
         h->core_cache_bytes = fsim_cpu_core_cache_bytes();

@@ -121,16 +121,15 @@ static void add_flag(fsim_toolchain *t, const char *flag, fsim_arena *a)
     t->flags = fsim_printf(a, "%s%s%s", t->flags, *t->flags ? " " : "", flag);
 }
 
-void fsim_toolchain_choose_flags(fsim_toolchain *t, const char *folder, fsim_arena *a)
+bool fsim_toolchain_choose_flags(fsim_toolchain *t, const char *folder, fsim_arena *a)
 {
     const fsim_toolchain own = *t;
     const char *source = fsim_printf(a, "%s/flags.c", folder), *log = fsim_printf(a, "%s/flags.log", folder),
                *tail[SPEED_FLAGS + 4] = {"-Werror", "-fsyntax-only", source};
     FILE *out = fopen(source, "wb");
-    if (out) {
-        fputs("void f(void);\nvoid f(void) {}\n", out);
-        fclose(out);
-    }
+    const bool written = out && fputs("void f(void);\nvoid f(void) {}\n", out) >= 0;
+    if ((out && fclose(out) != 0) || !written)
+        return false;
     for (int i = 0; i < SPEED_FLAGS; i++)
         tail[3 + i] = speed_flags[i];
     const bool all = runs(&own, tail, 3 + SPEED_FLAGS, log, a); /* all flags at once; if that fails, each alone */
@@ -144,20 +143,25 @@ void fsim_toolchain_choose_flags(fsim_toolchain *t, const char *folder, fsim_are
     }
     for (int i = 1; i < own.words; i++)
         add_flag(t, own.word[i], a);
+    return true;
 }
 
 /* The CPU's features, which -march=native depends on. */
-static const char *cpu_features(fsim_arena *a)
+static const char *cpu_features(const char *info, fsim_arena *a)
 {
-    const char *info = text_of(a, "/proc/cpuinfo"), *flags = strstr(info, "\nflags"),
-               *features = strstr(info, "\nFeatures");
+    const char *flags = strstr(info, "\nflags"), *features = strstr(info, "\nFeatures");
     return flags ? first_line(a, flags + 1) : features ? first_line(a, features + 1) : "";
 }
 
-void fsim_toolchain_salt(const fsim_toolchain *t, const char *header, fsim_arena *a, char hex[65])
+bool fsim_toolchain_salt(const fsim_toolchain *t, const char *header, fsim_arena *a, char hex[65], const char **why)
 {
-    const char *all = fsim_printf(a, "%s\n%s\n%s\n%s", t->version, fsim_cpu_name(a), cpu_features(a), header);
+    const char *info = fsim_cpu_info(a, why);
+    if (!info)
+        return false;
+    const char *all =
+        fsim_printf(a, "%s\n%s\n%s\n%s", t->version, fsim_cpu_name(info, a), cpu_features(info, a), header);
     for (int i = 0; i < t->words; i++)
         all = fsim_printf(a, "%s\n%s", all, t->word[i]);
     fsim_sha256(all, strlen(all), hex);
+    return true;
 }

@@ -24,8 +24,9 @@ typedef struct {
 /* Finds the compiler that `how` names and runs it once to ask its version, with a log in `folder`. *t has the
  * command that was tried in any case. False: it does not start. */
 bool fsim_toolchain_find(const fsim_cpu_compiler *how, const char *folder, fsim_arena *a, fsim_toolchain *t);
-/* Inserts our flags, without those that the compiler refuses. Writes a source and a log called flags to `folder`. */
-void fsim_toolchain_choose_flags(fsim_toolchain *t, const char *folder, fsim_arena *a);
+/* Inserts our flags, without those that the compiler refuses. Writes a source and a log called flags to `folder`; false
+ * where it can't. */
+bool fsim_toolchain_choose_flags(fsim_toolchain *t, const char *folder, fsim_arena *a);
 /* argv: the compiler's words, then `more`, then NULL. In a. */
 const char **fsim_toolchain_command(const fsim_toolchain *t, const char *const *more, int count, fsim_arena *a);
 /* Starts argv with its output in the file `log` and no input. 0 after an error. */
@@ -33,7 +34,7 @@ pid_t fsim_toolchain_start(const fsim_toolchain *t, const char *const *argv, con
 /* Waits for it. True: it ended with status 0. */
 bool fsim_toolchain_finish(pid_t pid);
 /* SHA-256, in hexadecimal, of everything that a library depends on except its source: compiler, options, `header`,
- * CPU. */
-void fsim_toolchain_salt(const fsim_toolchain *t, const char *header, fsim_arena *a, char hex[65]);
+ * CPU. False with *why set where the CPU can't be read. */
+bool fsim_toolchain_salt(const fsim_toolchain *t, const char *header, fsim_arena *a, char hex[65], const char **why);
 
 #endif

@@ -159,8 +159,9 @@ static bool check_plan(fsim_trial_plan *x, const fsim_reference *ref, fsim_devic
     fsim_host_memory *memory = fsim_host_memory_new(ref, program, of.kernels);
     bool good = true;
     if (!memory)
-        x->first_wrong = "not enough memory to check it";
-    for (int k = 0; k < of.kernels && memory; k++) {
+        return fsim_fail(fault, d->a, FSIM_NO_MEMORY, "not enough memory to compare plan '%s' with the reference",
+                         fsim_strategy_names[x->strategy]);
+    for (int k = 0; k < of.kernels; k++) {
         fsim_check found = {.tensor = -1, .message = c->wrong[of.first + k]};
         if (program[k].skipped) {
             fsim_host_stand_in(memory, ref, k);
