@@ -459,11 +459,12 @@ int fsim_contraction_company(const fsim_limits *limits, int n)
     return fsim_may_lead_chain(limits, n) || may_end_chain(limits, n) ? 2 : 1;
 }
 
-/* Could the reductions from low to high be in the middle of a chain between contraction n and another one? */
+/* Could the reductions from low to high be in the middle of a chain between contraction n and another one? None of
+ * them is before a chain's first contraction, or behind its second one. */
 static bool chained_apart(const fsim_limits *limits, int n, int low, int high)
 {
     bool more;
-    return chained_below(limits, n, high, &more) || (high < n && chained_above(limits, n, low, &more));
+    return (low > n && chained_below(limits, n, high, &more)) || (high < n && chained_above(limits, n, low, &more));
 }
 
 bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_joint *out, fsim_refusal *why)

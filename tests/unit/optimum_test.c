@@ -14,6 +14,7 @@
 #include "fusion/fuse.h"
 #include "plan/search/frontier.h"
 #include "plan/search/given.h"
+#include "plan/search/stretches.h"
 #include "predict.h"
 #include "random.h"
 #include <math.h>
@@ -145,6 +146,29 @@ static void check_parted(const fsim_problem *p, fsim_sum least, fsim_arena *a)
     }
 }
 
+/* A bound by stretches, as very short ones, may never exceed the least plan. Returns how much of it they reach, at
+ * best.
+ */
+static double check_stretches(const fsim_problem *p, fsim_sum least, const char *text, fsim_arena *a)
+{
+    double reached = 0;
+    for (int most = 1; most <= 6; most++) {
+        fsim_problem fresh = *p;
+        fresh.store = fsim_store_new(a);
+        fsim_spent spent;
+        const fsim_budget budget = fsim_budget_of(&fresh, &spent);
+        fsim_stretched out;
+        if (!fsim_bound_by_stretches(&fresh, most, &budget, a, &out))
+            continue;
+        if (out.bound > least)
+            fprintf(stderr, "%d stretches of %d: bound %lld, least %lld\n%s", out.count, most, (long long)out.bound,
+                    (long long)least, text);
+        assert_true(out.bound <= least);
+        reached = fmax(reached, (double)out.bound / (double)least);
+    }
+    return reached;
+}
+
 /* The search that large graphs get, on a small one: what it leaves out may not hide the least plan, and with L2
  * followed its bound should be that plan's cost. */
 static bool as_if_large(fsim_problem *p, fsim_sum least, fsim_arena *a)
@@ -178,7 +202,8 @@ static void optimum_is_the_least_of_all(void **unused)
         int rows, columns;
     } shape[] = {{256, 256}, {1024, 1024}, {4096, 4096}, {8, 65536}, {3, 400000}, {512, 2048}, {2048, 2048}};
     int64_t partitions = 0, most = 0;
-    int proven = 0, turns = 0, wrong = 0, colds = 0, exact = 0;
+    int proven = 0, turns = 0, wrong = 0, colds = 0, exact = 0, divided = 0;
+    double reached = 0;
     const char *asked = getenv("FUSESIM_RANDOM_GRAPHS");
     const int graphs = asked ? atoi(asked) : GRAPHS;
     state = 20261121;
@@ -231,12 +256,17 @@ static void optimum_is_the_least_of_all(void **unused)
         colds += !o.warm;
         exact += !o.warm && as_if_large(&p, m.least, a);
         check_parted(&p, m.least, a);
+        const double part = check_stretches(&p, m.least, text, a);
+        divided += part > 0;
+        reached += part;
         turns++;
         fsim_arena_free(a);
     }
     printf("%d graphs, %lld partitions, at most %lld of one; %d proven; as if large, %d of %d cold ones met\n", turns,
            (long long)partitions, (long long)most, proven, exact, colds);
+    printf("%d in stretches, whose bound is %.0f %% of the least on average\n", divided, 100 * reached / divided);
     assert_int_equal(wrong, 0);
+    assert_true(divided * 3 >= turns && reached >= 0.9 * divided);
     assert_true(proven * 100 >= turns * 99);
     assert_true(exact * 100 >= colds * 98);
 }

@@ -460,8 +460,7 @@ bool fsim_find_charges(fsim_frontier *f, const bool *masked, fsim_unit_seconds *
 {
     const fsim_graph *g = f->p->graph;
     const int count = f->l.count;
-    if (!f->products || f->arithmetic || !g->barrier || f->p->objective == FSIM_MINIMISE_BYTES ||
-        (f->side && f->side->within_call))
+    if (!f->products || f->arithmetic || f->p->objective == FSIM_MINIMISE_BYTES || (f->side && f->side->within_call))
         return false;
     *out = (fsim_charges){fsim_new(f->a, double, count + 1), fsim_new(f->a, double, count + 1),
                           fsim_new(f->a, double, g->tensors + 1), fsim_new(f->a, double, count + 1)};

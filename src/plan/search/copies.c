@@ -194,8 +194,9 @@ static bool worth_a_copy(const expansion *x, int place)
 {
     const fsim_frontier *f = x->f;
     return f->every_clone || !x->set->connected ||
-           !(f->in_place[place] || (is_in_order(x) && read_in_order(x, place))) || read_two_ways(x, place) ||
-           (f->with_l2 && !f->stale[place]) || may_read_less(x, place, false) || may_read_less(x, place, true);
+           !(f->in_place[place] || f->read_anyhow[place] || (is_in_order(x) && read_in_order(x, place))) ||
+           read_two_ways(x, place) || (f->with_l2 && !f->stale[place]) || may_read_less(x, place, false) ||
+           may_read_less(x, place, true);
 }
 
 static int most_choices(const fsim_frontier *f)

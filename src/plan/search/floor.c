@@ -132,6 +132,14 @@ void fsim_floor_find_best_alone(fsim_floor *f, const int *node, int count, fsim_
     f->best_alone = known ? best_alone : NULL;
 }
 
+bool fsim_floor_may_be_masked(const fsim_problem *p)
+{
+    for (int n = 0; n < p->graph->nodes; n++)
+        if (p->graph->node[n].op == FSIM_OP_CAUSAL_MASK)
+            return true;
+    return false;
+}
+
 fsim_floor_product fsim_floor_contraction(const fsim_floor *f, int node, bool masked)
 {
     const fsim_graph *g = f->p->graph;

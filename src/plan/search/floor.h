@@ -35,6 +35,8 @@ void fsim_floor_find_best_alone(fsim_floor *f, const int *node, int count, fsim_
 typedef struct {
     double work_s, launches;
 } fsim_floor_product;
+/* Has the graph a causal mask? */
+bool fsim_floor_may_be_masked(const fsim_problem *p);
 /* Of contraction `node`. */
 fsim_floor_product fsim_floor_contraction(const fsim_floor *f, int node, bool masked);
 /* Arithmetic of a primitive, but a contraction, at all of its points. */

@@ -372,13 +372,29 @@ static void find_stale(fsim_frontier *f)
     }
 }
 
+/* Does the primitive read all of argument k, as large as its result or larger, at its own points? */
+static bool reads_alike(const fsim_frontier *f, int place, int k)
+{
+    const fsim_node *n = fsim_node_of(f, place);
+    const fsim_access *x = &n->arg[k];
+    const fsim_tensor *from = &f->p->graph->tensor[x->tensor], *to = &f->p->graph->tensor[n->result[0]];
+    return n->reduced == 1 && n->results == 1 && x->how == FSIM_READ_MAP && fsim_map_is_identity(&x->map) &&
+           x->distinct == from->elems && from->elems == to->elems && from->bytes >= to->bytes;
+}
+
 /* How each place, with its producers cloned, reads its arguments. */
 static void find_ways(fsim_frontier *f)
 {
     const fsim_places *l = &f->l;
     f->in_place = fsim_new(f->a, bool, l->count + 1);
+    f->read_anyhow = fsim_new(f->a, bool, l->count + 1);
     for (int i = 0; i < l->count; i++) {
         f->in_place[i] = fsim_reads_in_place(f, i);
+        for (int k = 0; k < fsim_node_of(f, i)->args; k++) {
+            const int from = fsim_maker_of(f, fsim_node_of(f, i)->arg[k].tensor);
+            f->read_anyhow[i] =
+                f->read_anyhow[i] || (reads_alike(f, i, k) && (from < 0 || !l->clonable[from] || f->read_anyhow[from]));
+        }
         for (int k = l->pred_first[i]; k < l->pred_first[i + 1]; k++) {
             const int from = l->pred[k];
             f->in_place[i] = f->in_place[i] && (!l->clonable[from] || f->in_place[from]);
@@ -395,13 +411,19 @@ static void find_layers(fsim_frontier *f)
         f->has_sources = f->has_sources || f->l.pred_first[i + 1] == f->l.pred_first[i];
 }
 
-/* Where nothing has run or, on the side after the barrier, all that is before it. False where that is too wide for the
- * bits. */
+/* Had the place run before the search begins? On the side after the barrier all that is before it had. */
+static bool has_run_before(const fsim_frontier *f, int place)
+{
+    return fsim_stretch_place_of(f, place) == FSIM_HAS_RUN ||
+           (f->side->after && fsim_node_of(f, place)->side == FSIM_BEFORE_BARRIER);
+}
+
+/* Where that has run. False where it is too wide for the bits. */
 static bool start_of(const fsim_frontier *f, state *start)
 {
     *start = (state){0};
-    for (int i = 0; f->side && f->side->after && i < f->l.count; i++)
-        if (fsim_node_of(f, i)->side == FSIM_BEFORE_BARRIER) {
+    for (int i = 0; f->side && i < f->l.count; i++)
+        if (has_run_before(f, i)) {
             if (i >= FSIM_BITS && i - FSIM_BITS >= start->base)
                 return false;
             fsim_bit_set(&start->done, i - start->base);
@@ -458,8 +480,8 @@ fsim_frontier *fsim_frontier_of_side(fsim_problem *p, const int *node, int count
                          .side = side,
                          .last = -1,
                          .lost = FSIM_NEVER};
-    const fsim_set_limits limits = {MOST_TRIED, how == FSIM_UNLESS_WIDE, how == FSIM_PARTED,
-                                    side ? side->wanted : NULL};
+    const fsim_set_limits limits = {MOST_TRIED, how == FSIM_UNLESS_WIDE, how == FSIM_PARTED, side ? side->wanted : NULL,
+                                    side ? side->stretch : NULL};
     fsim_places_of(p, node, count, limits, a, &f->l);
     f->l.budget = &f->budget;
     f->by_size = fsim_new(a, int, count + 1);

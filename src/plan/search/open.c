@@ -5,6 +5,7 @@
  * the stretch between them leaves open; all stretches together leave the plan's gap. */
 #include "plan/search/frontier.h"
 #include "plan/search/states.h"
+#include "plan/search/stretches.h"
 
 #include <stdlib.h>
 
@@ -34,6 +35,17 @@ static int by_gap(const void *a, const void *b)
 {
     const fsim_open_part *x = a, *y = b;
     return x->gap != y->gap ? (x->gap > y->gap ? -1 : 1) : x->first - y->first;
+}
+
+/* Those that leave most open, as parts of the plan's cost. */
+static void take_largest(fsim_open_part *all, int count, const fsim_plan *plan, fsim_proof *proof)
+{
+    qsort(all, (size_t)count, sizeof *all, by_gap);
+    proof->opens = 0;
+    for (int i = 0; i < count && i < FSIM_MOST_OPEN && all[i].gap > 0; i++) {
+        proof->open[i] = all[i];
+        proof->open[proof->opens++].gap /= (double)plan->objective;
+    }
 }
 
 /* What the stretches between borders leave open, to *all. Returns how many leave something. */
@@ -76,10 +88,23 @@ void fsim_frontier_open(fsim_frontier *f, const fsim_plan *plan, fsim_sum bound,
                                         f->l.node[f->l.count - 1], (double)(plan->objective - bound)};
     else if (fsim_frontier_complete(f) && f->borders > 0)
         count = stretches(f, plan, bound, all);
-    qsort(all, (size_t)count, sizeof *all, by_gap);
-    proof->opens = count < FSIM_MOST_OPEN ? count : FSIM_MOST_OPEN;
-    for (int i = 0; i < proof->opens; i++) {
-        proof->open[i] = all[i];
-        proof->open[i].gap /= (double)plan->objective;
+    take_largest(all, count, plan, proof);
+}
+
+void fsim_open_stretches(const fsim_problem *p, const fsim_stretched *y, const fsim_plan *plan, fsim_proof *proof,
+                         fsim_arena *a)
+{
+    fsim_open_part *all = fsim_new(a, fsim_open_part, y->count + 1);
+    for (int i = 0; i < y->count; i++)
+        all[i] = (fsim_open_part){y->stretch[i].first, y->stretch[i].end - 1, -(double)y->stretch[i].bound};
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_part *part = &plan->partition.part[k];
+        int first = 0, at = 0;
+        while (first + 1 < part->count && part->clone[first])
+            first++;
+        while (at + 1 < y->count && part->node[first] >= y->stretch[at].end)
+            at++;
+        all[at].gap += (double)fsim_objective_of(p, &plan->kernel[k]);
     }
+    take_largest(all, y->count, plan, proof);
 }

@@ -14,7 +14,8 @@
  * 4. Where the plan found costs more than the bound because L2 was assumed too favourable, the search is repeated
  * with the real contents of L2, from border to border (plan/search/excess.c). If a gap remains, partitions are visited
  * by rising relaxed cost until the budget is used up.
- * 5. What is not proven then is changed, a kernel or two at a time, for as long as that pays (plan/search/polish.c). */
+ * 5. A long graph that is not proven is also searched in stretches, which bounds it (plan/search/stretches.h).
+ * 6. What is not proven then is changed, a kernel or two at a time, for as long as that pays (plan/search/polish.c). */
 #include "fusion/fuse.h"
 #include "fusion/sets.h"
 #include "plan/price/deadline.h"
@@ -27,19 +28,21 @@
 #include "plan/search/given.h"
 #include "plan/search/layers.h"
 #include "plan/search/merge.h"
+#include "plan/search/pieces.h"
 #include "plan/search/polish.h"
 #include "plan/search/search.h"
 #include "plan/search/sides.h"
+#include "plan/search/stretches.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    WHOLE_MOST = 12,    /* largest piece that is searched with every possible copy */
-    MOST_COMPARED = 64, /* readers of a tensor that are compared with each other */
-    PIECE_SHARES = 2,   /* one of several pieces may take this part of what is left of the budget */
+    WHOLE_MOST = 12,  /* largest piece that is searched with every possible copy */
+    PIECE_SHARES = 2, /* one of several pieces may take this part of what is left of the budget */
     WHOLE_SHARES = 8, /* this part of the budget is kept back for the whole graph when equal layers are searched once */
     SIDE_SHARES = 4,  /* this part of the budget is kept back where the sides of the barrier are searched apart */
     MORE_CLONES = 3,  /* a search with every choice of clones takes so many times what one with few takes, and more */
@@ -47,6 +50,9 @@ enum {
     POLISH_SHARES = 8,     /* changes to a plan that is not proven may take this part of the steps, */
     POLISH_STEPS = 750000, /* and so many at most; */
     POLISH_PARTS = 20000,  /* a plan of more kernels takes too many of them for one price */
+    LONG = 64,             /* graphs of more primitives are also searched in stretches, */
+    STRETCH = 32,          /* of about so many, */
+    STRETCH_SHARES = 3,    /* for which this part of the budget is kept back */
     VISITED_MOST = 32      /* largest graph whose partitions are visited one by one */
 };
 
@@ -57,19 +63,22 @@ typedef struct {
     fsim_budget budget;
     fsim_sum bound;
     int64_t considered, states;
-    fsim_frontier *only;   /* where the graph is one piece: that piece */
-    fsim_frontier *last;   /* of the whole graph, as last searched; NULL: of none */
-    fsim_sum least;        /* a bound from the sides of the barrier, */
-    fsim_sum before;       /* and of the side before it */
-    fsim_open_part layers; /* equal layers that keep the proof open; last 0: none */
-    bool short_of_given;   /* the bound is of a graph without what makes its masks: a search of all of it is too wide */
-    bool masked;           /* may some chain of contractions skip what a causal mask hides? */
-    bool brief;            /* no piece is searched with every possible copy, which is enough where that proves a plan */
-    bool hurried;          /* some piece would be otherwise */
+    fsim_frontier *only;      /* where the graph is one piece: that piece */
+    fsim_frontier *last;      /* of the whole graph, as last searched; NULL: of none */
+    fsim_sum least;           /* a bound from the sides of the barrier, */
+    fsim_sum before;          /* and of the side before it */
+    fsim_stretched stretched; /* where the bound is one by stretches: these */
+    fsim_open_part layers;    /* equal layers that keep the proof open; last 0: none */
+    bool short_of_given; /* the bound is of a graph without what makes its masks: a search of all of it is too wide */
+    bool masked;         /* may some chain of contractions skip what a causal mask hides? */
+    bool brief;          /* no piece is searched with every possible copy, which is enough where that proves a plan */
+    bool hurried;        /* some piece would be otherwise */
 } solver;
 
 /* What changes to a plan must save of it: for less, equal layers stay equal. */
 static const double worth_a_change = 1e-3;
+/* What is bounded so closely is not searched in stretches, which leave something open at their borders. */
+static const double worth_stretches = 0.99;
 
 /* Does node read all elements of each argument? Every plan then reads, and computes, each of them at least once. */
 static bool reads_all(const fsim_graph *g, const fsim_node *n)
@@ -92,14 +101,6 @@ static bool first_read(const fsim_problem *p, const int *node, int count, int at
     for (int q = 0; q < k; q++)
         first = first && n->arg[q].tensor != n->arg[k].tensor;
     return first;
-}
-
-static bool has_causal_mask(const fsim_problem *p)
-{
-    for (int n = 0; n < p->graph->nodes; n++)
-        if (p->graph->node[n].op == FSIM_OP_CAUSAL_MASK)
-            return true;
-    return false;
 }
 
 /* A lower bound for every plan of these primitives: graph inputs read and outputs written once, arithmetic once at
@@ -274,57 +275,10 @@ static void solve(solver *s, const int *node, int count, bool alone)
     s->only = alone ? f : NULL;
 }
 
-static int root_of(int *parent, int i)
-{
-    while (parent[i] != i)
-        i = parent[i] = parent[parent[i]];
-    return i;
-}
-
-static bool is_boundary(const fsim_graph *g, int node)
-{
-    return fsim_classes[fsim_ops[g->node[node].op].class].boundary;
-}
-
-/* Can no kernel hold both, and none a clone of one beside the other? */
-static bool are_apart(const fsim_places *l, int x, int y)
-{
-    const bool stored = !l->clonable[l->place[x]] && !l->clonable[l->place[y]];
-    return stored && fsim_fit_no_space(l, l->place[x], l->place[y]);
-}
-
-/* Pieces: primitives are in one piece if both access a tensor, neither always has its own kernel, and they may be in
- * one. */
-static int *pieces(fsim_problem *p, fsim_arena *a)
-{
-    const fsim_graph *g = p->graph;
-    int *parent = fsim_new(a, int, g->nodes + 1), *node = fsim_new(a, int, g->nodes + 1),
-        *access = fsim_new(a, int, g->nodes + 2);
-    fsim_places l;
-    for (int n = 0; n < g->nodes; n++)
-        parent[n] = node[n] = n;
-    fsim_places_of(p, node, g->nodes, (fsim_set_limits){.most = 1}, a, &l);
-    for (int t = 0; t < g->tensors; t++) {
-        int many = 0;
-        if (g->tensor[t].producer >= 0 && !g->tensor[t].materialize && !is_boundary(g, g->tensor[t].producer))
-            access[many++] = g->tensor[t].producer;
-        for (int r = 0; r < g->tensor[t].readers; r++)
-            if (!is_boundary(g, g->tensor[t].reader[r]))
-                access[many++] = g->tensor[t].reader[r];
-        for (int i = 1; i < many; i++)
-            for (int k = i < MOST_COMPARED ? 0 : i - 1; k < i; k++)
-                if (i >= MOST_COMPARED || !are_apart(&l, access[i], access[k]))
-                    parent[root_of(parent, access[i])] = root_of(parent, access[k]);
-    }
-    for (int n = 0; n < g->nodes; n++)
-        parent[n] = root_of(parent, n);
-    return parent;
-}
-
 static void solve_pieces(solver *s)
 {
     const fsim_graph *g = s->p->graph;
-    int *piece = pieces(s->p, s->a), *next = fsim_new(s->a, int, g->nodes + 1),
+    int *piece = fsim_pieces(s->p, s->a), *next = fsim_new(s->a, int, g->nodes + 1),
         *first = fsim_new(s->a, int, g->nodes + 1), *last = fsim_new(s->a, int, g->nodes + 1);
     for (int n = 0; n < g->nodes; n++) {
         next[n] = -1;
@@ -437,7 +391,9 @@ static void polish(solver *s, fsim_arena *keep, fsim_plan *best)
 /* What keeps the proof open. */
 static void find_open(solver *s, const fsim_plan *best, fsim_proof *proof)
 {
-    if (s->last && !s->budget.spent->over) {
+    if (s->stretched.count > 0) {
+        fsim_open_stretches(s->p, &s->stretched, best, proof, s->a);
+    } else if (s->last && !s->budget.spent->over) {
         fsim_frontier_open(s->last, best, s->bound, proof);
     } else if (s->layers.last > 0) {
         s->layers.gap = (double)(best->objective - s->bound) / (double)best->objective;
@@ -512,6 +468,21 @@ static void by_pieces(solver *s, bool whole, fsim_arena *keep, fsim_plan *best)
     by_pieces(s, whole, keep, best);
 }
 
+/* A long graph whose plan is not proven: stretches of it apart. */
+static void by_stretches(solver *s, const fsim_budget *budget)
+{
+    fsim_stretched y;
+    fsim_progress_phase(s->p, "stretches");
+    if (!fsim_bound_by_stretches(s->p, STRETCH, budget, s->a, &y))
+        return;
+    s->considered += y.groups;
+    s->states += y.states;
+    if (y.bound > s->bound) {
+        s->stretched = y;
+        fsim_progress_bound(s->p, s->bound = y.bound);
+    }
+}
+
 /* The best of those plans replaces *best where it is better. */
 static void take_better(const fsim_plan *known, int count, fsim_plan *best)
 {
@@ -524,9 +495,13 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
 {
     const int64_t began = fsim_work(p);
     fsim_arena *scratch = fsim_arena_new();
-    fsim_spent spent;
-    solver s = {.p = p, .a = scratch, .masked = has_causal_mask(p)};
-    s.budget = fsim_budget_of(p, &spent);
+    fsim_spent whole_spent, spent = {0};
+    solver s = {.p = p, .a = scratch, .masked = fsim_floor_may_be_masked(p)};
+    const bool divisible = p->graph->nodes > LONG && !p->graph->barrier && p->graph->fuses + p->graph->separates == 0;
+    const fsim_budget all = fsim_budget_of(p, &whole_spent);
+    s.budget = divisible ? fsim_budget_but_share(&all, p, STRETCH_SHARES, &spent) : all;
+    spent = divisible ? spent : whole_spent;
+    s.budget.spent = &spent;
     s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
     const bool rivals = p->rivals && p->rivals->graph == p->graph;
     *proof = (fsim_proof){0};
@@ -559,6 +534,8 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     fsim_progress_phase(p, "search with L2");
     if (s.bound < cost_of(out) && !spent.over && !fsim_late(p) && !s.short_of_given)
         close_gap(&s, a, out);
+    if ((double)s.bound < (double)cost_of(out) * worth_stretches && divisible && !fsim_late(p))
+        by_stretches(&s, &all);
     if (s.bound < cost_of(out) && out->kernels > 0 && out->kernels <= POLISH_PARTS)
         polish(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];

@@ -114,9 +114,11 @@ struct fsim_frontier {
     double *floor_alone;              /* per place: that of its kernel where it never shares one; 0 */
     double *floor_start;              /* per place: its contraction's share of a launch */
     bool starts;                      /* some place has one, or has all of its kernel's cost */
-    bool *in_place; /* per place: it, and the producers that would be cloned for it, read every argument at their own
-                       points */
-    bool *stale;    /* per place: once its result is stored, L2 never holds what it was computed from longer */
+    bool *in_place;    /* per place: it, and the producers that would be cloned for it, read every argument at their own
+                          points */
+    bool *read_anyhow; /* per place: a copy of it, whatever others it has with it, reads something as large as its
+                          result as that would be read */
+    bool *stale;       /* per place: once its result is stored, L2 never holds what it was computed from longer */
     bool *read_outside;       /* per tensor */
     double *floor_input;      /* per tensor: work of reading a graph input for the first time */
     double floor_launch;      /* work of a launch, which the rest of a plan has at least one of */
@@ -136,12 +138,18 @@ static inline const fsim_node *fsim_node_of(const fsim_frontier *f, int place)
 /* Do some kernels cost nothing, or are some left out? */
 static inline bool fsim_has_free(const fsim_frontier *f)
 {
-    return f->side && (f->side->free || f->side->calls || f->side->any_order);
+    return f->side && (f->side->free || f->side->calls || f->side->any_order || f->side->stretch);
 }
-/* Is the place one of either side of the barrier, and free? */
+/* What the place is to the stretch that is searched. */
+static inline fsim_stretch_place fsim_stretch_place_of(const fsim_frontier *f, int place)
+{
+    return f->side && f->side->stretch ? (fsim_stretch_place)f->side->stretch[f->l.node[place]] : FSIM_AT_HOME;
+}
+/* Is the place one of either side of the barrier, and free, or lent to the stretch? */
 static inline bool fsim_is_lent(const fsim_frontier *f, int place)
 {
-    return f->side && f->side->free && fsim_node_of(f, place)->side == FSIM_EITHER_SIDE;
+    return (f->side && f->side->free && fsim_node_of(f, place)->side == FSIM_EITHER_SIDE) ||
+           fsim_stretch_place_of(f, place) == FSIM_LENT;
 }
 static inline fsim_call_place fsim_call_place_of(const fsim_frontier *f, int place)
 {
@@ -152,6 +160,13 @@ static inline bool fsim_may_be_free(const fsim_frontier *f, int place)
 {
     const fsim_call_place at = fsim_call_place_of(f, place);
     return fsim_is_lent(f, place) || (at != FSIM_NO_CALL && !(f->side->within_call && at == FSIM_IN_CALL));
+}
+
+/* The place of the primitive that computes the tensor; -1 where it is not in the list. */
+static inline int fsim_maker_of(const fsim_frontier *f, int tensor)
+{
+    const int from = f->p->graph->tensor[tensor].producer;
+    return from < 0 ? -1 : f->l.place[from];
 }
 
 static inline bool fsim_has_run(const state *s, int place)
