@@ -42,6 +42,7 @@ typedef struct {
     int *zone;
     bool *counted; /* and whether each is held: counts before it */
     int loss;      /* what counts nowhere, about */
+    bool unknown;  /* the zone may be larger */
 } border;
 
 /* What is searched for a stretch. */
@@ -54,8 +55,7 @@ typedef struct {
 /* A search that was made. */
 typedef struct {
     listing list;
-    fsim_frontier *found; /* NULL: it was too wide for the bits */
-    fsim_sum bound;
+    fsim_sum bound; /* 0: it was too wide for the bits */
     bool complete;
 } made_search;
 
@@ -70,7 +70,7 @@ typedef struct {
     fsim_problem *p;
     fsim_places l;     /* of the whole graph */
     const bool *whole; /* as in fsim_one_side */
-    fsim_arena *a;
+    fsim_arena *a, *scratch;
     const fsim_budget *budget;
     int *crossing; /* per place: tensors that are made before it, and read there or later */
     border *border;
@@ -87,6 +87,7 @@ typedef struct {
     fsim_places *l;
     int low, high;
     signed char *known, *parted;
+    bool spills; /* what hangs together may have places beyond these */
 } pairs;
 
 static pairs pairs_around(const divider *w, int at)
@@ -94,8 +95,8 @@ static pairs pairs_around(const divider *w, int at)
     pairs x = {.l = (fsim_places *)&w->l, .low = at - REACH < 0 ? 0 : at - REACH, .high = at + REACH};
     x.high = x.high > w->l.count ? w->l.count : x.high;
     const size_t many = (size_t)(x.high - x.low) * (size_t)(x.high - x.low);
-    x.known = fsim_new(w->a, signed char, (int)many);
-    x.parted = fsim_new(w->a, signed char, (int)many);
+    x.known = fsim_new(w->scratch, signed char, (int)many);
+    x.parted = fsim_new(w->scratch, signed char, (int)many);
     return x;
 }
 
@@ -124,6 +125,13 @@ static bool may_share(pairs *w, int x, int y)
     return *known > 0;
 }
 
+/* The same for places that are not both among them, to which no table tells it. */
+static bool may_share_beyond(const pairs *w, int x, int y)
+{
+    bool path;
+    return !fsim_never_together(w->l, x, y) && !(fsim_separated(w->l, x < y ? x : y, x < y ? y : x, &path) && path);
+}
+
 /* Marks in out[place - w->low] what may be in a kernel with x and y, which may share one: places that may share one
  * with both, and hang together with them. kind: of each place; only those with a kind up to `most` are there. */
 static void mark_with(pairs *w, int x, int y, const signed char *kind, int most, bool *out)
@@ -140,8 +148,12 @@ static void mark_with(pairs *w, int x, int y, const signed char *kind, int most,
         out[open[i] - w->low] = true;
         for (int k = l->near_first[open[i]]; k < l->near_first[open[i] + 1]; k++) {
             const int z = l->near[k];
-            if (z < w->low || z >= w->high || seen[z - w->low] || kind[z - w->low] > most || !may_share(w, x, z) ||
-                !may_share(w, y, z) || !may_share(w, open[i], z))
+            if (z < w->low || z >= w->high) {
+                w->spills = w->spills || (may_share_beyond(w, x, z) && may_share_beyond(w, y, z));
+                continue;
+            }
+            if (seen[z - w->low] || kind[z - w->low] > most || !may_share(w, x, z) || !may_share(w, y, z) ||
+                !may_share(w, open[i], z))
                 continue;
             seen[z - w->low] = true;
             open[count++] = z;
@@ -168,10 +180,11 @@ static border border_at(const divider *w, int at)
 {
     enum { ZONE, BEHIND, BEFORE };
     border b = {.at = at};
+    const fsim_mark mark = fsim_save(w->scratch);
     pairs x = pairs_around(w, at);
     const int span = x.high - x.low;
-    signed char *kind = fsim_new(w->a, signed char, span + 1);
-    bool *zone = fsim_new(w->a, bool, span + 1), *joined = fsim_new(w->a, bool, span + 1);
+    signed char *kind = fsim_new(w->scratch, signed char, span + 1);
+    bool *zone = fsim_new(w->scratch, bool, span + 1), *joined = fsim_new(w->scratch, bool, span + 1);
     for (int i = 0; i < span; i++)
         kind[i] = x.low + i < at ? BEFORE : BEHIND;
     mark_joined(&x, kind, BEFORE, BEHIND, zone);
@@ -189,6 +202,8 @@ static border border_at(const divider *w, int at)
             b.loss += joined[i] ? (fsim_place_node(&w->l, x.low + i)->gemm.k ? PRODUCT_WEIGHS : 1) : 0;
             b.zone[b.zones++] = x.low + i;
         }
+    b.unknown = x.spills;
+    fsim_rewind(w->scratch, mark);
     return b;
 }
 
@@ -235,6 +250,8 @@ static void choose_borders(divider *w, int most)
             continue;
         border *x = &all[many];
         *x = at < count ? border_at(w, at) : (border){.at = at};
+        if (x->unknown)
+            continue;
         least[many] = INFINITY;
         for (int i = many; i-- > 0 && (x->at - all[i].at <= REACH || isinf(least[many]));) {
             if (all[i].zones > 0 && all[i].zone[all[i].zones - 1] >= at)
@@ -297,7 +314,7 @@ static uint64_t look_of(const divider *w, const int *node, int count, const sign
     uint64_t h = (uint64_t)count;
     for (int i = 0; i < count; i++) {
         const fsim_node *n = &g->node[node[i]];
-        h = fsim_mix(h, x.class[i]);
+        h = fsim_mix(h, x.class[i] ^ w->whole[node[i]]);
         for (int k = 0; k < n->args + n->results; k++) {
             const int at = k < n->args ? n->arg[k].tensor : n->result[k - n->args];
             const fsim_tensor *t = &g->tensor[at];
@@ -349,22 +366,22 @@ static const made_search *search(divider *w, const listing *list, int shares, fs
 {
     fsim_spent spent;
     const fsim_budget own = fsim_budget_share(w->budget, w->p, shares, &spent);
-    fsim_one_side *side = fsim_new(w->a, fsim_one_side, 1);
-    side->stretch = list->of;
-    side->whole = w->whole;
+    const fsim_one_side side = {.stretch = list->of, .whole = w->whole};
+    const fsim_mark mark = fsim_save(w->scratch);
     fsim_frontier *f =
-        fsim_frontier_of_side(w->p, list->node, list->count, (fsim_scope){FSIM_UNLESS_WIDE, side}, &own, w->a);
+        fsim_frontier_of_side(w->p, list->node, list->count, (fsim_scope){FSIM_UNLESS_WIDE, &side}, &own, w->scratch);
     if (f && fsim_frontier_gave_up(f))
-        f = fsim_frontier_of_side(w->p, list->node, list->count, (fsim_scope){FSIM_PARTED, side}, &own, w->a);
+        f = fsim_frontier_of_side(w->p, list->node, list->count, (fsim_scope){FSIM_PARTED, &side}, &own, w->scratch);
     w->budget->spent->over = w->budget->spent->over || spent.over;
     made_search *x = fsim_new(w->a, made_search, 1);
-    *x = (made_search){.list = *list, .found = f};
+    *x = (made_search){.list = *list};
     if (f) {
         x->bound = fsim_frontier_bound(f);
         x->complete = fsim_frontier_complete(f);
         out->groups += fsim_frontier_groups(f);
         out->states += fsim_frontier_states(f);
     }
+    fsim_rewind(w->scratch, mark);
     return *FSIM_PUSH(w->a, w->searched, w->searches, w->room) = x;
 }
 
@@ -460,10 +477,12 @@ bool fsim_bound_by_stretches(fsim_problem *p, int most, const fsim_budget *budge
         return false;
     const fsim_frontier all = {.p = p, .l = w.l, .a = a};
     w.whole = fsim_computed_whole(&all);
+    w.scratch = fsim_arena_new();
     count_crossing(&w);
     choose_borders(&w, most);
     search_all(&w, out);
     join_all(&w, out);
+    fsim_arena_free(w.scratch);
     out->stretch = fsim_new(a, fsim_stretch, w.parts + 1);
     for (int s = 0; s < w.parts; s++) {
         const part_of_graph *x = &w.part[s];
