@@ -52,8 +52,8 @@ enum {
     POLISH_PARTS = 20000,  /* a plan of more kernels takes too many of them for one price */
     LONG = 64,             /* graphs of more primitives are also searched in stretches, */
     STRETCH = 32,          /* of about so many, */
-    STRETCH_SHARES = 3,    /* for which this part of the budget is kept back */
-    VISITED_MOST = 32      /* largest graph whose partitions are visited one by one */
+    STRETCH_SHARES = 3, /* for which this part of the time is kept back, and as many steps again as this part of them */
+    VISITED_MOST = 32   /* largest graph whose partitions are visited one by one */
 };
 
 typedef struct {
@@ -469,11 +469,12 @@ static void by_pieces(solver *s, bool whole, fsim_arena *keep, fsim_plan *best)
 }
 
 /* A long graph whose plan is not proven: stretches of it apart. */
-static void by_stretches(solver *s, const fsim_budget *budget)
+static void by_stretches(solver *s, fsim_budget budget)
 {
     fsim_stretched y;
+    budget.steps = fsim_work(s->p) + s->p->search_steps / STRETCH_SHARES;
     fsim_progress_phase(s->p, "stretches");
-    if (!fsim_bound_by_stretches(s->p, STRETCH, budget, s->a, &y))
+    if (!fsim_bound_by_stretches(s->p, STRETCH, &budget, s->a, &y))
         return;
     s->considered += y.groups;
     s->states += y.states;
@@ -500,6 +501,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     const bool divisible = p->graph->nodes > LONG && !p->graph->barrier && p->graph->fuses + p->graph->separates == 0;
     const fsim_budget all = fsim_budget_of(p, &whole_spent);
     s.budget = divisible ? fsim_budget_but_share(&all, p, STRETCH_SHARES, &spent) : all;
+    s.budget.steps = all.steps;
     spent = divisible ? spent : whole_spent;
     s.budget.spent = &spent;
     s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
@@ -535,7 +537,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     if (s.bound < cost_of(out) && !spent.over && !fsim_late(p) && !s.short_of_given)
         close_gap(&s, a, out);
     if ((double)s.bound < (double)cost_of(out) * worth_stretches && divisible && !fsim_late(p))
-        by_stretches(&s, &all);
+        by_stretches(&s, all);
     if (s.bound < cost_of(out) && out->kernels > 0 && out->kernels <= POLISH_PARTS)
         polish(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
