@@ -6,7 +6,11 @@
  * serving_product.c; one tile height for all, the fastest. Balanced routing gives each expert the same number of rows.
  * Skewed routing draws an expert's load from x^-alpha on [1, 0.8 tokens]; the most loaded rank is what counts. Its load
  * over the mean: the larger of what the spread of loads makes of a rank's sum, 1.5 x (standard deviation / root of
- * experts a rank) x the expected largest of so many ranks, and of what the most loaded expert alone makes of it. */
+ * experts a rank) x the expected largest of so many ranks, and of what the most loaded expert alone makes of it.
+ * vLLM's kernel in Triton, which Ampere's rows ran, has tiles of its own: 16 x 32 for at most as many tokens as a rank
+ * has experts, else 64 x 64 (its get_default_config), but for mixtures of up to 8 experts, for which it ships the
+ * fastest; each expert that may have a row takes its time; and all ranks' routed rows pass through memory on every
+ * rank (its fused_experts_impl). */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
 
@@ -23,6 +27,9 @@ static const fit fits[] = {
 #include "vendor/serving_fit.def"
 };
 
+/* Is it vLLM's kernel in Triton? */
+static bool is_triton(const fit *f) { return f->kind == FSIM_SERVING_MOE && f->design == FSIM_AMPERE; }
+
 /* Ampere's measured kernels are vLLM's in Triton; CUTLASS runs there what it runs on Ada. */
 static bool has_own(const fsim_serving_site *s, const fit *f)
 {
@@ -38,8 +45,13 @@ static const fit *fit_of(const fsim_serving_site *s)
     return fits;
 }
 
-enum { HEIGHTS = 4, MOST_EXPERTS = 4096, LAUNCHES = 6 };
+enum { HEIGHTS = 4, MOST_EXPERTS = 4096, LAUNCHES = 6, MOST_TUNED = 8 };
 static const int heights[HEIGHTS] = {16, 32, 64, 128};
+
+/* The tiles that are tried: heights[low, high], and widths. */
+typedef struct {
+    int low, high, narrow, wide;
+} tiling;
 
 /* What a rank's experts get. */
 typedef struct {
@@ -124,6 +136,7 @@ typedef struct {
     const fsim_serving_site *s;
     const fit *f;
     const routing *r;
+    tiling tiles;
     double rate, bytes, byte_s; /* of an element; seconds of a byte of weights */
     double compute_s, dram_s;   /* of both products, with the fastest tiles */
 } pricing;
@@ -133,7 +146,7 @@ static double grouped_s(const pricing *p, int h, double n, double k, double *com
 {
     const fit *f = p->f;
     *compute_s = INFINITY;
-    for (int width = 64; width <= 256; width *= 2) {
+    for (int width = p->tiles.narrow; width <= p->tiles.wide; width *= 2) {
         const double blocks = p->r->tiles[h] * ceil(n / width), m = heights[h],
                      one = 2 * m * width * (k + f->startup) / (p->rate * f->share) *
                            (1 + serving_narrow * (128 / m + 128 / (double)width - 2)),
@@ -145,10 +158,28 @@ static double grouped_s(const pricing *p, int h, double n, double k, double *com
     return pow(pow(*compute_s, serving_product_norm) + pow(*dram_s, serving_product_norm), 1 / serving_product_norm);
 }
 
+static tiling tiles_of(const fit *f, const routing *r)
+{
+    if (!is_triton(f) || r->experts <= MOST_TUNED)
+        return (tiling){0, HEIGHTS - 1, 64, 256};
+    return r->tokens <= r->mine ? (tiling){0, 0, 32, 32} : (tiling){2, 2, 64, 64};
+}
+
+/* Seconds of what passes through memory beside the products. */
+static double passes_s(const pricing *p, double hidden, double width)
+{
+    const routing *r = p->r;
+    const double elements =
+        is_triton(p->f)
+            ? r->tokens * r->topk * (serving_triton_width_passes * width + serving_triton_hidden_passes * hidden)
+            : (r->rows * p->f->routed_passes + r->tokens * p->f->token_passes) * hidden;
+    return elements * 2 / p->s->dram;
+}
+
 static double products_s(pricing *p, double hidden, double width)
 {
     double best = INFINITY;
-    for (int h = 0; h < HEIGHTS; h++) {
+    for (int h = p->tiles.low; h <= p->tiles.high; h++) {
         double compute[2], dram[2];
         const double seconds = grouped_s(p, h, 2 * width, hidden, &compute[0], &dram[0]) +
                                grouped_s(p, h, hidden, width, &compute[1], &dram[1]);
@@ -170,7 +201,7 @@ fsim_serving_time fsim_serving_experts(const fsim_serving_site *s)
         route_skewed(&r);
     else
         route_evenly(&r);
-    pricing p = {.s = s, .f = f, .r = &r, .bytes = element_bytes(s->call->kind)};
+    pricing p = {.s = s, .f = f, .r = &r, .tiles = tiles_of(f, &r), .bytes = element_bytes(s->call->kind)};
     p.rate = s->call->kind == FSIM_SERVING_MOE_NVFP4
                  ? fsim_serving_rate_of_fours(s)
                  : fsim_serving_rate(s, s->call->kind == FSIM_SERVING_MOE ? FSIM_BF16 : FSIM_F8E4M3);
@@ -178,7 +209,8 @@ fsim_serving_time fsim_serving_experts(const fsim_serving_site *s)
     const double missed = fsim_serving_missed(s, r.active * 3 * hidden * width * p.bytes, f->from, 0.5);
     p.byte_s = missed / (s->dram * f->weights) + (1 - missed) / (f->l2 * s->sms * s->clock);
     const double both_s = fmax(least_s, products_s(&p, hidden, width)),
-                 moved_s = (r.rows * f->routed_passes + r.tokens * f->token_passes) * hidden * 2 / s->dram,
-                 floor_s = fmax(0, f->floor - LAUNCHES * fsim_hw_get(s->hw, FSIM_HW_LAUNCH_GRAPH));
-    return fsim_serving_sum(p.compute_s, p.dram_s, floor_s + f->expert_s * r.experts + both_s + moved_s, LAUNCHES);
+                 floor_s = fmax(0, f->floor - LAUNCHES * fsim_hw_get(s->hw, FSIM_HW_LAUNCH_GRAPH)),
+                 experts = is_triton(f) ? fmin(r.experts, r.tokens * r.topk) : r.experts;
+    return fsim_serving_sum(p.compute_s, p.dram_s,
+                            floor_s + f->expert_s * experts + both_s + passes_s(&p, hidden, width), LAUNCHES);
 }
