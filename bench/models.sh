@@ -79,7 +79,8 @@ Kernels that may compute a mask or a table again, beside twelve or thirty attent
 and bert_base_ort_fused make masks of positions at each run, as their code in PyTorch does. They are not computed before the run here: eager would lose kernels that PyTorch launches, and a mask that is computed where it is read can
 cost less than one that is loaded. Where each reader depends on the one before, the bound leaves out what makes the mask, and the gap is what that costs, about a launch; llama and mixtral read their tables in several places of a layer
 at once. bert_base_core_aten with its mask as an input (`import -o`, the operators in front of `bitwise_and_1` taken out) is proven. resnet18_train: statistics of each batch, twice in a block that
-downsamples. lstm_tagger: 50 steps of a recurrence in both directions.""")
+downsamples. lstm_tagger: 50 steps of a recurrence in both directions. Such graphs of more than 64
+primitives are bounded in stretches (`plan/search/stretches.c`): what stays open is then in stretches whose own search is broken off, and at the borders between them.""")
 
 # Counted with torch.compile: fused kernels, library calls, GB that they read and write.
 COMPILED = (("bert_base.onnx", ["batch=8", "seq=128"], 86, 97, 2.474), ("resnet50.pt2", ["x:0=32"], 50, 54, 6.302))
