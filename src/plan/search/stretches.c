@@ -27,6 +27,9 @@
 
 enum {
     REACH = FSIM_BITS,    /* no kernel has places further apart */
+    BAND = 2 * REACH,     /* places on both sides of a border are less far apart */
+    MOST_PLACES = 20000,  /* of a graph that is divided */
+    LOOK_STEPS = 4,       /* what it takes to tell of a pair whether it may share a kernel */
     MOST_LISTED = 192,    /* places of a list, */
     JOINED = 4,           /* stretches are joined while their list has at most so many times the places asked for */
     MOST_ALIKE = 8,       /* lists count so many times at most where budget is shared */
@@ -72,7 +75,8 @@ typedef struct {
     const bool *whole; /* as in fsim_one_side */
     fsim_arena *a, *scratch;
     const fsim_budget *budget;
-    int *crossing; /* per place: tensors that are made before it, and read there or later */
+    signed char *known, *parted; /* as in pairs */
+    int *crossing;               /* per place: tensors that are made before it, and read there or later */
     border *border;
     int borders;
     made_search **searched; /* searches of lists that look different */
@@ -81,8 +85,8 @@ typedef struct {
     int parts, most;
 } divider;
 
-/* Which pairs of places [low, high) may share a kernel: 1, -1 where not, 0 not known yet. parted: the same of whether
- * what lies between them tells that. */
+/* Places [low, high), and which pairs of places may share a kernel: 1, -1 where not, 0 not known yet; of each place
+ * with BAND from it on. parted: the same of whether what lies between them tells that. */
 typedef struct {
     fsim_places *l;
     int low, high;
@@ -94,21 +98,21 @@ static pairs pairs_around(const divider *w, int at)
 {
     pairs x = {.l = (fsim_places *)&w->l, .low = at - REACH < 0 ? 0 : at - REACH, .high = at + REACH};
     x.high = x.high > w->l.count ? w->l.count : x.high;
-    const size_t many = (size_t)(x.high - x.low) * (size_t)(x.high - x.low);
-    x.known = fsim_new(w->scratch, signed char, (int)many);
-    x.parted = fsim_new(w->scratch, signed char, (int)many);
+    x.known = w->known;
+    x.parted = w->parted;
     return x;
 }
 
 /* Would a kernel with both have to contain what it can't? That is so for y too where it is for what y depends on. */
 static bool are_parted(pairs *w, int x, int y)
 {
-    signed char *known = &w->parted[(x - w->low) * (w->high - w->low) + y - w->low];
+    signed char *known = &w->parted[(size_t)x * BAND + (size_t)(y - x)];
     bool parted = false, path;
     if (*known != 0)
         return *known > 0;
     for (int k = w->l->pred_first[y]; k < w->l->pred_first[y + 1] && !parted; k++)
         parted = w->l->pred[k] > x && are_parted(w, x, w->l->pred[k]);
+    fsim_add_work(w->l->p, LOOK_STEPS);
     parted = parted || (fsim_separated(w->l, x, y, &path) && path) || fsim_across_barrier(w->l, x, y);
     *known = parted ? 1 : -1;
     return parted;
@@ -117,7 +121,7 @@ static bool are_parted(pairs *w, int x, int y)
 static bool may_share(pairs *w, int x, int y)
 {
     const int low = x < y ? x : y, high = x < y ? y : x;
-    signed char *known = &w->known[(low - w->low) * (w->high - w->low) + high - w->low];
+    signed char *known = &w->known[(size_t)low * BAND + (size_t)(high - low)];
     if (low == high)
         return true;
     if (*known == 0)
@@ -238,14 +242,16 @@ static bool is_promising(const divider *w, int at, int most)
 /* What a list of so many places costs, beside what borders lose: searches take much longer the larger they are. */
 static double effort(int places, int most) { return LIST_WEIGHS * pow((double)places / most, 3); }
 
-/* The borders that together lose least. */
-static void choose_borders(divider *w, int most)
+/* The borders that together lose least. False where the budget ends first. */
+static bool choose_borders(divider *w, int most)
 {
     const int count = w->l.count;
     border *all = fsim_new(w->a, border, count + 2);
     double *least = fsim_new(w->a, double, count + 2);
     int *before = fsim_new(w->a, int, count + 2), many = 1;
     for (int at = 1; at <= count; at++) {
+        if (!fsim_within(w->budget, w->p))
+            return false;
         if (at < count && !is_promising(w, at, most))
             continue;
         border *x = &all[many];
@@ -269,6 +275,7 @@ static void choose_borders(divider *w, int most)
     w->border = fsim_new(w->a, border, w->borders + 1);
     for (int i = many - 1, k = w->borders; k >= 0; i = before[i])
         w->border[k--] = all[i];
+    return true;
 }
 
 /* Adds what kernels may compute again of what the listed places read: not far before all that they own. */
@@ -467,7 +474,7 @@ bool fsim_bound_by_stretches(fsim_problem *p, int most, const fsim_budget *budge
     const int nodes = p->graph->nodes;
     divider w = {.p = p, .a = a, .budget = budget, .most = most};
     *out = (fsim_stretched){0};
-    if (p->graph->fuses + p->graph->separates > 0 || nodes < 2)
+    if (p->graph->fuses + p->graph->separates > 0 || nodes < 2 || nodes > MOST_PLACES)
         return false;
     int *node = fsim_new(a, int, nodes + 1);
     for (int n = 0; n < nodes; n++)
@@ -478,10 +485,13 @@ bool fsim_bound_by_stretches(fsim_problem *p, int most, const fsim_budget *budge
     const fsim_frontier all = {.p = p, .l = w.l, .a = a};
     w.whole = fsim_computed_whole(&all);
     w.scratch = fsim_arena_new();
+    w.known = fsim_new(w.scratch, signed char, nodes *BAND);
+    w.parted = fsim_new(w.scratch, signed char, nodes *BAND);
     count_crossing(&w);
-    choose_borders(&w, most);
-    search_all(&w, out);
-    join_all(&w, out);
+    if (choose_borders(&w, most)) {
+        search_all(&w, out);
+        join_all(&w, out);
+    }
     fsim_arena_free(w.scratch);
     out->stretch = fsim_new(a, fsim_stretch, w.parts + 1);
     for (int s = 0; s < w.parts; s++) {
