@@ -185,7 +185,7 @@ fsim_plan fsim_plan_of_row(const fsim_measured *row, fsim_maker maker, fsim_prob
     const fsim_software software = {p->graph, p->hw, p->regime, maker};
     fsim_plan out = *own;
     out.kernel = fsim_new(a, fsim_kernel, own->kernels + 1);
-    out.l2 = fsim_l2_by_chance(p, maker, own, a);
+    out.l2 = fsim_l2_by_chance(row, p, maker, own, a);
     for (int k = 0; k < own->kernels; k++) {
         const bool as_priced = out.l2 == own->l2 && !fsim_computes_again(&own->partition.part[k]);
         out.kernel[k] = fsim_kernel_measured(fsim_harness_of(row), &software, own->kernel[k].group, &out.l2[k],

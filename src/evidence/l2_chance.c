@@ -3,6 +3,7 @@
 
 #include "cost/costing.h"
 #include "evidence/constants.h"
+#include "evidence/harness.h"
 #include <math.h>
 
 /* A clock that counts the bytes that kernels touch. Of each tensor: the clock where the kernel that touched it last
@@ -107,11 +108,12 @@ static void begin(walk *w, fsim_arena *a)
             w->tensor[w->plan->kernel[k].group->read[i].tensor].last_reader = k;
 }
 
-fsim_residency *fsim_l2_by_chance(const fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a)
+fsim_residency *fsim_l2_by_chance(const fsim_measured *row, const fsim_problem *p, fsim_maker maker,
+                                  const fsim_plan *plan, fsim_arena *a)
 {
     const fsim_design d = p->hw->arch->design;
-    if (maker == FSIM_BY_FUSESIM || maker >= FSIM_BY_VLLM || p->hw->host ||
-        (d != FSIM_AMPERE_GRAPHICS && d != FSIM_ADA && d != FSIM_BLACKWELL_GRAPHICS))
+    if (fsim_harness_of(row) != FSIM_HARNESS_RESTS || maker == FSIM_BY_FUSESIM || maker >= FSIM_BY_VLLM ||
+        p->hw->host || (d != FSIM_AMPERE_GRAPHICS && d != FSIM_ADA && d != FSIM_BLACKWELL_GRAPHICS))
         return plan->l2;
     fsim_residency *out = fsim_new(a, fsim_residency, plan->kernels + 1);
     double **found = fsim_new(a, double *, plan->kernels + 1), **stays = fsim_new(a, double *, plan->kernels + 1);

@@ -15,10 +15,13 @@
 #ifndef FUSESIM_EVIDENCE_L2_CHANCE_H
 #define FUSESIM_EVIDENCE_L2_CHANCE_H
 
+#include "evidence/rows.h"
 #include "plan/price/plan.h"
 
 /* The plan's residency, per kernel, with `found` and `stays` as maker's kernels see them; in a. The plan's own where
- * they see no more than is said there. */
-fsim_residency *fsim_l2_by_chance(const fsim_problem *p, fsim_maker maker, const fsim_plan *plan, fsim_arena *a);
+ * they see no more than is said there, and for rows whose harness calls for no adjustment: these are priced as plans
+ * are. */
+fsim_residency *fsim_l2_by_chance(const fsim_measured *row, const fsim_problem *p, fsim_maker maker,
+                                  const fsim_plan *plan, fsim_arena *a);
 
 #endif

@@ -53,7 +53,7 @@ fsim_prepared fsim_prepare(const fsim_bench *b, int i, fsim_arena *a)
     p.kernels = to - from;
     p.group = fsim_new(a, fsim_group, plan.kernels + 1);
     p.l2 = fsim_new(a, fsim_residency, plan.kernels + 1);
-    const fsim_residency *l2 = fsim_l2_by_chance(&problem, p.maker, &plan, scratch);
+    const fsim_residency *l2 = fsim_l2_by_chance(p.row, &problem, p.maker, &plan, scratch);
     for (int k = 0; k < p.kernels; k++) {
         p.group[k] = *plan.kernel[from + k].group;
         fsim_group_keep(a, &p.group[k]);
