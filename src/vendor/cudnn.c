@@ -15,8 +15,8 @@
  * convolution_*efficiency. docs/MODEL.md has the errors on rows that were left out of the choice.
  *
  * torch.compile stores two-dimensional convolutions channels last: it changes the layout of each input of the workload
- * and, where the convolution comes last, of its result; in each call also that of filters of several taps (PyTorch
- * torch/_inductor/kernel/conv.py: "TODO maybe we can convert weights to channels last just once").
+ * and, where the convolution comes last, of its result; in each call also that of filters of several taps (PyTorch,
+ * torch/_inductor/kernel/conv.py, which says that it might do this just once).
  *
  * Not modelled: cuDNN's choice between engines at single shapes (5 x 9 taps on Ada take four times as long as 3 x 15);
  * tensors beyond 4 GiB (2 to 5 times as long). */

@@ -4,6 +4,7 @@
 #include "plan/price/progress.h"
 #include "plan/search/charges.h"
 #include "plan/search/floor.h"
+#include "plan/search/places.h"
 #include "plan/search/states.h"
 #include <math.h>
 #include <stdlib.h>
@@ -391,7 +392,7 @@ static void find_ways(fsim_frontier *f)
     for (int i = 0; i < l->count; i++) {
         f->in_place[i] = fsim_reads_in_place(f, i);
         for (int k = 0; k < fsim_node_of(f, i)->args; k++) {
-            const int from = fsim_maker_of(f, fsim_node_of(f, i)->arg[k].tensor);
+            const int from = fsim_place_of_maker(l, fsim_node_of(f, i)->arg[k].tensor);
             f->read_anyhow[i] =
                 f->read_anyhow[i] || (reads_alike(f, i, k) && (from < 0 || !l->clonable[from] || f->read_anyhow[from]));
         }

@@ -162,13 +162,6 @@ static inline bool fsim_may_be_free(const fsim_frontier *f, int place)
     return fsim_is_lent(f, place) || (at != FSIM_NO_CALL && !(f->side->within_call && at == FSIM_IN_CALL));
 }
 
-/* The place of the primitive that computes the tensor; -1 where it is not in the list. */
-static inline int fsim_maker_of(const fsim_frontier *f, int tensor)
-{
-    const int from = f->p->graph->tensor[tensor].producer;
-    return from < 0 ? -1 : f->l.place[from];
-}
-
 static inline bool fsim_has_run(const state *s, int place)
 {
     return place < s->base || (place - s->base < FSIM_BITS && fsim_bit(&s->done, place - s->base));

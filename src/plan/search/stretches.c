@@ -17,12 +17,10 @@
  * add up to a lower bound. */
 #include "plan/search/stretches.h"
 
-#include "fusion/fuse.h"
 #include "plan/search/frontier.h"
 #include "plan/search/places.h"
 #include "plan/search/states.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -59,7 +57,6 @@ typedef struct {
 typedef struct {
     listing list;
     fsim_sum bound; /* 0: it was too wide for the bits */
-    bool complete;
 } made_search;
 
 /* A stretch, from one border to another. */
@@ -384,7 +381,6 @@ static const made_search *search(divider *w, const listing *list, int shares, fs
     *x = (made_search){.list = *list};
     if (f) {
         x->bound = fsim_frontier_bound(f);
-        x->complete = fsim_frontier_complete(f);
         out->groups += fsim_frontier_groups(f);
         out->states += fsim_frontier_states(f);
     }
@@ -496,8 +492,7 @@ bool fsim_bound_by_stretches(fsim_problem *p, int most, const fsim_budget *budge
     out->stretch = fsim_new(a, fsim_stretch, w.parts + 1);
     for (int s = 0; s < w.parts; s++) {
         const part_of_graph *x = &w.part[s];
-        out->stretch[out->count++] =
-            (fsim_stretch){w.border[x->from].at, w.border[x->to].at, bound_of(x), x->by && x->by->complete};
+        out->stretch[out->count++] = (fsim_stretch){w.border[x->from].at, w.border[x->to].at, bound_of(x)};
         out->bound += bound_of(x);
     }
     return w.borders > 1;

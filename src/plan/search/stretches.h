@@ -9,7 +9,6 @@
 typedef struct {
     int first, end;
     fsim_sum bound; /* what every plan's kernels that count here cost at least, in the objective's unit */
-    bool complete;  /* no choice was cut off */
 } fsim_stretch;
 
 typedef struct {
