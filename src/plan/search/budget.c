@@ -101,3 +101,14 @@ void fsim_check_budget(const fsim_budget *b, const fsim_problem *p)
     b->spent->over =
         b->spent->over || stopped || held > b->last_bytes || now_s > b->until_s || fsim_work(p) > b->most_steps;
 }
+
+fsim_budget fsim_budget_left(const fsim_budget *budget, const fsim_problem *p, fsim_spent *spent)
+{
+    fsim_budget own = *budget;
+    *spent = *budget->spent;
+    spent->checked = 0;
+    own.spent = spent;
+    own.steps -= fsim_work(p);
+    own.most_steps -= own.most_steps == INT64_MAX ? 0 : fsim_work(p);
+    return own;
+}

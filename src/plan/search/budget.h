@@ -34,6 +34,8 @@ fsim_budget fsim_budget_of(const fsim_problem *p, fsim_spent *spent);
 fsim_budget fsim_budget_share(const fsim_budget *b, const fsim_problem *p, int shares, fsim_spent *spent);
 /* All but one of these shares. */
 fsim_budget fsim_budget_but_share(const fsim_budget *b, const fsim_problem *p, int shares, fsim_spent *spent);
+/* What b has left, for a search of another problem whose work begins at 0. *spent is reset. */
+fsim_budget fsim_budget_left(const fsim_budget *b, const fsim_problem *p, fsim_spent *spent);
 enum { FSIM_CHECKED_EVERY = 256 }; /* steps: the clock is asked about every 0.1 ms */
 /* Sets b->spent to what has become of the budget by now. */
 void fsim_check_budget(const fsim_budget *b, const fsim_problem *p);

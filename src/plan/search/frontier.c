@@ -5,6 +5,7 @@
 #include "plan/search/charges.h"
 #include "plan/search/floor.h"
 #include "plan/search/places.h"
+#include "plan/search/shadow.h"
 #include "plan/search/states.h"
 #include <math.h>
 #include <stdlib.h>
@@ -275,6 +276,8 @@ fsim_sum fsim_least_to_go(fsim_frontier *f, int at)
         return s->to_go;
     if (s->expanded)
         return cost_to_go(f, at);
+    if (s->beyond)
+        return f->state[at].to_go = fsim_unavoidable(f, s);
     for (int i = f->front[s->front].expanded; i; i = f->state[i - 1].expanded_peer)
         if (f->state[i - 1].to_go > most && fsim_stores_more(&f->state[i - 1], s))
             most = f->state[i - 1].to_go;
@@ -302,6 +305,13 @@ static fsim_sum cost_to_go(fsim_frontier *f, int at)
         least = f->step[k].cost + rest < least ? f->step[k].cost + rest : least;
     }
     return f->state[at].to_go = least;
+}
+
+void fsim_frontier_limit(fsim_frontier *f, const fsim_shadow *shadow, fsim_sum most)
+{
+    f->shadow = shadow;
+    f->slack = most - shadow->bound;
+    f->run = NULL; /* what is looked at depends on what has been spent */
 }
 
 bool fsim_reads_in_place(const fsim_frontier *f, int place)
@@ -456,6 +466,11 @@ static void search_forward(fsim_frontier *f, int size)
                 break;
             if (!f->every_clone && !f->lean && fsim_needless(f, i - 1))
                 continue;
+            if (fsim_is_beyond(f, f->state[i - 1].spent - f->state[i - 1].worth)) {
+                fsim_cut_off(f, &f->state[i - 1]);
+                f->state[i - 1].beyond = true;
+                continue;
+            }
             fsim_expand(f, i - 1);
             if (f->l.wide)
                 break;
@@ -465,14 +480,13 @@ static void search_forward(fsim_frontier *f, int size)
     f->forward = false;
 }
 
-fsim_frontier *fsim_frontier_of_side(fsim_problem *p, const int *node, int count, fsim_scope scope,
+fsim_frontier *fsim_frontier_ready(fsim_problem *p, const int *node, int count, fsim_scope scope,
                                      const fsim_budget *budget, fsim_arena *a)
 {
     const fsim_thoroughness how = scope.how;
     const fsim_one_side *side = scope.side;
     const bool every_clone = how == FSIM_EVERY_CLONE, lean = how == FSIM_EVERY_ORDER;
     fsim_frontier *f = fsim_new(a, fsim_frontier, 1);
-    state start;
     *f = (fsim_frontier){.p = p,
                          .a = a,
                          .budget = *budget,
@@ -491,16 +505,29 @@ fsim_frontier *fsim_frontier_of_side(fsim_problem *p, const int *node, int count
     find_ways(f);
     find_stale(f);
     find_layers(f);
+    return f;
+}
+
+bool fsim_frontier_search(fsim_frontier *f)
+{
+    state start;
     if (!start_of(f, &start))
-        return NULL;
+        return false;
     fsim_state_of(f, &start);
     f->state[0].spent = 0;
     search_forward(f, start.ran);
-    for (int size = count; size-- > 0 && !f->l.wide && !fsim_is_over(f);)
+    for (int size = f->l.count; size-- > 0 && !f->l.wide && !fsim_is_over(f);)
         for (int i = f->by_size[size]; i; i = f->state[i - 1].sibling)
             if (f->state[i - 1].expanded)
                 cost_to_go(f, i - 1);
-    return f;
+    return true;
+}
+
+fsim_frontier *fsim_frontier_of_side(fsim_problem *p, const int *node, int count, fsim_scope scope,
+                                     const fsim_budget *budget, fsim_arena *a)
+{
+    fsim_frontier *f = fsim_frontier_ready(p, node, count, scope, budget, a);
+    return fsim_frontier_search(f) ? f : NULL;
 }
 
 fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsim_thoroughness how,
@@ -512,7 +539,8 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
 fsim_sum fsim_frontier_bound(const fsim_frontier *f)
 {
     const fsim_sum found = f->last >= 0 ? f->state[f->last].spent : FSIM_NEVER;
-    const fsim_sum floor = (fsim_sum)(f->state[0].left * (1 - 1e-9)); /* where it broke off */
+    fsim_sum floor = (fsim_sum)(f->state[0].left * (1 - 1e-9)); /* where it broke off */
+    floor = f->shadow && f->shadow->bound > floor ? f->shadow->bound : floor;
     return found < f->lost ? found : f->lost == FSIM_NEVER ? floor : f->lost;
 }
 bool fsim_frontier_complete(const fsim_frontier *f)

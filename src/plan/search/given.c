@@ -20,15 +20,6 @@ enum {
     GIVEN_SHARES = 16   /* kernels for what is given may take this part of the budget, where they have very many sets */
 };
 
-/* The graph without what is given. */
-typedef struct {
-    fsim_graph *graph;
-    int *node, nodes;      /* the list without what is given, as numbers of that graph, ascending, */
-    int *origin;           /* and what each has in the whole graph, by its number there */
-    int *left_out, givens; /* as numbers of the whole graph, ascending */
-    bool *wanted;          /* per primitive of the whole graph: it is given, and others read it */
-} shortened;
-
 typedef struct {
     fsim_places l;
     const fsim_graph *g;
@@ -188,7 +179,7 @@ static fsim_node with_number(const giver *w, const fsim_node *n, int number)
     return out;
 }
 
-static void leave_out(const giver *w, shortened *out)
+static void leave_out(const giver *w, fsim_shortened *out)
 {
     const fsim_graph *g = w->g;
     int *number = fsim_new(w->a, int, g->nodes + 1), of = 0;
@@ -222,16 +213,18 @@ static void leave_out(const giver *w, shortened *out)
             out->node[out->nodes++] = number[w->l.node[i]];
 }
 
-static bool find_given(fsim_problem *p, const int *node, int count, int far, fsim_arena *a, shortened *out)
+bool fsim_leave_out_given(fsim_problem *p, const int *node, int count, int far, fsim_arena *a, fsim_shortened *out,
+                          bool *in_turn)
 {
     const fsim_graph *g = p->graph;
     giver w = {.g = g, .a = a, .left_out = fsim_new(a, bool, count + 1), .far = far};
-    *out = (shortened){0};
+    *out = (fsim_shortened){0};
     if (g->barrier || g->fuses + g->separates > 0)
         return false;
     fsim_places_of(p, node, count, (fsim_set_limits){.most = 1}, a, &w.l);
-    if (give(&w) == 0 || !read_in_turn(&w))
+    if (give(&w) == 0)
         return false;
+    *in_turn = read_in_turn(&w);
     out->node = fsim_new(a, int, count + 1);
     out->left_out = fsim_new(a, int, count + 1);
     out->origin = fsim_new(a, int, g->nodes + 1);
@@ -248,9 +241,12 @@ static bool find_given(fsim_problem *p, const int *node, int count, int far, fsi
 }
 
 /* Adds kernels for what is given, which store what the others read. */
-static void add_given(fsim_problem *p, const shortened *x, const fsim_budget *budget, fsim_arena *a,
-                      fsim_partition *part)
+void fsim_add_given(fsim_problem *p, const fsim_shortened *x, const fsim_budget *budget, fsim_arena *a,
+                    fsim_partition *part)
 {
+    for (int i = 0; i < part->parts; i++)
+        for (int k = 0; k < part->part[i].count; k++)
+            part->part[i].node[k] = x->origin[part->part[i].node[k]];
     const fsim_one_side side = {.wanted = x->wanted};
     fsim_spent spent;
     const fsim_budget own = fsim_budget_share(budget, p, GIVEN_SHARES, &spent);
@@ -263,32 +259,21 @@ static void add_given(fsim_problem *p, const shortened *x, const fsim_budget *bu
         part->part[part->parts++] = (fsim_part){1, &x->left_out[i], fsim_new(a, bool, 1)};
 }
 
-/* What is left of the budget, for a search whose work begins at 0. */
-static fsim_budget left_of(const fsim_budget *budget, const fsim_problem *p, fsim_spent *spent)
-{
-    fsim_budget own = *budget;
-    *spent = *budget->spent;
-    spent->checked = 0;
-    own.spent = spent;
-    own.steps -= fsim_work(p);
-    own.most_steps -= own.most_steps == INT64_MAX ? 0 : fsim_work(p);
-    return own;
-}
-
 bool fsim_search_without_given(fsim_problem *p, const int *node, int count, const fsim_budget *budget, fsim_arena *a,
                                fsim_without *out)
 {
-    shortened x;
+    fsim_shortened x;
+    bool in_turn;
     fsim_problem q = *p;
     fsim_spent spent;
     const fsim_one_side side = {.any_order = true};
     *out = (fsim_without){.far = out->far};
-    if (!find_given(p, node, count, out->far, a, &x))
+    if (!fsim_leave_out_given(p, node, count, out->far, a, &x, &in_turn) || !in_turn)
         return false;
     q.graph = q.limits.graph = x.graph;
     q.progress = NULL;
     q.store = fsim_store_new(a);
-    fsim_budget own = left_of(budget, p, &spent);
+    fsim_budget own = fsim_budget_left(budget, p, &spent);
     own.steps /= SEARCH_SHARES;
     fsim_frontier *f = fsim_frontier_of_side(&q, x.node, x.nodes, (fsim_scope){FSIM_UNLESS_WIDE, &side}, &own, a);
     budget->spent->over = budget->spent->over || spent.over;
@@ -299,9 +284,6 @@ bool fsim_search_without_given(fsim_problem *p, const int *node, int count, cons
         return false;
     fsim_add_work(p, fsim_work(&q));
     out->bound = fsim_frontier_bound(f);
-    for (int i = 0; i < out->part.parts; i++)
-        for (int k = 0; k < out->part.part[i].count; k++)
-            out->part.part[i].node[k] = x.origin[out->part.part[i].node[k]];
-    add_given(p, &x, budget, a, &out->part);
+    fsim_add_given(p, &x, budget, a, &out->part);
     return true;
 }

@@ -14,6 +14,24 @@ typedef struct {
     int64_t groups, states;
 } fsim_without;
 
+/* The graph without what is given. */
+typedef struct {
+    fsim_graph *graph;
+    int *node, nodes;      /* the list without what is given, as numbers of that graph, ascending, */
+    int *origin;           /* and what each has in the whole graph, by its number there */
+    int *left_out, givens; /* as numbers of the whole graph, ascending */
+    bool *wanted;          /* per primitive of the whole graph: it is given, and others read it */
+} fsim_shortened;
+
+/* Leaves out of node[0, count) of p's graph, ascending, what makes small values whose readers are more than `far` places
+ * apart. False where there are none. *in_turn: does each of their readers depend on the one before? In a. */
+bool fsim_leave_out_given(fsim_problem *p, const int *node, int count, int far, fsim_arena *a, fsim_shortened *out,
+                          bool *in_turn);
+/* Turns the primitives of a plan of that graph into those of the whole one, and adds kernels for what is given, which
+ * store what the others read. */
+void fsim_add_given(fsim_problem *p, const fsim_shortened *x, const fsim_budget *budget, fsim_arena *a,
+                    fsim_partition *part);
+
 /* Searches node[0, count) of p's graph, ascending, without what makes small values whose readers are more than
  * out->far places apart. False where there are none, or where that search isn't complete. In a. */
 bool fsim_search_without_given(fsim_problem *p, const int *node, int count, const fsim_budget *budget, fsim_arena *a,

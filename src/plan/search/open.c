@@ -23,6 +23,8 @@ static int front_of_run(run_so_far *r)
     while (r->lowest < r->f->l.count && r->done[r->lowest])
         r->lowest++;
     s.base = r->lowest;
+    for (int i = 0; r->f->shadow && i < r->f->l.count; i++)
+        s.worth += r->done[i] ? r->f->shadow->price[i] : 0;
     for (int i = r->lowest; i < r->f->l.count; i++)
         if (r->done[i] && i - r->lowest >= FSIM_BITS)
             return -1;

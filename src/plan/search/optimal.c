@@ -31,7 +31,9 @@
 #include "plan/search/pieces.h"
 #include "plan/search/polish.h"
 #include "plan/search/search.h"
+#include "plan/search/shadow.h"
 #include "plan/search/sides.h"
+#include "plan/search/states.h"
 #include "plan/search/stretches.h"
 
 #include <assert.h>
@@ -484,6 +486,79 @@ static void by_stretches(solver *s, fsim_budget budget)
     }
 }
 
+/* The whole graph, prepared for prices and with them; NULL where there are none. */
+static fsim_frontier *priced(solver *s, fsim_problem *p, const int *node, int nodes, const fsim_budget *budget, bool short_too, fsim_shadow *out)
+{
+    static const fsim_thoroughness way[] = {FSIM_UNLESS_WIDE, FSIM_PARTED};
+    for (int i = 0; i < (p == s->p && short_too ? 1 : 2); i++) {
+        fsim_frontier *f = fsim_frontier_ready(p, node, nodes, (fsim_scope){way[i], NULL}, budget, s->a);
+        if (getenv("DBG")) fprintf(stderr, "pricing way %d nodes %d l.complete %d gave up %d\n", i, nodes, f->l.complete, fsim_frontier_gave_up(f));
+        if (!fsim_frontier_gave_up(f) && fsim_find_shadow(f, out))
+            return f;
+    }
+    return NULL;
+}
+
+/* A long graph by what its primitives are worth at least: that is a bound, and a search need only look at kernels that
+ * cost little more. */
+static void by_prices(solver *s, fsim_arena *keep, fsim_plan *best)
+{
+    fsim_problem *p = s->p;
+    fsim_spent spent;
+    fsim_shadow *y = fsim_new(s->a, fsim_shadow, 1);
+    fsim_budget own = fsim_budget_but_share(&s->budget, p, WHOLE_SHARES, &spent);
+    fsim_spent left;
+    const int64_t dbg0 = fsim_work(p);
+    int *node = fsim_new(s->a, int, p->graph->nodes + 1);
+    for (int n = 0; n < p->graph->nodes; n++)
+        node[n] = n;
+    fsim_shortened x = {0};
+    fsim_problem q = *p;
+    bool in_turn, has_given = fsim_leave_out_given(p, node, p->graph->nodes, FSIM_FAR_READER, s->a, &x, &in_turn);
+    fsim_frontier *f = priced(s, p, node, p->graph->nodes, &own, has_given, y);
+    if (f) x.givens = 0;
+    if (!f && has_given) {
+        if (getenv("DBG")) fprintf(stderr, "left out %d of %d\n", x.givens, p->graph->nodes);
+        q.graph = q.limits.graph = x.graph;
+        q.progress = NULL;
+        q.store = fsim_store_new(s->a);
+        own = fsim_budget_left(&own, p, &left);
+        f = priced(s, &q, x.node, x.nodes, &own, false, y);
+    }
+    if (getenv("DBG")) fprintf(stderr, "prices: %s bound %g best %g work %lld\n", f ? "found" : "none", (double)y->bound * FSIM_TICK_S * 1e6, (double)cost_of(best) * FSIM_TICK_S * 1e6, (long long)(fsim_work(p) - dbg0));
+    if (!f)
+        return;
+    s->least = y->bound > s->least ? y->bound : s->least;
+    fsim_progress_bound(p, s->least);
+    if (s->least >= cost_of(best) || best->kernels == 0)
+        return;
+    const fsim_sum most = cost_of(best);
+    if (getenv("NOSEARCH")) return;
+    fsim_frontier_limit(f, y, most);
+    fsim_frontier_search(f);
+    fsim_partition part = {0, fsim_new(s->a, fsim_part, 2 * p->graph->nodes + 2)};
+    fsim_sum bound = fsim_frontier_bound(f);
+    if (fsim_frontier_plan(f, &part, s->a)) {
+        if (x.givens) fsim_add_given(p, &x, &own, s->a, &part);
+        improve(p, &part, keep, best);
+    }
+    if (getenv("DBG")) fprintf(stderr, "prices searched: bound %g best %g work %lld states %lld over %d end %d complete %d\n", (double)bound * FSIM_TICK_S * 1e6, (double)cost_of(best) * FSIM_TICK_S * 1e6, (long long)(fsim_work(p) - dbg0), (long long)fsim_frontier_states(f), spent.over, spent.end, fsim_frontier_complete(f));
+    bound = bound < most ? bound : most;
+    bound = bound < cost_of(best) ? bound : cost_of(best);
+    s->least = bound > s->least ? bound : s->least;
+    part.parts = 0;
+    if (s->least < cost_of(best) && !spent.over && x.givens == 0) {
+        if (fsim_frontier_with_l2(f, cost_of(best), &own, &part, &bound, s->a))
+            improve(p, &part, keep, best);
+        bound = bound < most ? bound : most;
+        if (!fsim_frontier_has_parts(f) && bound > s->least)
+            s->least = bound < cost_of(best) ? bound : cost_of(best);
+    if (getenv("DBG")) fprintf(stderr, "prices with L2: bound %g best %g work %lld\n", (double)bound * FSIM_TICK_S * 1e6, (double)cost_of(best) * FSIM_TICK_S * 1e6, (long long)(fsim_work(p) - dbg0));
+    }
+    s->considered += fsim_frontier_groups(f);
+    s->states += fsim_frontier_states(f);
+}
+
 /* The best of those plans replaces *best where it is better. */
 static void take_better(const fsim_plan *known, int count, fsim_plan *best)
 {
@@ -513,8 +588,23 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     const bool whole = is_one_kernel(&s);
     if (!whole)
         by_sides(&s, a, out);
-    if (whole || !by_layers(&s, a, out))
-        by_pieces(&s, whole, a, out);
+    if (whole || !by_layers(&s, a, out)) {
+        if (!whole && p->graph->nodes > LONG && p->graph->fuses == 0) {
+            take_better(known, count, out);
+            if (rivals) {
+                fsim_plan *rival = fsim_new(a, fsim_plan, p->rivals->most + 1);
+                take_better(rival, p->rivals->make(p->rivals, p, a, rival), out);
+            }
+            fsim_plan better;
+            const fsim_partition singles = fsim_singles(p, scratch);
+            if (fsim_merge_greedily(p, &singles, scratch, &better))
+                improve(p, &better.partition, a, out);
+            by_prices(&s, a, out);
+        }
+        if (getenv("DBG")) fprintf(stderr, "bound %g best %g\n", (double)s.least* FSIM_TICK_S * 1e6, (double)cost_of(out)* FSIM_TICK_S * 1e6);
+        if (out->kernels == 0 || s.least < cost_of(out))
+            by_pieces(&s, whole, a, out);
+    }
     s.bound = s.least > s.bound ? s.least : s.bound;
     take_better(known, count, out);
     if (rivals && s.bound < cost_of(out)) {

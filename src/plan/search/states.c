@@ -109,7 +109,7 @@ int fsim_state_of(fsim_frontier *f, const state *s)
     state *added = FSIM_PUSH(f->a, f->state, f->states, f->state_room);
     *added = *s;
     added->spent = added->to_go = added->ahead = -1;
-    added->expanded = added->cut = false;
+    added->expanded = added->cut = added->beyond = false;
     added->ahead_by = added->expanded_peer = 0;
     added->chain = *slot;
     added->sibling = f->by_size[s->ran];

@@ -7,12 +7,11 @@
 #include "plan/search/budget.h"
 #include "plan/search/floor.h"
 #include "plan/search/runs.h"
+#include "plan/search/shadow.h"
 #include "plan/search/sets.h"
 
 enum { FSIM_RECALLED = 128 };    /* places below the base that passed kernels may have depended on */
 #define FSIM_NEVER FSIM_SUM_MOST /* greater than the cost of any plan */
-
-typedef struct fsim_frontier fsim_frontier; /* frontier.h */
 
 /* A set that may be launched from a state. */
 typedef struct prospect {
@@ -28,6 +27,7 @@ typedef struct {
     bool lifted; /* all before the barrier had run when kernels were last passed over */
     int ran;
     fsim_sum live;         /* lean: bytes of results that a later kernel reads, outputs not counted */
+    fsim_sum worth;        /* prices of what has run (shadow.h) */
     fsim_sum spent, to_go; /* least relaxed cost from the start, and to the end; -1: not known */
     fsim_sum ahead;        /* a lower bound of the rest that knows of excesses behind borders (borders.c); -1 */
     double left;           /* work that the rest of a plan can't avoid, in the objective's unit */
@@ -38,6 +38,7 @@ typedef struct {
     int expanded_peer;     /* of an expanded state: 1 + the one with the same front that was expanded before it */
     int chain, sibling;    /* hash chain; states with equally many primitives run */
     bool expanded, cut;    /* cut: not all of its steps were generated */
+    bool beyond;           /* no plan with it is looked for (f->slack) */
 } state;
 
 /* A front: the primitives that have run, whatever was stored of them. */
@@ -125,6 +126,8 @@ struct fsim_frontier {
     double floor_write;       /* parted list: share of a launch for each result; see fsim_least_joined */
     double *read_s, *write_s; /* per tensor: seconds (or bytes) of DRAM for reading it once, for writing it */
     bool products;            /* a kernel may contain a contraction */
+    const struct fsim_shadow *shadow; /* NULL: no prices are known */
+    fsim_sum slack;                   /* plans are looked for that cost less than so much beyond the sum of prices */
 };
 
 /* Has the budget's time for a hasty end gone by too? */
@@ -175,8 +178,13 @@ static inline bool fsim_is_dropped(const state *s, int place)
 static inline fsim_sum fsim_unavoidable(const fsim_frontier *f, const state *s)
 {
     const double launch = f->starts || fsim_has_free(f) ? 0 : f->floor_launch;
-    return s->ran < f->l.count ? (fsim_sum)((s->left + launch) * (1 - 1e-9)) : 0;
+    const fsim_sum work = s->ran < f->l.count ? (fsim_sum)((s->left + launch) * (1 - 1e-9)) : 0,
+                   worth = f->shadow ? f->shadow->bound - s->worth : 0;
+    return work > worth ? work : worth;
 }
+
+/* Is no plan looked for that costs so much beyond the sum of prices? */
+static inline bool fsim_is_beyond(const fsim_frontier *f, fsim_sum excess) { return f->shadow && excess >= f->slack; }
 
 /* A state that is being expanded: the current set and root, and the clones that the set may have. */
 typedef struct {
@@ -190,6 +198,8 @@ typedef struct {
     fsim_bits *choice;  /* the choices of clones found so far */
     int choices, room, stores;
     bool clipped; /* there are more choices */
+    bool anywhere;  /* whatever has run, and was stored: no steps are made, */
+    fsim_sum least; /* but the least cost is found */
     bool cut;
     bool closed;     /* something before the barrier has still to run: */
     fsim_bits unmet; /* these places, relative to the state's base */
@@ -294,6 +304,16 @@ bool fsim_read_before(const fsim_frontier *f, const state *s, int tensor);
 void fsim_expand(fsim_frontier *f, int from);
 /* Adds a step from state `from` to state *next, or to the one equal to it. */
 void fsim_link_step(fsim_frontier *f, int from, const state *next, step by);
+/* How close a bound is, and how long it takes. */
+typedef enum {
+    FSIM_BY_UNITS, /* from what its members take of each unit; -1: none is found in this way */
+    FSIM_BY_MUST,  /* prices of its choices of clones, where no more is stored than must be */
+    FSIM_BY_PRICE  /* prices of its choices of clones and results */
+} fsim_closeness;
+/* A lower bound of what a kernel costs that owns this set of root's family, whatever has run; FSIM_NEVER where there is
+ * none. */
+fsim_sum fsim_least_of_set(fsim_frontier *f, int root, const fsim_family *family, fsim_own_set *set,
+                           fsim_closeness how);
 /* repeat.c: generates the steps of a state from those of the same state one layer earlier. False where there is none,
  * or where the sets of their roots differ. */
 bool fsim_repeat_steps(fsim_frontier *f, int from);

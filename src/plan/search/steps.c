@@ -31,6 +31,20 @@ bool fsim_out_of_order(const expansion *x, const fsim_bits *copies)
     return true;
 }
 
+/* May something have read the tensor before the set's kernel does? */
+static bool was_read(const expansion *x, int tensor)
+{
+    const fsim_tensor *t = &x->f->p->graph->tensor[tensor];
+    if (!x->anywhere)
+        return fsim_read_before(x->f, &x->at, tensor);
+    for (int r = 0; r < t->readers; r++) {
+        const int place = x->f->l.place[t->reader[r]], bit = place < 0 ? -1 : fsim_bit_of(x, place);
+        if (bit < 0 || bit >= FSIM_BITS || !fsim_bit(&x->set->own, bit))
+            return true;
+    }
+    return x->f->read_outside[tensor];
+}
+
 /* The relaxed cost: everything that may be in L2 is, where the kernel leaves room for it; a graph input only where
  * something has read it before. */
 static fsim_sum relaxed_cost(const expansion *x, fsim_variant *v)
@@ -42,7 +56,7 @@ static fsim_sum relaxed_cost(const expansion *x, fsim_variant *v)
     uint64_t hit = 0, absorbed = 0;
     for (int i = 0; i < v->reads && i < 64 && finds; i++) {
         const int t = fsim_touched(&f->l, x->root, &v->read[i], false);
-        const bool before = g->tensor[t].producer >= 0 || f->p->warm || fsim_read_before(f, &x->at, t);
+        const bool before = g->tensor[t].producer >= 0 || f->p->warm || was_read(x, t);
         if (before && fsim_may_reside(f->p, t))
             hit |= (uint64_t)1 << i;
     }
@@ -116,6 +130,7 @@ static state after(expansion *x, fsim_bits dropped)
                 s.left -= f->floor_input[t];
         }
         fsim_bit_set(&s.done, place - s.base);
+        s.worth += f->shadow ? f->shadow->price[place] : 0;
         s.ran++;
     }
     s.left = fmax(s.left, 0);
@@ -197,9 +212,9 @@ static double generated_s(const expansion *x)
     return generated ? fsim_contraction_generated_s(f->p->graph, f->p->hw, f->l.node[contraction]) : 0;
 }
 
-/* A lower bound of what the set costs whatever clones its kernel has (v is one): its launch, and the norm of what its
+/* A lower bound of what the set costs whatever clones its kernel has (v is one, or NULL: none is known): its launch, and the norm of what its
  * members take of each unit, with the graph inputs that nothing has read before. */
-static fsim_sum least_of_set(const expansion *x, const fsim_variant *v)
+static fsim_sum least_with(const expansion *x, const fsim_variant *v)
 {
     const fsim_frontier *f = x->f;
     fsim_unit_seconds all = {{0}};
@@ -211,7 +226,7 @@ static fsim_sum least_of_set(const expansion *x, const fsim_variant *v)
         for (int k = 0; k < n->args; k++) {
             const int t = n->arg[k].tensor;
             bool again = !fsim_reads_whole_input(f, x->root - FSIM_BACK + i, k) || count == FSIM_BITS ||
-                         fsim_read_before(f, &x->at, t);
+                         was_read(x, t);
             for (int q = 0; q < count && !again; q++)
                 again = seen[q] == t;
             if (again)
@@ -224,8 +239,8 @@ static fsim_sum least_of_set(const expansion *x, const fsim_variant *v)
     all.s[FSIM_FLOOR_DRAM] += traffic.bytes > fsim_l2_effective(f->p->hw) ? traffic.without_room : traffic.with_room;
     const double unit = f->p->objective == FSIM_MINIMISE_BYTES ? 1 : 1 / FSIM_TICK_S;
     all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], generated_s(x));
-    const fsim_group *o = &v->kernel->group;
-    if (o->template == FSIM_CHAINED_CONTRACTION && f->p->objective != FSIM_MINIMISE_BYTES) {
+    const fsim_group *o = v ? &v->kernel->group : NULL;
+    if (o && o->template == FSIM_CHAINED_CONTRACTION && f->p->objective != FSIM_MINIMISE_BYTES) {
         const fsim_chain_pair pair = {o->first, o->anchor, (double)o->rows, (double)o->width, o->causal > 0};
         all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], fsim_least_chain_s(f->p->graph, f->p->hw, pair));
     }
@@ -261,7 +276,7 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
     fsim_frontier *f = x->f;
     const bool free = fsim_is_free(x);
     const fsim_sum alone = free ? 0 : relaxed_cost(x, v), joined = free ? 0 : least_as_part(x, v, alone),
-                   least = x->clipped && !free ? least_of_set(x, v) : joined, cost = least < joined ? least : joined;
+                   least = x->clipped && !free ? least_with(x, v) : joined, cost = least < joined ? least : joined;
     if (alone < 0)
         return;
     fsim_proceed(f, &f->budget, 4);
@@ -319,7 +334,7 @@ static bool better_stored_later(const expansion *x, int z, const fsim_bits *drop
             return false;
         y = fsim_bit(dropped, bit) ? l->succ[k] : y;
     }
-    if (y < 0 || f->every_clone || !fsim_reads_in_place(f, y) || !read_in_place(x, y) ||
+    if (y < 0 || f->every_clone || x->anywhere || !fsim_reads_in_place(f, y) || !read_in_place(x, y) ||
         g->tensor[fsim_node_of(f, z)->result[0]].bytes < g->tensor[fsim_node_of(f, y)->result[0]].bytes)
         return false;
     for (int k = l->succ_first[y]; k < l->succ_first[y + 1]; k++)
@@ -357,6 +372,17 @@ static bool may_store(const expansion *x, int place, const fsim_bits *copies)
     return false;
 }
 
+/* x->anywhere: what the kernel costs at least, in relaxed costs. */
+static void note_cost(expansion *x, fsim_variant *v)
+{
+    const fsim_sum alone = relaxed_cost(x, v);
+    if (alone < 0)
+        return;
+    const fsim_sum joined = least_as_part(x, v, alone), any = x->clipped ? least_with(x, v) : joined,
+                   cost = any < joined ? any : joined;
+    x->least = cost < x->least ? cost : x->least;
+}
+
 /* Generates every choice of results to store, from the last member to the first: what a dropped result needs is
  * needed later too. */
 static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_bits dropped)
@@ -373,7 +399,9 @@ static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_b
     if (bit < 0) {
         fsim_variant *v =
             ++x->stores > MOST_STORES ? NULL : fsim_variant_of(&x->f->l, x->family, x->set, &x->choice[c], &stored);
-        if (v)
+        if (v && x->anywhere)
+            note_cost(x, v);
+        else if (v)
             add_step(x, v, dropped);
         return;
     }
@@ -434,6 +462,30 @@ static void launch(expansion *x)
         }
 }
 
+fsim_sum fsim_least_of_set(fsim_frontier *f, int root, const fsim_family *family, fsim_own_set *set, fsim_closeness how)
+{
+    expansion x = {.f = f, .family = family, .set = set, .root = root, .anywhere = true, .least = FSIM_NEVER};
+    const fsim_bits none = {{0}};
+    x.at.base = f->l.count;
+    if (how == FSIM_BY_UNITS)
+        return may_be_joined(&x) ? -1 : least_with(&x, NULL);
+    if (f->p->recompute)
+        FSIM_EACH_BIT(i, set->own)
+    fsim_find_upstream(&x, root - FSIM_BACK + i);
+    if (!set->connected && fsim_bits_empty(&x.upstream))
+        return FSIM_NEVER;
+    fsim_choose_copies(&x, none, none);
+    for (int c = 0; c < x.choices; c++) {
+        x.stores = how == FSIM_BY_PRICE ? 0 : MOST_STORES + 1;
+        choose_stores(&x, c, fsim_bits_last(&set->own), none, none);
+        fsim_variant *v =
+            x.stores > MOST_STORES ? fsim_variant_of(&f->l, family, set, &x.choice[c], &set->must) : NULL;
+        if (v) /* no choice beats storing what may be stored for free */
+            note_cost(&x, v);
+    }
+    return x.least;
+}
+
 /* Can the kernel of `place`, which is ready, be passed over, so that a kernel with this root or a higher one is
  * launched first? That is so if its last primitive is behind that root, or if it depends on a kernel that is passed
  * over. A kernel that it depends on can't itself depend on it. */
@@ -474,6 +526,20 @@ static void look_around(const expansion *x, bool ready)
     f->looked_back = at->ran - at->base > f->looked_back ? at->ran - at->base : f->looked_back;
 }
 
+/* Is no plan looked for that has set i of the root's family in it, and came to the state as it did? */
+static bool is_beyond(const expansion *x, int i)
+{
+    fsim_frontier *f = x->f;
+    const fsim_sum excess = f->shadow->excess[x->root][i], before = f->forward ? x->at.spent - x->at.worth : 0;
+    if (excess == FSIM_NEVER || !fsim_is_beyond(f, before + excess))
+        return false;
+    if (f->forward && f->shadow->bound + before + excess < f->lost) {
+        f->lost = f->shadow->bound + before + excess;
+        f->lost_at = x->root;
+    }
+    return true;
+}
+
 /* Generates the steps for the sets of one root that are ready. */
 static void expand_root(expansion *x, bool ready)
 {
@@ -493,6 +559,8 @@ static void expand_root(expansion *x, bool ready)
             return;
         }
         if (fsim_bits_meet(&x->set->own, &done))
+            continue;
+        if (f->shadow && is_beyond(x, i))
             continue;
         prospect at = {.own = fsim_bits_shifted(x->set->own, by), .last = x->root + x->set->last};
         if (at.last - s->base >= FSIM_BITS) {

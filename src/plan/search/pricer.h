@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pricer.h: shared by shadow.c and raise.c. */
+#ifndef FUSESIM_PLAN_SEARCH_PRICER_H
+#define FUSESIM_PLAN_SEARCH_PRICER_H
+
+#include "plan/search/states.h"
+
+/* What a kernel costs at least; FSIM_NEVER: it is none. */
+typedef struct {
+    fsim_sum least;
+    fsim_closeness how;
+} priced_cost;
+
+/* A set as a candidate for the price of one of its members. */
+typedef struct {
+    int root, set;
+    priced_cost *cost; /* roots that look alike have it in common */
+} priced_set;
+
+typedef struct {
+    fsim_frontier *f;
+    priced_set *all; /* those of one root after those of the other */
+    int count, room;
+    priced_cost **cost; /* per root, per set of its family */
+    int *first; /* per root: all[first[root], first[root + 1]) */
+    fsim_sum *price;
+} pricer;
+
+/* The set in its family. */
+static inline fsim_own_set *fsim_set_priced(const pricer *w, const priced_set *x)
+{
+    return &w->f->l.family[x->root]->set[x->set];
+}
+
+/* shadow.c */
+
+/* What is left of the set's cost beyond its members' prices. */
+fsim_sum fsim_left_for(const pricer *w, const priced_set *x);
+/* Finds a closer bound of the set, of which the closest isn't known. */
+void fsim_look_closer(const pricer *w, priced_set *x);
+
+/* raise.c */
+
+/* Raises the sum of the prices, which no set forbids. Returns by how much. */
+fsim_sum fsim_raise_prices(pricer *w);
+
+#endif
