@@ -4,6 +4,7 @@
  * Between two borders a plan spends something, and a lower bound of the rest falls by something. The difference is what
  * the stretch between them leaves open; all stretches together leave the plan's gap. */
 #include "plan/search/frontier.h"
+#include "plan/search/priced.h"
 #include "plan/search/states.h"
 #include "plan/search/stretches.h"
 
@@ -91,6 +92,31 @@ void fsim_frontier_open(fsim_frontier *f, const fsim_plan *plan, fsim_sum bound,
     else if (fsim_frontier_complete(f) && f->borders > 0)
         count = stretches(f, plan, bound, all);
     take_largest(all, count, plan, proof);
+}
+
+void fsim_open_priced(const fsim_problem *p, const fsim_priced *y, fsim_sum bound, const fsim_plan *plan,
+                      fsim_proof *proof, fsim_arena *a)
+{
+    fsim_open_part *all = fsim_new(a, fsim_open_part, plan->kernels + 1);
+    double sum = 0;
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_part *part = &plan->partition.part[k];
+        int first = -1;
+        fsim_sum beyond = fsim_objective_of(p, &plan->kernel[k]);
+        for (int i = 0; i < part->count; i++) {
+            if (part->clone[i])
+                continue;
+            beyond -= y->price[part->node[i]];
+            first = first < 0 ? part->node[i] : first;
+            all[k].last = part->node[i];
+        }
+        all[k].first = first;
+        all[k].gap = (double)beyond;
+        sum += (double)beyond;
+    }
+    for (int k = 0; k < plan->kernels && sum > 0; k++) /* the bound may be more than the prices */
+        all[k].gap *= (double)(plan->objective - bound) / sum;
+    take_largest(all, plan->kernels, plan, proof);
 }
 
 void fsim_open_stretches(const fsim_problem *p, const fsim_stretched *y, const fsim_plan *plan, fsim_proof *proof,

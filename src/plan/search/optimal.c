@@ -30,10 +30,9 @@
 #include "plan/search/merge.h"
 #include "plan/search/pieces.h"
 #include "plan/search/polish.h"
+#include "plan/search/priced.h"
 #include "plan/search/search.h"
-#include "plan/search/shadow.h"
 #include "plan/search/sides.h"
-#include "plan/search/states.h"
 #include "plan/search/stretches.h"
 
 #include <assert.h>
@@ -69,6 +68,7 @@ typedef struct {
     fsim_frontier *last;      /* of the whole graph, as last searched; NULL: of none */
     fsim_sum least;           /* a bound from the sides of the barrier, */
     fsim_sum before;          /* and of the side before it */
+    fsim_priced priced;       /* where the bound is one by prices: these */
     fsim_stretched stretched; /* where the bound is one by stretches: these */
     fsim_open_part layers;    /* equal layers that keep the proof open; last 0: none */
     bool short_of_given; /* the bound is of a graph without what makes its masks: a search of all of it is too wide */
@@ -393,7 +393,9 @@ static void polish(solver *s, fsim_arena *keep, fsim_plan *best)
 /* What keeps the proof open. */
 static void find_open(solver *s, const fsim_plan *best, fsim_proof *proof)
 {
-    if (s->stretched.count > 0) {
+    if (s->priced.price) {
+        fsim_open_priced(s->p, &s->priced, s->bound, best, proof, s->a);
+    } else if (s->stretched.count > 0) {
         fsim_open_stretches(s->p, &s->stretched, best, proof, s->a);
     } else if (s->last && !s->budget.spent->over) {
         fsim_frontier_open(s->last, best, s->bound, proof);
@@ -482,81 +484,31 @@ static void by_stretches(solver *s, fsim_budget budget)
     s->states += y.states;
     if (y.bound > s->bound) {
         s->stretched = y;
+        s->priced.price = NULL;
         fsim_progress_bound(s->p, s->bound = y.bound);
     }
 }
 
-/* The whole graph, prepared for prices and with them; NULL where there are none. */
-static fsim_frontier *priced(solver *s, fsim_problem *p, const int *node, int nodes, const fsim_budget *budget, bool short_too, fsim_shadow *out)
+/* The whole graph by the prices of its primitives. Are there any? */
+static bool by_prices(solver *s, fsim_arena *keep, fsim_plan *best)
 {
-    static const fsim_thoroughness way[] = {FSIM_UNLESS_WIDE, FSIM_PARTED};
-    for (int i = 0; i < (p == s->p && short_too ? 1 : 2); i++) {
-        fsim_frontier *f = fsim_frontier_ready(p, node, nodes, (fsim_scope){way[i], NULL}, budget, s->a);
-        if (getenv("DBG")) fprintf(stderr, "pricing way %d nodes %d l.complete %d gave up %d\n", i, nodes, f->l.complete, fsim_frontier_gave_up(f));
-        if (!fsim_frontier_gave_up(f) && fsim_find_shadow(f, out))
-            return f;
-    }
-    return NULL;
-}
-
-/* A long graph by what its primitives are worth at least: that is a bound, and a search need only look at kernels that
- * cost little more. */
-static void by_prices(solver *s, fsim_arena *keep, fsim_plan *best)
-{
-    fsim_problem *p = s->p;
+    fsim_priced y;
     fsim_spent spent;
-    fsim_shadow *y = fsim_new(s->a, fsim_shadow, 1);
-    fsim_budget own = fsim_budget_but_share(&s->budget, p, WHOLE_SHARES, &spent);
-    fsim_spent left;
-    const int64_t dbg0 = fsim_work(p);
-    int *node = fsim_new(s->a, int, p->graph->nodes + 1);
-    for (int n = 0; n < p->graph->nodes; n++)
-        node[n] = n;
-    fsim_shortened x = {0};
-    fsim_problem q = *p;
-    bool in_turn, has_given = fsim_leave_out_given(p, node, p->graph->nodes, FSIM_FAR_READER, s->a, &x, &in_turn);
-    fsim_frontier *f = priced(s, p, node, p->graph->nodes, &own, has_given, y);
-    if (f) x.givens = 0;
-    if (!f && has_given) {
-        if (getenv("DBG")) fprintf(stderr, "left out %d of %d\n", x.givens, p->graph->nodes);
-        q.graph = q.limits.graph = x.graph;
-        q.progress = NULL;
-        q.store = fsim_store_new(s->a);
-        own = fsim_budget_left(&own, p, &left);
-        f = priced(s, &q, x.node, x.nodes, &own, false, y);
+    const fsim_budget own = fsim_budget_but_share(&s->budget, s->p, WHOLE_SHARES, &spent);
+    fsim_progress_phase(s->p, "prices");
+    if (best->kernels == 0 || !fsim_search_priced(s->p, best->objective, &own, s->a, &y))
+        return false;
+    s->considered += y.groups;
+    s->states += y.states;
+    for (int i = 0; i < 2; i++)
+        if (y.part[i].parts > 0)
+            improve(s->p, &y.part[i], keep, best);
+    if (y.bound > s->bound && y.bound > s->least) {
+        s->priced = y;
+        s->least = y.bound < cost_of(best) ? y.bound : cost_of(best);
+        fsim_progress_bound(s->p, s->least);
     }
-    if (getenv("DBG")) fprintf(stderr, "prices: %s bound %g best %g work %lld\n", f ? "found" : "none", (double)y->bound * FSIM_TICK_S * 1e6, (double)cost_of(best) * FSIM_TICK_S * 1e6, (long long)(fsim_work(p) - dbg0));
-    if (!f)
-        return;
-    s->least = y->bound > s->least ? y->bound : s->least;
-    fsim_progress_bound(p, s->least);
-    if (s->least >= cost_of(best) || best->kernels == 0)
-        return;
-    const fsim_sum most = cost_of(best);
-    if (getenv("NOSEARCH")) return;
-    fsim_frontier_limit(f, y, most);
-    fsim_frontier_search(f);
-    fsim_partition part = {0, fsim_new(s->a, fsim_part, 2 * p->graph->nodes + 2)};
-    fsim_sum bound = fsim_frontier_bound(f);
-    if (fsim_frontier_plan(f, &part, s->a)) {
-        if (x.givens) fsim_add_given(p, &x, &own, s->a, &part);
-        improve(p, &part, keep, best);
-    }
-    if (getenv("DBG")) fprintf(stderr, "prices searched: bound %g best %g work %lld states %lld over %d end %d complete %d\n", (double)bound * FSIM_TICK_S * 1e6, (double)cost_of(best) * FSIM_TICK_S * 1e6, (long long)(fsim_work(p) - dbg0), (long long)fsim_frontier_states(f), spent.over, spent.end, fsim_frontier_complete(f));
-    bound = bound < most ? bound : most;
-    bound = bound < cost_of(best) ? bound : cost_of(best);
-    s->least = bound > s->least ? bound : s->least;
-    part.parts = 0;
-    if (s->least < cost_of(best) && !spent.over && x.givens == 0) {
-        if (fsim_frontier_with_l2(f, cost_of(best), &own, &part, &bound, s->a))
-            improve(p, &part, keep, best);
-        bound = bound < most ? bound : most;
-        if (!fsim_frontier_has_parts(f) && bound > s->least)
-            s->least = bound < cost_of(best) ? bound : cost_of(best);
-    if (getenv("DBG")) fprintf(stderr, "prices with L2: bound %g best %g work %lld\n", (double)bound * FSIM_TICK_S * 1e6, (double)cost_of(best) * FSIM_TICK_S * 1e6, (long long)(fsim_work(p) - dbg0));
-    }
-    s->considered += fsim_frontier_groups(f);
-    s->states += fsim_frontier_states(f);
+    return true;
 }
 
 /* The best of those plans replaces *best where it is better. */
@@ -565,6 +517,25 @@ static void take_better(const fsim_plan *known, int count, fsim_plan *best)
     for (int i = 0; i < count; i++)
         if (known[i].kernels > 0 && known[i].objective < cost_of(best))
             *best = known[i];
+}
+
+static void take_rivals(solver *s, fsim_arena *keep, fsim_plan *best)
+{
+    if (!s->p->rivals || s->p->rivals->graph != s->p->graph)
+        return;
+    fsim_plan *rival = fsim_new(keep, fsim_plan, s->p->rivals->most + 1);
+    take_better(rival, s->p->rivals->make(s->p->rivals, s->p, keep, rival), best);
+}
+
+/* A plan to begin with. */
+static void find_first_plan(solver *s, const fsim_plan *known, int count, fsim_arena *keep, fsim_plan *best)
+{
+    fsim_plan merged;
+    const fsim_partition singles = fsim_singles(s->p, s->a);
+    take_better(known, count, best);
+    take_rivals(s, keep, best);
+    if (fsim_merge_greedily(s->p, &singles, s->a, &merged))
+        improve(s->p, &merged.partition, keep, best);
 }
 
 void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof)
@@ -588,28 +559,24 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     const bool whole = is_one_kernel(&s);
     if (!whole)
         by_sides(&s, a, out);
+    if (getenv("DBG")) fprintf(stderr, "begin steps %lld\n", (long long)(fsim_work(p)-began));
+    bool priced = false, compared = false;
     if (whole || !by_layers(&s, a, out)) {
-        if (!whole && p->graph->nodes > LONG && p->graph->fuses == 0) {
-            take_better(known, count, out);
-            if (rivals) {
-                fsim_plan *rival = fsim_new(a, fsim_plan, p->rivals->most + 1);
-                take_better(rival, p->rivals->make(p->rivals, p, a, rival), out);
-            }
-            fsim_plan better;
-            const fsim_partition singles = fsim_singles(p, scratch);
-            if (fsim_merge_greedily(p, &singles, scratch, &better))
-                improve(p, &better.partition, a, out);
-            by_prices(&s, a, out);
+        if (getenv("DBG")) fprintf(stderr, "after layers steps %lld\n", (long long)(fsim_work(p)-began));
+        if (!whole && divisible) {
+            find_first_plan(&s, known, count, a, out);
+            compared = true;
+            priced = by_prices(&s, a, out);
         }
-        if (getenv("DBG")) fprintf(stderr, "bound %g best %g\n", (double)s.least* FSIM_TICK_S * 1e6, (double)cost_of(out)* FSIM_TICK_S * 1e6);
-        if (out->kernels == 0 || s.least < cost_of(out))
+        if (getenv("DBG")) fprintf(stderr, "after prices steps %lld %d bound %g best %g\n", (long long)(fsim_work(p)-began), priced, (double)s.least*1e-9, (double)cost_of(out)*1e-9);
+        if (!priced)
             by_pieces(&s, whole, a, out);
     }
     s.bound = s.least > s.bound ? s.least : s.bound;
-    take_better(known, count, out);
-    if (rivals && s.bound < cost_of(out)) {
-        fsim_plan *rival = fsim_new(a, fsim_plan, p->rivals->most + 1);
-        take_better(rival, p->rivals->make(p->rivals, p, a, rival), out);
+    if (!compared) {
+        take_better(known, count, out);
+        if (s.bound < cost_of(out))
+            take_rivals(&s, a, out);
     }
     if (out->kernels == 0 && p->graph->fuses > 0) {
         const fsim_partition asked = fsim_as_asked(p, scratch);
@@ -624,7 +591,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
             improve(p, &better.partition, a, out);
     }
     fsim_progress_phase(p, "search with L2");
-    if (s.bound < cost_of(out) && !spent.over && !fsim_late(p) && !s.short_of_given)
+    if (s.bound < cost_of(out) && !priced && !spent.over && !fsim_late(p) && !s.short_of_given)
         close_gap(&s, a, out);
     if ((double)s.bound < (double)cost_of(out) * worth_stretches && divisible && !fsim_late(p))
         by_stretches(&s, all);

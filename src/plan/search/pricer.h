@@ -37,11 +37,11 @@ static inline fsim_own_set *fsim_set_priced(const pricer *w, const priced_set *x
 /* What is left of the set's cost beyond its members' prices. */
 fsim_sum fsim_left_for(const pricer *w, const priced_set *x);
 /* Finds a closer bound of the set, of which the closest isn't known. */
-void fsim_look_closer(const pricer *w, priced_set *x);
+void fsim_look_closer(const pricer *w, const priced_set *x);
 
 /* raise.c */
 
-/* Raises the sum of the prices, which no set forbids. Returns by how much. */
-fsim_sum fsim_raise_prices(pricer *w);
+/* Raises the sum of the prices, as far as the sets allow and a part of the budget lasts. */
+void fsim_raise_prices(pricer *w);
 
 #endif

@@ -8,13 +8,13 @@
 #include "plan/search/pricer.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
-    WIDE = 48,
-    STEP = 24,
-    PIVOTS = 20       /* per place, at most */
+    WIDE = 48,   /* places of a window */
+    STEP = 24,   /* places to the next one */
+    PIVOTS = 20, /* per place, at most */
+    SHARES = 2   /* the windows may take this part of the budget */
 };
 
 /* A set that has places of the window. */
@@ -26,6 +26,7 @@ typedef struct {
 
 typedef struct {
     pricer *w;
+    fsim_budget own;
     int low, count; /* the window */
     column *column; /* by mask, the cheapest first */
     int columns, room;
@@ -182,15 +183,16 @@ static void find_prices(program *x)
     }
 }
 
-/* Rounds the prices, and lowers them where a set forbids them. Returns by how much they exceed those of before, which
- * they replace where that is more than nothing. */
-static fsim_sum take_prices(program *x)
+/* Rounds the prices, and lowers them where a set forbids them. They replace those of before where their sum is more. */
+static void take_prices(program *x)
 {
     fsim_sum price[WIDE], more = 0;
     for (int i = 0; i < x->count; i++)
         price[i] = (fsim_sum)floor(x->price[i]);
     for (int c = 0; c < x->columns; c++) {
-        fsim_sum left = x->column[c].set->cost->least - x->column[c].rest;
+        if (x->column[c].set->cost->least == FSIM_NEVER)
+            continue;
+        fsim_sum left = rest_of(&x->column[c]);
         for (uint64_t m = x->column[c].mask; m; m &= m - 1)
             left -= price[__builtin_ctzll(m)];
         price[__builtin_ctzll(x->column[c].mask)] += left < 0 ? left : 0;
@@ -199,41 +201,38 @@ static fsim_sum take_prices(program *x)
         more += price[i] - x->w->price[x->low + i];
     for (int i = 0; i < x->count && more > 0; i++)
         x->w->price[x->low + i] = price[i];
-    return more > 0 ? more : 0;
 }
 
-fsim_sum fsim_raise_prices(pricer *w)
+/* Sets the prices of the window anew. False where the budget ends. */
+static bool solve(program *x)
 {
-    fsim_frontier *f = w->f;
+    list_columns(x);
+    group_columns(x);
+    if (!begin(x))
+        return true;
+    for (int k = 0; k < PIVOTS * x->count; k++) {
+        find_prices(x);
+        const column *c = most_violated(x);
+        if (!fsim_proceed(x->w->f, &x->own, 1 + x->groups))
+            return false;
+        if (!c)
+            take_prices(x);
+        if (!c || !pivot(x, c))
+            break;
+    }
+    return true;
+}
+
+void fsim_raise_prices(pricer *w)
+{
+    const fsim_frontier *f = w->f;
+    fsim_spent spent;
     program *x = fsim_new(f->a, program, 1);
-    fsim_sum more = 0;
     x->w = w;
+    x->own = fsim_budget_share(&f->budget, f->p, SHARES, &spent);
     for (x->low = 0; x->low < f->l.count; x->low += STEP) {
         x->count = f->l.count - x->low < WIDE ? f->l.count - x->low : WIDE;
-        list_columns(x);
-        group_columns(x);
-        if (!begin(x)) {
-            if (getenv("DBGW")) fprintf(stderr, "WIN %d no begin\n", x->low);
-            continue;
-        }
-        for (int k = 0; k < PIVOTS * x->count; k++) {
-            find_prices(x);
-            const column *c = most_violated(x);
-            if (!fsim_proceed(f, &f->budget, 1 + x->groups))
-                return more;
-            if (!c) {
-                double lp = 0, was = 0;
-                for (int i = 0; i < x->count; i++) lp += x->price[i], was += (double)w->price[x->low + i];
-                const fsim_sum got = take_prices(x);
-                if (getenv("DBGW")) fprintf(stderr, "WIN %d columns %d pivots %d was %.3f lp %.3f got +%.3f\n", x->low, x->columns, k, was*1e-9, lp*1e-9, (double)got*1e-9);
-                more += got;
-                break;
-            }
-            if (!pivot(x, c) || k + 1 == PIVOTS * x->count) {
-                if (getenv("DBGW")) fprintf(stderr, "WIN %d columns %d ended after %d pivots\n", x->low, x->columns, k);
-                break;
-            }
-        }
+        if (!solve(x))
+            break;
     }
-    return more;
 }

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shadow.c: prices of primitives, one after the other: as much as the sets that have it, and otherwise only primitives
- * with a price, allow. The primitives are taken from the last to the first, when those sets are the ones with this
- * root, and from the first to the last; the better prices are kept. Where sets are intervals of the list, as in chains,
- * both are as good as any, since a price then is what one primitive more adds to the shortest path.
+/* shadow.c: prices of primitives, from the last one to the first: as much as the sets allow whose first primitive it
+ * is, the others of which have their prices. Where sets are intervals of the list, as in chains, there are no better
+ * prices: each is what one primitive more adds to the shortest path to the end. Others are raised then (raise.c).
  *
- * A set is first charged a bound that is quickly found; what its kernel really costs is asked only where that may decide
- * about a price. */
+ * A set is first charged a bound that is quickly found; what its kernel really costs is asked only where that may
+ * decide about a price. */
 #include "plan/search/shadow.h"
 
 #include "plan/search/places.h"
 #include "plan/search/pricer.h"
-#include <stdio.h>
-#include <time.h>
-static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec; }
 #include <stdlib.h>
+#include <stdio.h>
 
 /* Do kernels at both roots, whose families are the same, read the same graph inputs for the first time? */
 static bool read_alike(const fsim_frontier *f, int x, int y)
@@ -30,9 +27,16 @@ static bool read_alike(const fsim_frontier *f, int x, int y)
             if (f->read_outside[one] != f->read_outside[other] || t->readers != u->readers ||
                 fsim_may_reside(f->p, one) != fsim_may_reside(f->p, other))
                 return false;
-            for (int r = 0; r < t->readers; r++) /* from the same places of the same list, or from elsewhere */
-                if (one != other && l->place[t->reader[r]] - x != l->place[u->reader[r]] - y)
+            bool beyond_x = false, beyond_y = false;
+            for (int r = 0; r < t->readers; r++) {
+                const int at = l->place[t->reader[r]];
+                beyond_x = beyond_x || at < x - family->back || at > x + family->reach;
+                beyond_y = beyond_y || at < y - family->back || at > y + family->reach;
+                if (one != other && at - x != l->place[u->reader[r]] - y)
                     return false;
+            }
+            if (one == other && !(beyond_x && beyond_y))
+                return false;
         }
     return true;
 }
@@ -66,14 +70,13 @@ static bool list_sets(pricer *w)
         const fsim_family *family = fsim_family_of(&f->l, root);
         w->first[root] = w->count;
         if (!family->complete || f->l.wide || !fsim_proceed(f, &f->budget, 1 + family->sets)) {
-            if (getenv("DBG")) fprintf(stderr, "shadow: root %d %s: complete %d wide %d sets %d\n", root, f->p->graph->tensor[fsim_node_of(f, root)->result[0]].name, family->complete, f->l.wide, family->sets);
             return false;
         }
-        if (getenv("DBGF") && family->root == root) fprintf(stderr, "FAM root %d %s sets %d work %lld\n", root, f->p->graph->tensor[fsim_node_of(f, root)->result[0]].name, family->sets, (long long)fsim_work(f->p));
         find_costs(w, root);
         for (int i = 0; i < family->sets; i++)
             *FSIM_PUSH(f->a, w->all, w->count, w->room) = (priced_set){root, i, &w->cost[root][i]};
     }
+    if (getenv("DBG")) fprintf(stderr, "listed steps %lld\n", (long long)fsim_work(f->p));
     w->first[f->l.count] = w->count;
     return f->l.complete;
 }
@@ -87,7 +90,7 @@ fsim_sum fsim_left_for(const pricer *w, const priced_set *x)
     return left;
 }
 
-void fsim_look_closer(const pricer *w, priced_set *x)
+void fsim_look_closer(const pricer *w, const priced_set *x)
 {
     fsim_own_set *s = fsim_set_priced(w, x);
     const fsim_sum known = x->cost->least;
@@ -98,99 +101,55 @@ void fsim_look_closer(const pricer *w, priced_set *x)
     x->cost->least = x->cost->least < known ? known : x->cost->least;
 }
 
-/* The least that these sets leave. at: indices of them. False where the budget ends. */
-static bool find_least(pricer *w, const int *at, int count, fsim_sum *left, fsim_sum *out)
+/* Sets *out to the least that the sets of this root leave for it. left: room for a number for each. False where none is
+ * a kernel, or the budget ends. */
+static bool find_least(pricer *w, int root, fsim_sum *left, fsim_sum *out)
 {
-    fsim_frontier *f = w->f;
-    int least = -1;
+    const priced_set *all = w->all + w->first[root];
+    const int count = w->first[root + 1] - w->first[root];
+    int least = 0;
     for (int i = 0; i < count; i++)
-        left[i] = w->all[at[i]].cost->least == FSIM_NEVER ? FSIM_NEVER : fsim_left_for(w, &w->all[at[i]]);
+        left[i] = all[i].cost->least == FSIM_NEVER ? FSIM_NEVER : fsim_left_for(w, &all[i]);
     for (;;) {
         for (int i = 0; i < count; i++)
-            least = least < 0 || left[i] < left[least] ? i : least;
-        priced_set *x = &w->all[at[least]];
-        if (x->cost->how == FSIM_BY_PRICE || left[least] == FSIM_NEVER)
+            least = left[i] < left[least] ? i : least;
+        priced_cost *x = all[least].cost;
+        if (left[least] == FSIM_NEVER || x->how >= (getenv("MUST") ? FSIM_BY_MUST : FSIM_BY_PRICE))
             break;
-        const fsim_sum known = x->cost->least;
-        fsim_look_closer(w, x);
-        left[least] = x->cost->least == FSIM_NEVER ? FSIM_NEVER : left[least] + x->cost->least - known;
-        if (!fsim_proceed(f, &f->budget, 1 + count / 4))
+        const fsim_sum known = x->least;
+        fsim_look_closer(w, &all[least]);
+        left[least] = x->least == FSIM_NEVER ? FSIM_NEVER : left[least] + x->least - known;
+        if (!fsim_proceed(w->f, &w->f->budget, 1 + count / 4))
             return false;
     }
     *out = left[least];
     return *out != FSIM_NEVER;
 }
 
-/* Sets the price of all places in turn, from the last or the first, and *sum to their sum. at[first[i], first[i + 1]):
- * the sets that decide about place i. */
-static bool price_all(pricer *w, const int *at, const int *first, bool from_last, fsim_sum *sum)
+static bool price_all(pricer *w)
 {
-    const int count = w->f->l.count;
     fsim_sum *left = fsim_new(w->f->a, fsim_sum, w->count + 1);
-    w->price = fsim_new(w->f->a, fsim_sum, count + 1);
-    *sum = 0;
-    for (int k = 0; k < count; k++) {
-        const int i = from_last ? count - 1 - k : k;
-        fsim_sum price;
-        if (first[i] == first[i + 1] || !find_least(w, at + first[i], first[i + 1] - first[i], left, &price))
+    w->price = fsim_new(w->f->a, fsim_sum, w->f->l.count + 1);
+    for (int root = w->f->l.count; root-- > 0;)
+        if (w->first[root] == w->first[root + 1] || !find_least(w, root, left, &w->price[root]))
             return false;
-        w->price[i] = price;
-        *sum += price;
-    }
     return true;
-}
-
-/* The sets by their last place. */
-static void sort_by_last(const pricer *w, int *at, int *first)
-{
-    const int count = w->f->l.count;
-    for (int k = 0; k < w->count; k++)
-        first[w->all[k].root + fsim_set_priced(w, &w->all[k])->last + 1]++;
-    for (int i = 0; i < count; i++)
-        first[i + 1] += first[i];
-    int *fill = fsim_new(w->f->a, int, count + 1);
-    for (int k = 0; k < w->count; k++) {
-        const int last = w->all[k].root + fsim_set_priced(w, &w->all[k])->last;
-        at[first[last] + fill[last]++] = k;
-    }
 }
 
 bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
 {
-    const double began = now();
     pricer w = {.f = f};
-    fsim_sum backward, forward;
+    if (getenv("DBG")) fprintf(stderr, "begin shadow steps %lld\n", (long long)fsim_work(f->p));
     *out = (fsim_shadow){0};
-    if (f->l.count == 0 || !list_sets(&w))
+    if (f->l.count == 0 || !list_sets(&w) || !price_all(&w))
         return false;
-    if (getenv("DBG")) fprintf(stderr, "pricing %.2f s listed %d sets, work %lld\n", now() - began, w.count, (long long)fsim_work(f->p));
-    int *at = fsim_new(f->a, int, w.count + 1), *first = fsim_new(f->a, int, f->l.count + 2);
-    for (int k = 0; k < w.count; k++)
-        at[k] = k;
-    if (!price_all(&w, at, w.first, true, &backward))
-        return false;
-    if (getenv("DUMPX")) {
-        FILE *o = fopen(getenv("DUMPX"), "w");
-        for (int k = 0; k < w.count; k++) {
-            priced_set *x = &w.all[k];
-            while (x->cost->how < FSIM_BY_PRICE && getenv("EXACT"))
-                fsim_look_closer(&w, x);
-            if (x->cost->least == FSIM_NEVER) continue;
-            fprintf(o, "%.7g", (double)x->cost->least * FSIM_TICK_S * 1e6);
-            FSIM_EACH_BIT(b, fsim_set_priced(&w, x)->own) fprintf(o, " %d", x->root - FSIM_BACK + b);
-            fprintf(o, "\n");
-        }
-        fclose(o);
-    }
-    fsim_sum *prices = w.price;
-    if (getenv("DBG")) { int ex = 0; fprintf(stderr, "pricing %.2f s work %lld ", now() - began, (long long)fsim_work(f->p)); for (int k = 0; k < w.count; k++) ex += w.all[k].cost->how > FSIM_BY_UNITS; fprintf(stderr, "pricing sets %d exact %d backward %g\n", w.count, ex, (double)backward * FSIM_TICK_S * 1e6); }
-    w.price = prices;
-    backward += fsim_raise_prices(&w);
-    if (getenv("DBG")) fprintf(stderr, "pricing %.2f s raised work %lld %g\n", now() - began, (long long)fsim_work(f->p), (double)backward * FSIM_TICK_S * 1e6);
-    out->bound = backward;
-    out->price = prices;
+    if (getenv("DBG")) fprintf(stderr, "greedy done steps %lld\n", (long long)fsim_work(f->p));
+    fsim_raise_prices(&w);
+    if (getenv("DBG")) fprintf(stderr, "raise done steps %lld\n", (long long)fsim_work(f->p));
+    out->price = w.price;
     out->excess = fsim_new(f->a, fsim_sum *, f->l.count + 1);
     for (int root = 0; root < f->l.count; root++) {
+        out->bound += w.price[root];
         out->excess[root] = fsim_new(f->a, fsim_sum, w.first[root + 1] - w.first[root] + 1);
         for (int k = w.first[root]; k < w.first[root + 1]; k++)
             out->excess[root][k - w.first[root]] =

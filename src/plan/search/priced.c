@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* priced.c: prices first (shadow.c), which bound every plan. A plan that is better than a known one has no kernel, and
+ * no beginning, that costs so much beyond its primitives' prices as the known one costs beyond the bound; the search for
+ * it looks at nothing else. If it ends, what it found is the best plan, or the known one is. */
+#include "plan/search/priced.h"
+
+#include "plan/search/given.h"
+#include "plan/search/shadow.h"
+
+/* The graph that is searched: p's, or that without what is given. */
+typedef struct {
+    fsim_problem p;
+    const int *node;
+    int nodes;
+    fsim_shadow shadow;
+    fsim_frontier *f; /* NULL: no prices were found */
+} part_priced;
+
+/* Prepares the list and finds its prices, without the kernels whose parts have only inputs in common where these are
+ * too many and `parted`. */
+static bool find_prices(part_priced *x, const fsim_budget *budget, bool parted, fsim_arena *a)
+{
+    static const fsim_thoroughness way[] = {FSIM_UNLESS_WIDE, FSIM_PARTED};
+    for (int i = 0; i < (parted ? 2 : 1); i++) {
+        fsim_frontier *f = fsim_frontier_ready(&x->p, x->node, x->nodes, (fsim_scope){way[i], NULL}, budget, a);
+        if (!fsim_frontier_gave_up(f) && fsim_find_shadow(f, &x->shadow)) {
+            x->f = f;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The objective of the partition; `known` where it is no better. */
+static fsim_sum better_of(fsim_problem *p, const fsim_partition *part, fsim_arena *a, fsim_sum known)
+{
+    fsim_plan plan;
+    fsim_refusal why;
+    return fsim_price(p, part, a, &plan, &why) && plan.objective < known ? plan.objective : known;
+}
+
+static fsim_sum least_of(fsim_sum x, fsim_sum y) { return x < y ? x : y; }
+
+/* Looks for plans that cost less than `known`. given: what was left out; NULL: nothing. */
+static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_shortened *given,
+                   const fsim_budget *budget, fsim_arena *a, fsim_priced *out)
+{
+    const fsim_sum most = known;
+    fsim_frontier_limit(x->f, &x->shadow, most);
+    fsim_frontier_search(x->f);
+    if (fsim_frontier_plan(x->f, &out->part[0], a)) {
+        if (given)
+            fsim_add_given(p, given, budget, a, &out->part[0]);
+        known = better_of(p, &out->part[0], a, known);
+    }
+    fsim_sum bound = least_of(fsim_frontier_bound(x->f), most);
+    out->bound = bound > out->bound ? bound : out->bound;
+    out->ended = !budget->spent->over && budget->spent->end == FSIM_SEARCH_NOT_STOPPED;
+    if (given || fsim_frontier_has_parts(x->f) || out->bound >= known || !out->ended)
+        return;
+    fsim_frontier_with_l2(x->f, known, budget, &out->part[1], &bound, a);
+    out->ended = !budget->spent->over && budget->spent->end == FSIM_SEARCH_NOT_STOPPED;
+    bound = least_of(bound, most);
+    out->bound = bound > out->bound ? bound : out->bound;
+}
+
+/* What is worth what, by the numbers of the whole graph. */
+static fsim_sum *prices_of(const fsim_problem *p, const part_priced *x, const fsim_shortened *given, fsim_arena *a)
+{
+    fsim_sum *price = fsim_new(a, fsim_sum, p->graph->nodes + 1);
+    for (int i = 0; i < x->nodes; i++)
+        price[given ? given->origin[x->node[i]] : x->node[i]] = x->shadow.price[i];
+    return price;
+}
+
+bool fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budget, fsim_arena *a, fsim_priced *out)
+{
+    const int nodes = p->graph->nodes;
+    int *node = fsim_new(a, int, nodes + 1);
+    part_priced x = {*p, node, nodes, {0}, NULL};
+    fsim_shortened without;
+    fsim_spent spent;
+    fsim_budget own = *budget;
+    bool in_turn;
+    *out = (fsim_priced){.part = {{0, fsim_new(a, fsim_part, 2 * nodes + 2)}, {0, fsim_new(a, fsim_part, nodes + 1)}}};
+    for (int n = 0; n < nodes; n++)
+        node[n] = n;
+    const bool given = fsim_leave_out_given(p, node, nodes, FSIM_FAR_READER, a, &without, &in_turn);
+    bool short_of_given = false;
+    if (!find_prices(&x, &own, !given, a)) {
+        if (!given)
+            return false;
+        x = (part_priced){*p, without.node, without.nodes, {0}, NULL};
+        x.p.graph = x.p.limits.graph = without.graph;
+        x.p.progress = NULL;
+        x.p.store = fsim_store_new(a);
+        own = fsim_budget_left(budget, p, &spent);
+        short_of_given = true;
+        find_prices(&x, &own, true, a);
+    }
+    if (x.f) {
+        out->bound = x.shadow.bound;
+        out->price = prices_of(p, &x, short_of_given ? &without : NULL, a);
+        if (out->bound < known)
+            search(p, &x, known, short_of_given ? &without : NULL, &own, a, out);
+        out->groups = fsim_frontier_groups(x.f);
+        out->states = fsim_frontier_states(x.f);
+    }
+    if (short_of_given) {
+        fsim_add_work(p, fsim_work(&x.p));
+        budget->spent->over = budget->spent->over || spent.over;
+    }
+    return x.f != NULL;
+}
