@@ -51,7 +51,7 @@ static void sort_out_stores(const fsim_places *l, int base, fsim_own_set *s)
     FSIM_EACH_BIT(i, s->own)
     {
         const int place = base + i;
-        bool inside = false, later = l->loose[place];
+        bool inside = false, later = false;
         for (int k = l->succ_first[place]; k < l->succ_first[place + 1]; k++) {
             const int bit = l->succ[k] - base;
             const bool in = bit < FSIM_BITS && fsim_bit(&s->own, bit);

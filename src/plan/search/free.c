@@ -4,8 +4,7 @@
  * - What a kernel owns that is of either side of the barrier, and nothing else (sides.c).
  * - What is in a call of a library: the call pays for all of it, with the views that its kernels read through. No
  * kernel has primitives of a call and others, but for such views.
- * - Within a call, what has nothing but views.
- * - What a kernel owns that is lent to a stretch of the graph, and nothing else (stretches.c). */
+ * - Within a call, what has nothing but views. */
 #include "plan/search/states.h"
 
 /* How many of the set's places a call may have, of each kind. */
@@ -49,7 +48,7 @@ fsim_variant *fsim_free_kernel(expansion *x)
     if (!fsim_add_needed(x, x->root - FSIM_BACK + i, &copies))
         return NULL;
     fsim_variant *v = fsim_variant_of(&x->f->l, x->family, x->set, &copies, &x->set->own);
-    if (v || !(x->f->side->calls || x->f->side->stretch))
+    if (v || !x->f->side->calls)
         return v;
     v = fsim_new(x->f->a, fsim_variant, 1); /* a call may be what no kernel of ours is */
     v->clones = copies;

@@ -422,19 +422,13 @@ static void find_layers(fsim_frontier *f)
         f->has_sources = f->has_sources || f->l.pred_first[i + 1] == f->l.pred_first[i];
 }
 
-/* Had the place run before the search begins? On the side after the barrier all that is before it had. */
-static bool has_run_before(const fsim_frontier *f, int place)
-{
-    return fsim_stretch_place_of(f, place) == FSIM_HAS_RUN ||
-           (f->side->after && fsim_node_of(f, place)->side == FSIM_BEFORE_BARRIER);
-}
-
-/* Where that has run. False where it is too wide for the bits. */
+/* Where nothing has run or, on the side after the barrier, all that is before it. False where that is too wide for the
+ * bits. */
 static bool start_of(const fsim_frontier *f, state *start)
 {
     *start = (state){0};
-    for (int i = 0; f->side && i < f->l.count; i++)
-        if (has_run_before(f, i)) {
+    for (int i = 0; f->side && f->side->after && i < f->l.count; i++)
+        if (fsim_node_of(f, i)->side == FSIM_BEFORE_BARRIER) {
             if (i >= FSIM_BITS && i - FSIM_BITS >= start->base)
                 return false;
             fsim_bit_set(&start->done, i - start->base);
@@ -495,8 +489,8 @@ fsim_frontier *fsim_frontier_ready(fsim_problem *p, const int *node, int count, 
                          .side = side,
                          .last = -1,
                          .lost = FSIM_NEVER};
-    const fsim_set_limits limits = {MOST_TRIED, how == FSIM_UNLESS_WIDE, how == FSIM_PARTED, side ? side->wanted : NULL,
-                                    side ? side->stretch : NULL};
+    const fsim_set_limits limits = {MOST_TRIED, how == FSIM_UNLESS_WIDE, how == FSIM_PARTED,
+                                    side ? side->wanted : NULL};
     fsim_places_of(p, node, count, limits, a, &f->l);
     f->l.budget = &f->budget;
     f->by_size = fsim_new(a, int, count + 1);

@@ -6,7 +6,6 @@
 #include "plan/search/frontier.h"
 #include "plan/search/priced.h"
 #include "plan/search/states.h"
-#include "plan/search/stretches.h"
 
 #include <stdlib.h>
 
@@ -117,22 +116,4 @@ void fsim_open_priced(const fsim_problem *p, const fsim_priced *y, fsim_sum boun
     for (int k = 0; k < plan->kernels && sum > 0; k++) /* the bound may be more than the prices */
         all[k].gap *= (double)(plan->objective - bound) / sum;
     take_largest(all, plan->kernels, plan, proof);
-}
-
-void fsim_open_stretches(const fsim_problem *p, const fsim_stretched *y, const fsim_plan *plan, fsim_proof *proof,
-                         fsim_arena *a)
-{
-    fsim_open_part *all = fsim_new(a, fsim_open_part, y->count + 1);
-    for (int i = 0; i < y->count; i++)
-        all[i] = (fsim_open_part){y->stretch[i].first, y->stretch[i].end - 1, -(double)y->stretch[i].bound};
-    for (int k = 0; k < plan->kernels; k++) {
-        const fsim_part *part = &plan->partition.part[k];
-        int first = 0, at = 0;
-        while (first + 1 < part->count && part->clone[first])
-            first++;
-        while (at + 1 < y->count && part->node[first] >= y->stretch[at].end)
-            at++;
-        all[at].gap += (double)fsim_objective_of(p, &plan->kernel[k]);
-    }
-    take_largest(all, y->count, plan, proof);
 }

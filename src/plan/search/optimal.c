@@ -14,7 +14,8 @@
  * 4. Where the plan found costs more than the bound because L2 was assumed too favourable, the search is repeated
  * with the real contents of L2, from border to border (plan/search/excess.c). If a gap remains, partitions are visited
  * by rising relaxed cost until the budget is used up.
- * 5. A long graph that is not proven is also searched in stretches, which bounds it (plan/search/stretches.h).
+ * 5. Of a long graph the prices of its primitives are found first, which bound it and leave few kernels to look at
+ * (plan/search/priced.h).
  * 6. What is not proven then is changed, a kernel or two at a time, for as long as that pays (plan/search/polish.c). */
 #include "fusion/fuse.h"
 #include "fusion/sets.h"
@@ -33,7 +34,6 @@
 #include "plan/search/priced.h"
 #include "plan/search/search.h"
 #include "plan/search/sides.h"
-#include "plan/search/stretches.h"
 
 #include <assert.h>
 #include <math.h>
@@ -51,10 +51,9 @@ enum {
     POLISH_SHARES = 8,     /* changes to a plan that is not proven may take this part of the steps, */
     POLISH_STEPS = 750000, /* and so many at most; */
     POLISH_PARTS = 20000,  /* a plan of more kernels takes too many of them for one price */
-    LONG = 64,             /* graphs of more primitives are also searched in stretches, */
-    STRETCH = 32,          /* of about so many, */
-    STRETCH_SHARES = 3, /* for which this part of the time is kept back, and as many steps again as this part of them */
-    VISITED_MOST = 32   /* largest graph whose partitions are visited one by one */
+    LONG = 64,        /* graphs of more primitives are searched by prices, */
+    PRICE_SHARES = 3, /* for which there are as many steps again as this part of all */
+    VISITED_MOST = 32 /* largest graph whose partitions are visited one by one */
 };
 
 typedef struct {
@@ -69,7 +68,6 @@ typedef struct {
     fsim_sum least;           /* a bound from the sides of the barrier, */
     fsim_sum before;          /* and of the side before it */
     fsim_priced priced;       /* where the bound is one by prices: these */
-    fsim_stretched stretched; /* where the bound is one by stretches: these */
     fsim_open_part layers;    /* equal layers that keep the proof open; last 0: none */
     bool short_of_given; /* the bound is of a graph without what makes its masks: a search of all of it is too wide */
     bool masked;         /* may some chain of contractions skip what a causal mask hides? */
@@ -79,8 +77,6 @@ typedef struct {
 
 /* What changes to a plan must save of it: for less, equal layers stay equal. */
 static const double worth_a_change = 1e-3;
-/* What is bounded so closely is not searched in stretches, which leave something open at their borders. */
-static const double worth_stretches = 0.99;
 
 /* Does node read all elements of each argument? Every plan then reads, and computes, each of them at least once. */
 static bool reads_all(const fsim_graph *g, const fsim_node *n)
@@ -395,8 +391,6 @@ static void find_open(solver *s, const fsim_plan *best, fsim_proof *proof)
 {
     if (s->priced.price) {
         fsim_open_priced(s->p, &s->priced, s->bound, best, proof, s->a);
-    } else if (s->stretched.count > 0) {
-        fsim_open_stretches(s->p, &s->stretched, best, proof, s->a);
     } else if (s->last && !s->budget.spent->over) {
         fsim_frontier_open(s->last, best, s->bound, proof);
     } else if (s->layers.last > 0) {
@@ -472,34 +466,20 @@ static void by_pieces(solver *s, bool whole, fsim_arena *keep, fsim_plan *best)
     by_pieces(s, whole, keep, best);
 }
 
-/* A long graph whose plan is not proven: stretches of it apart. */
-static void by_stretches(solver *s, fsim_budget budget)
-{
-    fsim_stretched y;
-    budget.steps = fsim_work(s->p) + s->p->search_steps / STRETCH_SHARES;
-    fsim_progress_phase(s->p, "stretches");
-    if (!fsim_bound_by_stretches(s->p, STRETCH, &budget, s->a, &y))
-        return;
-    s->considered += y.groups;
-    s->states += y.states;
-    if (y.bound > s->bound) {
-        s->stretched = y;
-        s->priced.price = NULL;
-        fsim_progress_bound(s->p, s->bound = y.bound);
-    }
-}
-
 /* The whole graph by the prices of its primitives. Are there any? */
 static bool by_prices(solver *s, fsim_arena *keep, fsim_plan *best)
 {
     fsim_priced y;
     fsim_spent spent;
-    const fsim_budget own = fsim_budget_but_share(&s->budget, s->p, WHOLE_SHARES, &spent);
+    fsim_budget own = fsim_budget_but_share(&s->budget, s->p, WHOLE_SHARES, &spent);
+    own.steps += s->p->search_steps / PRICE_SHARES;
     fsim_progress_phase(s->p, "prices");
     if (best->kernels == 0 || !fsim_search_priced(s->p, best->objective, &own, s->a, &y))
         return false;
     s->considered += y.groups;
     s->states += y.states;
+    s->budget.spent->over = s->budget.spent->over || spent.over;
+    s->budget.spent->end = y.ended ? s->budget.spent->end : spent.end;
     for (int i = 0; i < 2; i++)
         if (y.part[i].parts > 0)
             improve(s->p, &y.part[i], keep, best);
@@ -542,14 +522,9 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
 {
     const int64_t began = fsim_work(p);
     fsim_arena *scratch = fsim_arena_new();
-    fsim_spent whole_spent, spent = {0};
+    fsim_spent spent;
     solver s = {.p = p, .a = scratch, .masked = fsim_floor_may_be_masked(p)};
-    const bool divisible = p->graph->nodes > LONG && !p->graph->barrier && p->graph->fuses + p->graph->separates == 0;
-    const fsim_budget all = fsim_budget_of(p, &whole_spent);
-    s.budget = divisible ? fsim_budget_but_share(&all, p, STRETCH_SHARES, &spent) : all;
-    s.budget.steps = all.steps;
-    spent = divisible ? spent : whole_spent;
-    s.budget.spent = &spent;
+    s.budget = fsim_budget_of(p, &spent);
     s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
     const bool rivals = p->rivals && p->rivals->graph == p->graph;
     *proof = (fsim_proof){0};
@@ -559,16 +534,13 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     const bool whole = is_one_kernel(&s);
     if (!whole)
         by_sides(&s, a, out);
-    if (getenv("DBG")) fprintf(stderr, "begin steps %lld\n", (long long)(fsim_work(p)-began));
     bool priced = false, compared = false;
     if (whole || !by_layers(&s, a, out)) {
-        if (getenv("DBG")) fprintf(stderr, "after layers steps %lld\n", (long long)(fsim_work(p)-began));
-        if (!whole && divisible) {
+        if (!whole && p->graph->nodes > LONG && p->graph->fuses == 0) {
             find_first_plan(&s, known, count, a, out);
             compared = true;
             priced = by_prices(&s, a, out);
         }
-        if (getenv("DBG")) fprintf(stderr, "after prices steps %lld %d bound %g best %g\n", (long long)(fsim_work(p)-began), priced, (double)s.least*1e-9, (double)cost_of(out)*1e-9);
         if (!priced)
             by_pieces(&s, whole, a, out);
     }
@@ -593,8 +565,8 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     fsim_progress_phase(p, "search with L2");
     if (s.bound < cost_of(out) && !priced && !spent.over && !fsim_late(p) && !s.short_of_given)
         close_gap(&s, a, out);
-    if ((double)s.bound < (double)cost_of(out) * worth_stretches && divisible && !fsim_late(p))
-        by_stretches(&s, all);
+    if (s.bound < cost_of(out) && !compared && p->graph->fuses == 0 && !fsim_late(p) && by_prices(&s, a, out))
+        s.bound = s.least > s.bound ? s.least : s.bound;
     if (s.bound < cost_of(out) && out->kernels > 0 && out->kernels <= POLISH_PARTS)
         polish(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];

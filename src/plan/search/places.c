@@ -8,11 +8,9 @@
 
 enum { FAR = FSIM_BITS + 1 }; /* the distance of a producer that no kernel reaches: all of them look alike */
 
-/* limits: wanted, stretch. */
-static void link_producers(fsim_places *l, fsim_set_limits limits)
+static void link_producers(fsim_places *l, const bool *wanted)
 {
     const fsim_graph *g = l->p->graph;
-    const bool *wanted = limits.wanted;
     place_list pred = {.a = l->a}, succ = {.a = l->a};
     int *seen = fsim_new(l->a, int, l->count + 1); /* per place: 1 + the place that listed it last */
     for (int i = 0; i < l->count; i++) {
@@ -45,8 +43,7 @@ static void link_producers(fsim_places *l, fsim_set_limits limits)
             }
         }
         l->outside[i] = l->outside[i] && (!wanted || wanted[l->node[i]]);
-        l->loose[i] = limits.stretch && l->outside[i] && l->p->recompute && fsim_may_clone(l->p, l->node[i]);
-        l->must[i] = wanted ? n->effect || wanted[l->node[i]] : l->must[i] || (l->outside[i] && !l->loose[i]);
+        l->must[i] = wanted ? n->effect || wanted[l->node[i]] : l->must[i] || l->outside[i];
     }
     l->succ_first[l->count] = succ.count;
     l->pred = pred.item;
@@ -60,7 +57,7 @@ static void find_clonable(fsim_places *l)
     for (int i = l->count; i-- > 0;) {
         const int readers = l->succ_first[i + 1] - l->succ_first[i];
         l->clonable[i] = l->p->recompute && readers > 0 && fsim_may_clone(l->p, l->node[i]) &&
-                         (l->must[i] || l->loose[i] || readers > 1 || l->clonable[l->succ[l->succ_first[i]]]);
+                         (l->must[i] || readers > 1 || l->clonable[l->succ[l->succ_first[i]]]);
     }
     for (int i = 0; i < l->count; i++) {
         l->cone[i] = i;
@@ -264,14 +261,13 @@ static bool user_names(const fsim_graph *g, int node)
     return false;
 }
 
-static uint64_t class_of_place(const fsim_places *l, int i, const signed char *stretch)
+static uint64_t class_of_place(const fsim_places *l, int i)
 {
     const fsim_graph *g = l->p->graph;
     const fsim_node *n = fsim_place_node(l, i);
     uint64_t h = fsim_primitive_class(g, l->node[i]);
     h = fsim_mix(h, (uint64_t)l->must[i] | (uint64_t)l->clonable[i] << 1 | (uint64_t)l->outside[i] << 2 |
-                        (uint64_t)n->side << 3 | (uint64_t)l->loose[i] << 8 |
-                        (uint64_t)(stretch ? stretch[l->node[i]] : FSIM_AT_HOME) << 9);
+                        (uint64_t)n->side << 3);
     for (int k = 0; k < n->args; k++) {
         const int t = n->arg[k].tensor, from = fsim_place_of_maker(l, t);
         h = fsim_mix(h, from >= 0                    ? (uint64_t)(i - from > FSIM_BITS ? FAR : i - from)
@@ -306,7 +302,6 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     out->near_first = fsim_new(a, int, count + 1);
     out->must = fsim_new(a, bool, count + 1);
     out->outside = fsim_new(a, bool, count + 1);
-    out->loose = fsim_new(a, bool, count + 1);
     out->clonable = fsim_new(a, bool, count + 1);
     out->cone = fsim_new(a, int, count + 1);
     out->before = fsim_new(a, fsim_bits, count + 1);
@@ -318,13 +313,13 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     while (out->slots < count)
         out->slots *= 2;
     out->slot = fsim_new(a, fsim_family *, out->slots);
-    link_producers(out, limits);
+    link_producers(out, limits.wanted);
     find_clonable(out);
     find_paths(out);
     find_near(out);
     fsim_find_apart(out);
     for (int i = 0; i < count; i++)
-        out->class[i] = class_of_place(out, i, limits.stretch);
+        out->class[i] = class_of_place(out, i);
     if (limits.parted)
         fsim_find_beside(out);
     out->wide = limits.watched && !out->complete; /* without kernels of independent parts it may be complete */

@@ -106,9 +106,11 @@ bool fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
         out->groups = fsim_frontier_groups(x.f);
         out->states = fsim_frontier_states(x.f);
     }
+    out->ended = out->ended || out->bound >= known;
     if (short_of_given) {
         fsim_add_work(p, fsim_work(&x.p));
         budget->spent->over = budget->spent->over || spent.over;
+        budget->spent->end = spent.end;
     }
     return x.f != NULL;
 }

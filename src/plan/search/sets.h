@@ -94,12 +94,11 @@ typedef struct {
     signed char *missed; /* families.c: per entry of near, whether a set misses it: 1, -1 where not, 0 not known yet */
     int *cone;           /* lowest place that may be cloned for place i, at most i */
     bool *must, *clonable;
-    bool *outside;      /* a reader is not in the list */
-    bool *loose;        /* a stretch: such a reader may have a copy, so that the result need not be stored for it */
-    bool *aloof;        /* apart.c: no kernel has it and a contraction */
-    bool *solo;         /* apart.c: nor this and a contraction; a graph with gradients, in which others may be */
-    fsim_bits *spaces;  /* apart.c: aloof: the points of spaces that it fits, as bits */
-    fsim_bits *results; /* apart.c: the points of what depends on it */
+    bool *outside;             /* a reader is not in the list */
+    bool *aloof;               /* apart.c: no kernel has it and a contraction */
+    bool *solo;                /* apart.c: nor this and a contraction; a graph with gradients, in which others may be */
+    fsim_bits *spaces;         /* apart.c: aloof: the points of spaces that it fits, as bits */
+    fsim_bits *results;        /* apart.c: the points of what depends on it */
     fsim_bits *before, *after; /* bit j of before[i]: i - FSIM_BITS + j leads to i; of after[i]: i leads to i + 1 + j */
     uint64_t *class;
     int *last_use; /* per tensor of the graph: the last place that may read it, through clones too; -1 */
@@ -122,19 +121,11 @@ typedef struct {
     bool watched, parted; /* as in fsim_places */
     const bool *wanted;   /* per primitive of the graph: is it stored for readers outside of the list? NULL: it is where
                              there are any, and so are outputs */
-    const signed char *stretch; /* as in fsim_one_side */
 } fsim_set_limits;
 
 /* What a primitive is to a call of a library (plan/price/calls.h, sdpa.h). Kernels may read through permutes, whether
  * these are in the call or not. */
 typedef enum { FSIM_NO_CALL, FSIM_CALL_VIEW, FSIM_CALL_OWN_VIEW, FSIM_IN_CALL } fsim_call_place;
-
-/* What a primitive is to a stretch of the graph (stretches.h). Kernels of what is lent alone cost nothing. */
-typedef enum {
-    FSIM_AT_HOME,
-    FSIM_LENT,   /* a kernel that is counted elsewhere may have it */
-    FSIM_HAS_RUN /* it ran before, and was stored; only copies of it are in kernels of the stretch */
-} fsim_stretch_place;
 
 /* Choices of clones for a kernel in a search for a bound, which knows the least that others cost. */
 enum { FSIM_FEW_CLONE_SETS = 2 };
@@ -142,16 +133,14 @@ enum { FSIM_FEW_CLONE_SETS = 2 };
 /* One side of the barrier, where kernels that own only primitives of either side cost nothing if these are free; or
  * one side of calls, for a bound. */
 typedef struct {
-    bool after;                 /* all before the barrier has run, and was stored */
-    bool free;                  /* for a bound */
-    int clone_sets;             /* choices of clones for a kernel; 0: as usual */
-    const bool *wanted;         /* as in fsim_set_limits */
-    const signed char *calls;   /* per primitive of the graph: fsim_call_place; NULL: there are none. Kernels of calls
-                                   cost nothing; */
-    bool within_call;           /* or the others do: kernels of nothing but views */
-    bool any_order;             /* for a bound of kernels that may be launched in another order than here */
-    const signed char *stretch; /* per primitive of the graph: fsim_stretch_place; NULL: all are at home */
-    const bool *whole; /* stretch: per primitive of the graph, is it computed at all of its points in every plan? */
+    bool after;               /* all before the barrier has run, and was stored */
+    bool free;                /* for a bound */
+    int clone_sets;           /* choices of clones for a kernel; 0: as usual */
+    const bool *wanted;       /* as in fsim_set_limits */
+    const signed char *calls; /* per primitive of the graph: fsim_call_place; NULL: there are none. Kernels of calls
+                                 cost nothing; */
+    bool within_call;         /* or the others do: kernels of nothing but views */
+    bool any_order;           /* for a bound of kernels that may be launched in another order than here */
 } fsim_one_side;
 
 /* Prepares the list node[0, count) of p's graph, ascending, which stays referenced. Results live in a. */

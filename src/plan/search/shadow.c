@@ -9,8 +9,6 @@
 
 #include "plan/search/places.h"
 #include "plan/search/pricer.h"
-#include <stdlib.h>
-#include <stdio.h>
 
 /* Do kernels at both roots, whose families are the same, read the same graph inputs for the first time? */
 static bool read_alike(const fsim_frontier *f, int x, int y)
@@ -76,7 +74,6 @@ static bool list_sets(pricer *w)
         for (int i = 0; i < family->sets; i++)
             *FSIM_PUSH(f->a, w->all, w->count, w->room) = (priced_set){root, i, &w->cost[root][i]};
     }
-    if (getenv("DBG")) fprintf(stderr, "listed steps %lld\n", (long long)fsim_work(f->p));
     w->first[f->l.count] = w->count;
     return f->l.complete;
 }
@@ -114,7 +111,7 @@ static bool find_least(pricer *w, int root, fsim_sum *left, fsim_sum *out)
         for (int i = 0; i < count; i++)
             least = left[i] < left[least] ? i : least;
         priced_cost *x = all[least].cost;
-        if (left[least] == FSIM_NEVER || x->how >= (getenv("MUST") ? FSIM_BY_MUST : FSIM_BY_PRICE))
+        if (left[least] == FSIM_NEVER || x->how == FSIM_BY_PRICE)
             break;
         const fsim_sum known = x->least;
         fsim_look_closer(w, &all[least]);
@@ -139,13 +136,10 @@ static bool price_all(pricer *w)
 bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
 {
     pricer w = {.f = f};
-    if (getenv("DBG")) fprintf(stderr, "begin shadow steps %lld\n", (long long)fsim_work(f->p));
     *out = (fsim_shadow){0};
     if (f->l.count == 0 || !list_sets(&w) || !price_all(&w))
         return false;
-    if (getenv("DBG")) fprintf(stderr, "greedy done steps %lld\n", (long long)fsim_work(f->p));
     fsim_raise_prices(&w);
-    if (getenv("DBG")) fprintf(stderr, "raise done steps %lld\n", (long long)fsim_work(f->p));
     out->price = w.price;
     out->excess = fsim_new(f->a, fsim_sum *, f->l.count + 1);
     for (int root = 0; root < f->l.count; root++) {

@@ -141,18 +141,12 @@ static inline const fsim_node *fsim_node_of(const fsim_frontier *f, int place)
 /* Do some kernels cost nothing, or are some left out? */
 static inline bool fsim_has_free(const fsim_frontier *f)
 {
-    return f->side && (f->side->free || f->side->calls || f->side->any_order || f->side->stretch);
+    return f->side && (f->side->free || f->side->calls || f->side->any_order);
 }
-/* What the place is to the stretch that is searched. */
-static inline fsim_stretch_place fsim_stretch_place_of(const fsim_frontier *f, int place)
-{
-    return f->side && f->side->stretch ? (fsim_stretch_place)f->side->stretch[f->l.node[place]] : FSIM_AT_HOME;
-}
-/* Is the place one of either side of the barrier, and free, or lent to the stretch? */
+/* Is the place one of either side of the barrier, and free? */
 static inline bool fsim_is_lent(const fsim_frontier *f, int place)
 {
-    return (f->side && f->side->free && fsim_node_of(f, place)->side == FSIM_EITHER_SIDE) ||
-           fsim_stretch_place_of(f, place) == FSIM_LENT;
+    return f->side && f->side->free && fsim_node_of(f, place)->side == FSIM_EITHER_SIDE;
 }
 static inline fsim_call_place fsim_call_place_of(const fsim_frontier *f, int place)
 {

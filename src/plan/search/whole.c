@@ -83,8 +83,7 @@ bool *fsim_computed_whole(const fsim_frontier *f)
         const fsim_node *n = fsim_node_of(f, i);
         if (fsim_is_lent(f, i) || (fsim_may_be_free(f, i) && f->side->within_call))
             continue;
-        whole[i] =
-            f->l.must[i] || fills_its_kernel(f, i) || (f->side && f->side->whole && f->side->whole[f->l.node[i]]);
+        whole[i] = f->l.must[i] || fills_its_kernel(f, i);
         for (int r = 0; r < n->results && !whole[i]; r++)
             whole[i] = g->tensor[n->result[r]].elems > 0 && read_whole(f, whole, n->result[r]);
     }
