@@ -147,7 +147,8 @@ static void check_parted(const fsim_problem *p, fsim_sum least, fsim_arena *a)
 }
 
 /* A bound by prices may never exceed the least plan; a search below a known plan that ends must find it, or prove that
- * nothing is better, up to what L2 holds. Returns how much of the least the bound reaches, where nothing better is known.
+ * nothing is better, up to what L2 holds. Returns how much of the least the bound reaches, where nothing better is
+ * known.
  */
 static double check_priced(const fsim_problem *p, fsim_sum least, const char *text, fsim_arena *a)
 {

@@ -307,8 +307,9 @@ static fsim_sum cost_to_go(fsim_frontier *f, int at)
     return f->state[at].to_go = least;
 }
 
-void fsim_frontier_limit(fsim_frontier *f, const fsim_shadow *shadow, fsim_sum most)
+void fsim_frontier_limit(fsim_frontier *f, const fsim_shadow *shadow, fsim_sum most, const fsim_budget *budget)
 {
+    f->budget = *budget;
     f->shadow = shadow;
     f->slack = most - shadow->bound;
     f->run = NULL; /* what is looked at depends on what has been spent */
@@ -475,7 +476,7 @@ static void search_forward(fsim_frontier *f, int size)
 }
 
 fsim_frontier *fsim_frontier_ready(fsim_problem *p, const int *node, int count, fsim_scope scope,
-                                     const fsim_budget *budget, fsim_arena *a)
+                                   const fsim_budget *budget, fsim_arena *a)
 {
     const fsim_thoroughness how = scope.how;
     const fsim_one_side *side = scope.side;

@@ -46,7 +46,7 @@ fsim_frontier *fsim_frontier_ready(fsim_problem *p, const int *node, int count, 
 bool fsim_frontier_search(fsim_frontier *f);
 /* Between them: the search looks only for plans that cost less than `most`, by what primitives are worth. What else
  * there is enters the bound as `most` at least. */
-void fsim_frontier_limit(fsim_frontier *f, const struct fsim_shadow *shadow, fsim_sum most);
+void fsim_frontier_limit(fsim_frontier *f, const struct fsim_shadow *shadow, fsim_sum most, const fsim_budget *budget);
 
 /* A lower bound of the objective of every plan of the list, in the objective's unit. */
 fsim_sum fsim_frontier_bound(const fsim_frontier *f);

@@ -23,8 +23,8 @@ typedef struct {
     bool *wanted;          /* per primitive of the whole graph: it is given, and others read it */
 } fsim_shortened;
 
-/* Leaves out of node[0, count) of p's graph, ascending, what makes small values whose readers are more than `far` places
- * apart. False where there are none. *in_turn: does each of their readers depend on the one before? In a. */
+/* Leaves out of node[0, count) of p's graph, ascending, what makes small values whose readers are more than `far`
+ * places apart. False where there are none. *in_turn: does each of their readers depend on the one before? In a. */
 bool fsim_leave_out_given(fsim_problem *p, const int *node, int count, int far, fsim_arena *a, fsim_shortened *out,
                           bool *in_turn);
 /* Turns the primitives of a plan of that graph into those of the whole one, and adds kernels for what is given, which

@@ -51,9 +51,9 @@ enum {
     POLISH_SHARES = 8,     /* changes to a plan that is not proven may take this part of the steps, */
     POLISH_STEPS = 750000, /* and so many at most; */
     POLISH_PARTS = 20000,  /* a plan of more kernels takes too many of them for one price */
-    LONG = 64,        /* graphs of more primitives are searched by prices, */
-    PRICE_SHARES = 3, /* for which there are as many steps again as this part of all */
-    VISITED_MOST = 32 /* largest graph whose partitions are visited one by one */
+    LONG = 64,             /* graphs of more primitives are searched by prices, */
+    PRICE_SHARES = 3,      /* for which there are as many steps again as this part of all */
+    VISITED_MOST = 32      /* largest graph whose partitions are visited one by one */
 };
 
 typedef struct {
@@ -63,16 +63,16 @@ typedef struct {
     fsim_budget budget;
     fsim_sum bound;
     int64_t considered, states;
-    fsim_frontier *only;      /* where the graph is one piece: that piece */
-    fsim_frontier *last;      /* of the whole graph, as last searched; NULL: of none */
-    fsim_sum least;           /* a bound from the sides of the barrier, */
-    fsim_sum before;          /* and of the side before it */
-    fsim_priced priced;       /* where the bound is one by prices: these */
-    fsim_open_part layers;    /* equal layers that keep the proof open; last 0: none */
-    bool short_of_given; /* the bound is of a graph without what makes its masks: a search of all of it is too wide */
-    bool masked;         /* may some chain of contractions skip what a causal mask hides? */
-    bool brief;          /* no piece is searched with every possible copy, which is enough where that proves a plan */
-    bool hurried;        /* some piece would be otherwise */
+    fsim_frontier *only;   /* where the graph is one piece: that piece */
+    fsim_frontier *last;   /* of the whole graph, as last searched; NULL: of none */
+    fsim_sum least;        /* a bound from the sides of the barrier, */
+    fsim_sum before;       /* and of the side before it */
+    fsim_priced priced;    /* where the bound is one by prices: these */
+    fsim_open_part layers; /* equal layers that keep the proof open; last 0: none */
+    bool short_of_given;   /* the bound is of a graph without what makes its masks: a search of all of it is too wide */
+    bool masked;           /* may some chain of contractions skip what a causal mask hides? */
+    bool brief;            /* no piece is searched with every possible copy, which is enough where that proves a plan */
+    bool hurried;          /* some piece would be otherwise */
 } solver;
 
 /* What changes to a plan must save of it: for less, equal layers stay equal. */
@@ -479,7 +479,6 @@ static bool by_prices(solver *s, fsim_arena *keep, fsim_plan *best)
     s->considered += y.groups;
     s->states += y.states;
     s->budget.spent->over = s->budget.spent->over || spent.over;
-    s->budget.spent->end = y.ended ? s->budget.spent->end : spent.end;
     for (int i = 0; i < 2; i++)
         if (y.part[i].parts > 0)
             improve(s->p, &y.part[i], keep, best);
@@ -541,6 +540,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
             compared = true;
             priced = by_prices(&s, a, out);
         }
+        priced = priced && (s.least >= cost_of(out) || !fsim_within(&s.budget, p));
         if (!priced)
             by_pieces(&s, whole, a, out);
     }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* priced.c: prices first (shadow.c), which bound every plan. A plan that is better than a known one has no kernel, and
- * no beginning, that costs so much beyond its primitives' prices as the known one costs beyond the bound; the search for
- * it looks at nothing else. If it ends, what it found is the best plan, or the known one is. */
+ * no beginning, that costs so much beyond its primitives' prices as the known one costs beyond the bound; the search
+ * for it looks at nothing else. If it ends, what it found is the best plan, or the known one is. */
 #include "plan/search/priced.h"
 
 #include "plan/search/given.h"
 #include "plan/search/shadow.h"
+
+enum { SEARCH_SHARES = 2 }; /* a search may take this part of the budget that prices leave */
 
 /* The graph that is searched: p's, or that without what is given. */
 typedef struct {
@@ -46,7 +48,9 @@ static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_s
                    const fsim_budget *budget, fsim_arena *a, fsim_priced *out)
 {
     const fsim_sum most = known;
-    fsim_frontier_limit(x->f, &x->shadow, most);
+    fsim_spent spent;
+    const fsim_budget own = fsim_budget_share(budget, &x->p, SEARCH_SHARES, &spent);
+    fsim_frontier_limit(x->f, &x->shadow, most, &own);
     fsim_frontier_search(x->f);
     if (fsim_frontier_plan(x->f, &out->part[0], a)) {
         if (given)
@@ -55,11 +59,12 @@ static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_s
     }
     fsim_sum bound = least_of(fsim_frontier_bound(x->f), most);
     out->bound = bound > out->bound ? bound : out->bound;
-    out->ended = !budget->spent->over && budget->spent->end == FSIM_SEARCH_NOT_STOPPED;
-    if (given || fsim_frontier_has_parts(x->f) || out->bound >= known || !out->ended)
+    const bool ended = spent.end == FSIM_SEARCH_NOT_STOPPED && !spent.over;
+    out->ended = ended;
+    if (given || fsim_frontier_has_parts(x->f) || out->bound >= known || !ended)
         return;
-    fsim_frontier_with_l2(x->f, known, budget, &out->part[1], &bound, a);
-    out->ended = !budget->spent->over && budget->spent->end == FSIM_SEARCH_NOT_STOPPED;
+    fsim_frontier_with_l2(x->f, known, &own, &out->part[1], &bound, a);
+    out->ended = spent.end == FSIM_SEARCH_NOT_STOPPED && !spent.over;
     bound = least_of(bound, most);
     out->bound = bound > out->bound ? bound : out->bound;
 }

@@ -22,7 +22,7 @@ typedef struct {
     priced_set *all; /* those of one root after those of the other */
     int count, room;
     priced_cost **cost; /* per root, per set of its family */
-    int *first; /* per root: all[first[root], first[root + 1]) */
+    int *first;         /* per root: all[first[root], first[root + 1]) */
     fsim_sum *price;
 } pricer;
 

@@ -2,9 +2,9 @@
 /* raise.c: better prices, window by window.
  *
  * The prices of a few dozen neighbouring places are set anew, with all others as they are: the most that the sets allow
- * which have some of them. That is a linear program; its dual, of a row per place and a column per set, is solved by the
- * simplex method, which begins with a set for each place alone and takes in the set that is violated most (Dantzig 1951;
- * columns as in Gilmore and Gomory 1961). What it finds is rounded, and taken only where no set forbids it. */
+ * which have some of them. That is a linear program; its dual, of a row per place and a column per set, is solved by
+ * the simplex method, which begins with a set for each place alone and takes in the set that is violated most (Dantzig
+ * 1951; columns as in Gilmore and Gomory 1961). What it finds is rounded, and taken only where no set forbids it. */
 #include "plan/search/pricer.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ typedef struct {
     int low, count; /* the window */
     column *column; /* by mask, the cheapest first */
     int columns, room;
-    int *group, groups, group_room; /* the first column of each mask */
+    int *group, groups, group_room;                                    /* the first column of each mask */
     double inverse[WIDE][WIDE], amount[WIDE], cost[WIDE], price[WIDE]; /* of the basis; cost: of its columns */
 } program;
 
@@ -46,7 +46,10 @@ static void list_columns(program *x)
             continue;
         column c = {.set = s};
         const fsim_bits own = fsim_bits_shifted(o->own, s->root - FSIM_BACK - x->low);
-        c.mask = own.w[0] & ((x->count == 64 ? UINT64_MAX : (x->count == 64 ? UINT64_MAX : (x->count == 64 ? UINT64_MAX : ((uint64_t)1 << x->count) - 1))));
+        c.mask = own.w[0] &
+                 ((x->count == 64 ? UINT64_MAX
+                                  : (x->count == 64 ? UINT64_MAX
+                                                    : (x->count == 64 ? UINT64_MAX : ((uint64_t)1 << x->count) - 1))));
         if (c.mask == 0)
             continue;
         c.rest = s->cost->least - fsim_left_for(w, s);

@@ -212,8 +212,8 @@ static double generated_s(const expansion *x)
     return generated ? fsim_contraction_generated_s(f->p->graph, f->p->hw, f->l.node[contraction]) : 0;
 }
 
-/* A lower bound of what the set costs whatever clones its kernel has (v is one, or NULL: none is known): its launch, and the norm of what its
- * members take of each unit, with the graph inputs that nothing has read before. */
+/* A lower bound of what the set costs whatever clones its kernel has (v is one, or NULL: none is known): its launch,
+ * and the norm of what its members take of each unit, with the graph inputs that nothing has read before. */
 static fsim_sum least_with(const expansion *x, const fsim_variant *v)
 {
     const fsim_frontier *f = x->f;
@@ -225,8 +225,7 @@ static fsim_sum least_with(const expansion *x, const fsim_variant *v)
         fsim_floor_add(&all, f->units[x->root - FSIM_BACK + i]);
         for (int k = 0; k < n->args; k++) {
             const int t = n->arg[k].tensor;
-            bool again = !fsim_reads_whole_input(f, x->root - FSIM_BACK + i, k) || count == FSIM_BITS ||
-                         was_read(x, t);
+            bool again = !fsim_reads_whole_input(f, x->root - FSIM_BACK + i, k) || count == FSIM_BITS || was_read(x, t);
             for (int q = 0; q < count && !again; q++)
                 again = seen[q] == t;
             if (again)
@@ -478,8 +477,7 @@ fsim_sum fsim_least_of_set(fsim_frontier *f, int root, const fsim_family *family
     for (int c = 0; c < x.choices; c++) {
         x.stores = how == FSIM_BY_PRICE ? 0 : MOST_STORES + 1;
         choose_stores(&x, c, fsim_bits_last(&set->own), none, none);
-        fsim_variant *v =
-            x.stores > MOST_STORES ? fsim_variant_of(&f->l, family, set, &x.choice[c], &set->must) : NULL;
+        fsim_variant *v = x.stores > MOST_STORES ? fsim_variant_of(&f->l, family, set, &x.choice[c], &set->must) : NULL;
         if (v) /* no choice beats storing what may be stored for free */
             note_cost(&x, v);
     }
