@@ -99,8 +99,7 @@ static state after(expansion *x, fsim_bits dropped)
     if (passes && !f->lean) {
         s.behind_base = x->at.base - FSIM_RECALLED;
         s.behind = fsim_bits_shifted(x->at.done, FSIM_RECALLED);
-        for (int i = 0; i < FSIM_RECALLED; i++)
-            fsim_bit_set(&s.behind, i);
+        fsim_bits_set_first(&s.behind, FSIM_RECALLED);
         s.passed = last;
         s.lifted = !x->closed;
     }
@@ -474,6 +473,20 @@ static void look_around(const expansion *x, bool ready)
     f->looked_back = at->ran - at->base > f->looked_back ? at->ran - at->base : f->looked_back;
 }
 
+/* What the current set waits for, as bits of the state. ran: what has run, as bits of the set. */
+static fsim_bits waits_for(const expansion *x, const fsim_bits *ran)
+{
+    const int by = x->root - FSIM_BACK - x->at.base;
+    const fsim_bits near = fsim_bits_without(x->set->needs, *ran);
+    fsim_bits all = fsim_bits_empty(&near) ? near : fsim_bits_shifted(near, by);
+    for (int k = 0; k < x->set->preds && x->set->needs_more && by > 0; k++) {
+        const int from = x->root + x->set->pred[k];
+        if (x->set->pred[k] < -FSIM_BACK && !fsim_has_run(&x->at, from))
+            fsim_bit_set(&all, from - x->at.base);
+    }
+    return x->set->waits && x->closed ? fsim_bits_or(all, x->unmet) : all;
+}
+
 /* Generates the steps for the sets of one root that are ready. */
 static void expand_root(expansion *x, bool ready)
 {
@@ -481,12 +494,13 @@ static void expand_root(expansion *x, bool ready)
     const state *s = &x->at;
     const int by = x->root - FSIM_BACK - s->base;
     const fsim_bits done = fsim_bits_shifted(s->done, -by); /* as sets have their places */
+    fsim_bits ran = done;
+    fsim_bits_set_first(&ran, -by);
     x->family = fsim_family_of(&f->l, x->root);
     look_around(x, ready);
     x->cut = x->cut || !x->family->complete;
     for (int i = 0; i < x->family->sets; i++) {
         x->set = &x->family->set[i];
-        bool blocked = false;
         if (!fsim_proceed(f, &f->budget, 1) &&
             (f->steps - f->state[x->from].first > STEPS_IN_HASTE || fsim_is_over(f))) {
             x->cut = true;
@@ -494,24 +508,15 @@ static void expand_root(expansion *x, bool ready)
         }
         if (fsim_bits_meet(&x->set->own, &done))
             continue;
-        prospect at = {.own = fsim_bits_shifted(x->set->own, by), .last = x->root + x->set->last};
-        if (at.last - s->base >= FSIM_BITS) {
+        const int last = x->root + x->set->last;
+        if (last - s->base >= FSIM_BITS) {
             x->cut = true;
             continue;
         }
-        for (int k = 0; k < x->set->preds; k++) {
-            const int from = x->root + x->set->pred[k];
-            if (!fsim_has_run(s, from)) {
-                blocked = true;
-                fsim_bit_set(&at.waits_for, from - s->base);
-            }
-        }
-        if (x->set->waits && x->closed) {
-            blocked = true;
-            at.waits_for = fsim_bits_or(at.waits_for, x->unmet);
-        }
-        *FSIM_PUSH(f->a, f->prospect, f->prospects, f->prospect_room) = at;
-        if (!blocked && ready)
+        const fsim_bits waits = waits_for(x, &ran);
+        *FSIM_PUSH(f->a, f->prospect, f->prospects, f->prospect_room) =
+            (prospect){fsim_bits_shifted(x->set->own, by), waits, last};
+        if (ready && fsim_bits_empty(&waits) && !(x->set->waits && x->closed))
             launch(x);
     }
 }
