@@ -2,6 +2,7 @@
 #include "fusion/walks.h"
 
 #include "base/arena.h"
+#include "fusion/row_kind.h"
 
 enum { SLOTS = 1 << 8 };
 

@@ -4,7 +4,7 @@
 #ifndef FUSESIM_FUSION_WALKS_H
 #define FUSESIM_FUSION_WALKS_H
 
-#include "fusion/chain.h"
+#include "fusion/joint.h"
 
 enum { FSIM_MOST_WALKED = 96 };
 
@@ -43,9 +43,10 @@ typedef struct fsim_pair {
 
 /* An empty memory of graph g, used by one thread at a time. Freed with a at the latest. */
 fsim_walks *fsim_walks_new(const fsim_graph *g, fsim_arena *a);
-/* The contractions below primitive n (it leads to them), or above it (they lead to it). room[FSIM_MOST_ENDS] is used
+/* The contractions below primitive n, to which it leads. room[FSIM_MOST_ENDS] is used
  * where limits have no memory of their graph. */
 fsim_walk_ends fsim_ends_below(const fsim_limits *limits, int n, int *room);
+/* The same above it. */
 fsim_walk_ends fsim_ends_above(const fsim_limits *limits, int n, int *room);
 /* The pair's entry, in the memory of limits or in *room; a new one is not known. */
 fsim_pair *fsim_pair_of(const fsim_limits *limits, int first, int second, fsim_pair *room);
