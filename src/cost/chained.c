@@ -224,8 +224,7 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
     const fsim_chain_tile tile = {layout->tile_m, layout->tile_n, layout->split_k, (double)x->l->chained.l.chunks,
                                   x->l->chained.l.kept};
     const fsim_chain_block b = fsim_chain_block_of(shape, tile);
-    fsim_kernel k = fsim_blank_kernel(c, a);
-    k.schedule = *layout;
+    fsim_kernel k = {.schedule = *layout};
     const double busy = busy_schedulers(c, &k);
     const chain_rates rates = chain_rates_of(c, tile.m, busy);
     const double products = b.first_flops / rates.rate[0] + b.second_flops / rates.rate[1],
@@ -235,9 +234,12 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
                                              (rates.tensor ? CHAIN_TENSOR_STEP_CYCLES : CHAIN_VECTOR_STEP_CYCLES) /
                                              c->clock; /* the steps of a block that has an SM to itself */
     const double least = steps_s(c, shape, &b, tile, x->l->chained.l.grouped);
-    if (!may_beat(c, layout, rounds * (fmax(products, least) + start) + least_filling_s(c, x, &b, layout),
-                  c->hw->arch->plain ? 0 : waits, less_s))
-        return k;
+    const double products_s = rounds * (fmax(products, least) + start), waits_s = c->hw->arch->plain ? 0 : waits;
+    if (!may_beat(c, layout, products_s, waits_s, less_s) ||
+        !may_beat(c, layout, products_s + least_filling_s(c, x, &b, layout), waits_s, less_s))
+        return (fsim_kernel){0};
+    k = fsim_blank_kernel(c, a);
+    k.schedule = *layout;
     k.penalised = true;
     k.flops = 2.0 * shape->batch * shape->m * shape->width * b.loads[FSIM_CHAIN_OPERANDS] *
                   (shape->k + shape->results / b.chunks) +
