@@ -240,11 +240,14 @@ char *fsim_printf(fsim_arena *a, const char *format, ...)
 
 char *fsim_vprintf(fsim_arena *a, const char *format, va_list args)
 {
+    char room[256]; /* most texts fit: they are written once */
     va_list again;
     va_copy(again, args);
-    const int length = vsnprintf(NULL, 0, format, args);
+    const int length = vsnprintf(room, sizeof room, format, args);
     char *text = fsim_alloc(a, length < 0 ? 1 : (size_t)length + 1, 1);
-    if (length > 0)
+    if (length > 0 && (size_t)length < sizeof room)
+        memcpy(text, room, (size_t)length);
+    else if (length > 0)
         vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;

@@ -21,9 +21,10 @@ typedef struct {
     fsim_workload_wanted how;
     const char *path, *text; /* text NULL: a model, which is read for each point */
     size_t bytes;
-    int variants;         /* combinations of the values of the axes of hardware */
-    fsim_hw **hw;         /* [GPU * variants + combination] */
-    const char **kernels; /* the groups of each point's plan, as text; NULL: no plan */
+    const fsim_yaml *tree; /* of the text, where no option changes what it says; NULL */
+    int variants;          /* combinations of the values of the axes of hardware */
+    fsim_hw **hw;          /* [GPU * variants + combination] */
+    const char **kernels;  /* the groups of each point's plan, as text; NULL: no plan */
     fsim_arena **worker;
     fsim_kept kept;
     fsim_tasks *progress;
@@ -169,6 +170,8 @@ static const fsim_graph *workload_at(const sweep *s, const fsim_sweep_point *p, 
         if (grid->axis[k].kind == FSIM_OVER_SYMBOL)
             set[how.sets++] = (fsim_binding){grid->axis[k].name, p->value[k]};
     how.set = set;
+    if (s->tree)
+        return fsim_graph_of(a, d, s->path, s->tree, &(fsim_bindings){how.set, how.sets, how.derive});
     return s->text ? fsim_graph_load_text(a, d, s->path, s->text, s->bytes, &how)
                    : fsim_graph_load(a, d, s->path, &how);
 }
@@ -359,6 +362,8 @@ static int begin(sweep *s)
     read_variants(s);
     if (!model && fsim_errors(c->diag) == 0)
         s->text = fsim_read_text(c, "workload", s->path, &s->bytes);
+    if (s->text && s->how.scale <= 1 && !s->how.precision)
+        s->tree = fsim_tree_load_text(c->arena, c->diag, s->path, s->text, s->bytes, &(fsim_workload_wanted){0}).yaml;
     if (fsim_errors(c->diag) == 0) {
         const char **gpu = fsim_new(c->arena, const char *, s->out.gpus + 1);
         for (int g = 0; g < s->out.gpus; g++)

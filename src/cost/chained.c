@@ -61,7 +61,7 @@ typedef struct {
 
 /* The share of an SM's schedulers that have a warp: each issues the instructions of its own warps, to a tensor core of
  * its own. Needs the kernel's grid, block, registers and shared memory. */
-static double busy_schedulers(const fsim_costing *c, const fsim_kernel *k)
+static double busy_schedulers(const fsim_costing *c, const fsim_schedule *k)
 {
     const double resident = fmax(1, fsim_blocks_per_sm(c->hw, k->block, k->registers, k->shared_bytes)),
                  blocks = fmin(resident, ceil((double)k->grid / c->sms)), warps = blocks * ceil(k->block / c->warp);
@@ -215,6 +215,11 @@ static bool may_beat(const fsim_costing *c, const fsim_schedule *layout, double 
              less_s * (1 + sqrt(DBL_EPSILON)) + 2 * FSIM_TICK_S);
 }
 
+static double elements_of(const fsim_map *m, bool full)
+{
+    return (double)fsim_map_points(m) * (full ? (double)fsim_map_reduced(m) : 1);
+}
+
 /* The price of a chain in this layout; time_s 0 where no block fits, and where it takes longer than less_s. */
 static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsim_schedule *layout, double less_s,
                                 fsim_arena *a)
@@ -224,9 +229,7 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
     const fsim_chain_tile tile = {layout->tile_m, layout->tile_n, layout->split_k, (double)x->l->chained.l.chunks,
                                   x->l->chained.l.kept};
     const fsim_chain_block b = fsim_chain_block_of(shape, tile);
-    fsim_kernel k = fsim_blank_kernel(c, a);
-    k.schedule = *layout;
-    const double busy = busy_schedulers(c, &k);
+    const double busy = busy_schedulers(c, layout);
     const chain_rates rates = chain_rates_of(c, tile.m, busy);
     const double products = b.first_flops / rates.rate[0] + b.second_flops / rates.rate[1],
                  start = 2.0 * tile.m * tile.n * fsim_startup_of(rates.tensor) / rates.rate[0],
@@ -235,9 +238,12 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
                                              (rates.tensor ? CHAIN_TENSOR_STEP_CYCLES : CHAIN_VECTOR_STEP_CYCLES) /
                                              c->clock; /* the steps of a block that has an SM to itself */
     const double least = steps_s(c, shape, &b, tile, x->l->chained.l.grouped);
-    if (!may_beat(c, layout, rounds * (fmax(products, least) + start) + least_filling_s(c, x, &b, layout),
-                  c->hw->arch->plain ? 0 : waits, less_s))
-        return k;
+    const double products_s = rounds * (fmax(products, least) + start), waits_s = c->hw->arch->plain ? 0 : waits;
+    if (!may_beat(c, layout, products_s, waits_s, less_s) ||
+        !may_beat(c, layout, products_s + least_filling_s(c, x, &b, layout), waits_s, less_s))
+        return (fsim_kernel){0};
+    fsim_kernel k = fsim_blank_kernel(c, a);
+    k.schedule = *layout;
     k.penalised = true;
     k.flops = 2.0 * shape->batch * shape->m * shape->width * b.loads[FSIM_CHAIN_OPERANDS] *
                   (shape->k + shape->results / b.chunks) +
@@ -262,11 +268,10 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
         if (r->operand == FSIM_CHAIN_ROWS && b.streams && rows_under_way > c->l2_bytes)
             extra_dram[i] = b.steps;
         for (int m = 0; r->operand < 0 && m < r->maps; m++)
-            accesses += (double)fsim_map_points(&r->map[m]) * (r->full ? (double)fsim_map_reduced(&r->map[m]) : 1);
+            accesses += elements_of(&r->map[m], r->full);
     }
     for (int i = 0; i < o->writes; i++)
-        accesses += (double)fsim_map_points(&o->write[i].map) *
-                    (o->write[i].full ? (double)fsim_map_reduced(&o->write[i].map) : 1);
+        accesses += elements_of(&o->write[i].map, o->write[i].full);
     fsim_add_memory(c, &k, NULL, extra_dram);
     k.l2_bytes += b.l2_bytes;
     k.partial_bytes = (int64_t)b.partial_bytes;

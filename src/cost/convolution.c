@@ -5,6 +5,7 @@
 #include "cost/product.h"
 #include "kernel/layout.h"
 
+#include <float.h>
 #include <math.h>
 
 static const fsim_hw_key efficiency_key[FSIM_CONVOLUTION_KINDS] = {
@@ -182,17 +183,28 @@ static double tile_s(const fsim_costing *c, const fsim_convolution_shape *s, int
     return 2.0 * m * n * depth / (s->peak_flops / c->sms * fmin(s->most, own_share(c->hw, s) * tile_share(m, n)));
 }
 
-/* With the layout. Tiles are of pixels x filters. */
+/* A kernel that takes `busy_s` at least: can it be faster than `best`? What rounding adds up to is far below the
+ * margin. */
+static bool may_win(const fsim_costing *c, const fsim_schedule *layout, double busy_s, const fsim_kernel *best)
+{
+    return best->time_s <= 0 || busy_s + layout->launches * fmax(0, fsim_least_launch_s(c->hw, c->regime)) <
+                                    best->time_s * (1 + sqrt(DBL_EPSILON)) + FSIM_TICK_S;
+}
+
+/* With the layout. Tiles are of pixels x filters. time_s 0 where it is no faster than `best` anyway. */
 static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s, const fsim_schedule *layout,
-                         fsim_arena *a)
+                         const fsim_kernel *best, fsim_arena *a)
 {
     const fsim_group *o = c->group;
     const fsim_node *n = &c->g->node[o->anchor];
-    fsim_kernel k = fsim_blank_kernel(c, a);
     const int m = layout->tile_m, filters = layout->tile_n;
     const double tiles_m = ceil(s->pixels / m), tiles_n = ceil(s->filters / filters),
                  tiles = s->groups * tiles_m * tiles_n, splits = splits_of(c, s, layout, tiles),
-                 depth = s->channels * s->taps / splits, blocks = tiles * splits;
+                 depth = s->channels * s->taps / splits, blocks = tiles * splits,
+                 tiles_s = ceil(blocks / c->sms) * tile_s(c, s, m, filters, depth);
+    if (!may_win(c, layout, tiles_s, best))
+        return (fsim_kernel){0};
+    fsim_kernel k = fsim_blank_kernel(c, a);
     k.schedule = *layout;
     k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
     k.penalised = k.penalised || layout->template == FSIM_TILED_CONTRACTION;
@@ -206,7 +218,7 @@ static fsim_kernel tiled(const fsim_costing *c, const fsim_convolution_shape *s,
                                                c->clock; /* a block's k loop when it has an SM to itself */
     if (!fsim_settle(c, &k, 1))
         return k;
-    k.unit[FSIM_COMPUTE] += ceil(blocks / c->sms) * tile_s(c, s, m, filters, depth);
+    k.unit[FSIM_COMPUTE] += tiles_s;
     fsim_sum_up(c, &k);
     return k;
 }
@@ -266,12 +278,11 @@ static void add_window_loads(const fsim_costing *c, const fsim_convolution_shape
 }
 
 /* With this layout, as generated: the equation and the rates of generated products (gemm.h). No faster than the
- * library's best kernels would be with such tiles. */
-static fsim_kernel multiplied(const fsim_costing *c, const fsim_convolution_shape *s, const fsim_tile_plan *plan,
-                              const fsim_schedule *layout, fsim_arena *a)
+ * library's best kernels would be with such tiles. time_s 0 where it is no faster than `best` anyway. */
+static fsim_kernel multiplied(const fsim_costing *c, const fsim_convolution_shape *s, const fsim_gemm_device *d,
+                              const fsim_schedule *layout, const fsim_kernel *best, fsim_arena *a)
 {
     const fsim_node *n = &c->g->node[c->group->anchor];
-    const fsim_gemm_device d = fsim_gemm_generated_of(c->hw, n->gemm.arithmetic, fsim_multipliers_of(plan));
     const double tiles_m = ceil(s->pixels / layout->tile_m), tiles_n = ceil(s->filters / layout->tile_n),
                  tiles = s->groups * tiles_m * tiles_n, splits = splits_of(c, s, layout, tiles),
                  elem = fsim_dtype_bytes(c->g->tensor[n->arg[0].tensor].dtype);
@@ -283,6 +294,10 @@ static fsim_kernel multiplied(const fsim_costing *c, const fsim_convolution_shap
                              .result_bytes = s->groups * s->pixels * s->filters * elem,
                              .elem_bytes = (int)elem,
                              .whole = c->group->strict};
+    const double least_s =
+        ceil(tiles * splits / c->sms) * tile_s(c, s, layout->tile_m, layout->tile_n, shape.k / splits);
+    if (!may_win(c, layout, least_s, best))
+        return (fsim_kernel){0};
     fsim_kernel k = fsim_blank_kernel(c, a);
     k.schedule = *layout;
     k.penalised = true;
@@ -291,10 +306,11 @@ static fsim_kernel multiplied(const fsim_costing *c, const fsim_convolution_shap
     fsim_add_access_issue(c, &k);
     add_window_loads(c, s, layout, &k);
     shape.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes);
-    fsim_gemm_time time = fsim_gemm_with(&d, &shape, (fsim_gemm_tile){layout->tile_m, layout->tile_n, (int)splits});
-    time.compute_s = fmax(time.compute_s, ceil(tiles * splits / c->sms) *
-                                              tile_s(c, s, layout->tile_m, layout->tile_n, shape.k / splits));
-    fsim_settle_product(c, &k, &d, &shape, &time);
+    fsim_gemm_time time = fsim_gemm_with(d, &shape, (fsim_gemm_tile){layout->tile_m, layout->tile_n, (int)splits});
+    time.compute_s = fmax(time.compute_s, least_s);
+    if (!may_win(c, layout, fmax(time.compute_s, fmax(time.dram_s, time.l2_s)), best))
+        return (fsim_kernel){0};
+    fsim_settle_product(c, &k, d, &shape, &time);
     return k;
 }
 
@@ -302,10 +318,15 @@ static fsim_kernel generated(const fsim_costing *c, const fsim_convolution_shape
 {
     fsim_layout l = {.g = c->g, .hw = c->hw, .group = c->group, .tiling = fsim_tiling_of(c->g, c->hw, c->group, a)};
     const bool known = !c->hw->host && !c->hw->arch->plain; /* whose kernels' rates are */
+    fsim_gemm_device by[FSIM_BY_GROUPS + 1] = {0};          /* sms 0: not asked for yet */
     fsim_schedule layout = fsim_blank_kernel(c, a).schedule;
     fsim_kernel best = {0};
-    for (int i = 0; l.tiling && fsim_next_tile(&l, &i, &layout); i++)
-        keep_faster(&best, known ? multiplied(c, s, &l.tiling->plan[0], &layout, a) : tiled(c, s, &layout, a));
+    for (int i = 0; l.tiling && fsim_next_tile(&l, &i, &layout); i++) {
+        const fsim_multipliers of = fsim_multipliers_of(&l.tiling->plan[0]);
+        if (known && by[of].sms == 0)
+            by[of] = fsim_gemm_generated_of(c->hw, c->g->node[c->group->anchor].gemm.arithmetic, of);
+        keep_faster(&best, known ? multiplied(c, s, &by[of], &layout, &best, a) : tiled(c, s, &layout, &best, a));
+    }
     return best.time_s > 0 ? best : direct(c, s, FSIM_TILED_CONTRACTION, a);
 }
 
@@ -320,7 +341,7 @@ fsim_kernel fsim_convolution(const fsim_costing *c, fsim_template template, fsim
         return generated(c, &s, a);
     for (size_t t = 0; t < sizeof tile_sizes / sizeof tile_sizes[0]; t++) {
         const fsim_schedule block = library_block(c, &s, tile_sizes[t][0], tile_sizes[t][1]);
-        keep_faster(&best, tiled(c, &s, &block, a));
+        keep_faster(&best, tiled(c, &s, &block, &best, a));
     }
     return best;
 }

@@ -315,9 +315,44 @@ bool fsim_gemm_may_beat(const fsim_gemm_device *d, const fsim_gemm_shape *s, fsi
     return isfinite(time_with(d, s, &both, tile, less_s).busy_s);
 }
 
+/* The tile that a product of this size had when it was asked for last: a guess, which saves the full times of most
+ * others, and no more. Searches and rows ask for a product again and again, with other bytes. */
+typedef struct {
+    double m, n, k, batch;
+    fsim_gemm_tile tile;
+} guess;
+
+static guess *guess_of(const fsim_gemm_shape *s)
+{
+    enum { GUESSES = 64 };
+    static _Thread_local guess memory[GUESSES];
+    const uint64_t h = ((uint64_t)s->m * 31 + (uint64_t)s->n) * 31 + (uint64_t)s->k + (uint64_t)s->batch * 7;
+    guess *at = &memory[(h ^ h >> 7 ^ h >> 15) % GUESSES];
+    if (at->m != s->m || at->n != s->n || at->k != s->k || at->batch != s->batch)
+        *at = (guess){s->m, s->n, s->k, s->batch, {0, 0, 0}};
+    return at;
+}
+
+/* A time that the best tile does not exceed: that of the guess, and far more than what arithmetic rounds. */
+static double time_of_guess(const fsim_gemm_device *d, const fsim_gemm_shape *s, const common *both,
+                            fsim_gemm_tile tile)
+{
+    bool known = false;
+    for (int i = 0; i < d->tiles && !known; i++)
+        known = d->tile[i].m == tile.m && d->tile[i].n == tile.n;
+    for (fsim_gemm_tile part = {tile.m, tile.n, 1}; known && part.split < tile.split; part.split *= 2)
+        known = fsim_gemm_may_split(d, s, part);
+    if (!known || !fsim_gemm_may_split(d, s, tile))
+        return INFINITY;
+    const fsim_gemm_time t = time_with(d, s, both, tile, INFINITY);
+    return (t.busy_s + t.extra_s) * (1 + 1.0 / SAFE_SHARE);
+}
+
 fsim_gemm_time fsim_gemm_best(const fsim_gemm_device *d, const fsim_gemm_shape *s)
 {
     const common both = common_of(d, s);
+    guess *last = guess_of(s);
+    const double most_s = time_of_guess(d, s, &both, last->tile);
     fsim_gemm_time best = {.busy_s = INFINITY};
     if (!d->tensor &&
         fmin(s->m, s->n) == 1) /* on tensor units, such products were measured to be as slow as tiles of 16 rows */
@@ -325,11 +360,12 @@ fsim_gemm_time fsim_gemm_best(const fsim_gemm_device *d, const fsim_gemm_shape *
     for (int i = 0; i < d->tiles; i++) {
         fsim_gemm_tile tile = d->tile[i];
         for (tile.split = 1; fsim_gemm_may_split(d, s, tile); tile.split *= 2) {
-            const fsim_gemm_time t = time_with(d, s, &both, tile, best.busy_s + best.extra_s);
+            const fsim_gemm_time t = time_with(d, s, &both, tile, fmin(most_s, best.busy_s + best.extra_s));
             if (t.busy_s + t.extra_s < best.busy_s + best.extra_s)
                 best = t;
         }
     }
+    last->tile = best.tile;
     return best;
 }
 

@@ -82,12 +82,15 @@ static fsim_traffic of_map(const fsim_map *m, const fsim_map *place, int elem_by
     return t;
 }
 
-/* The part of m that a value of a whole row needs: reduced digits, all with stride 0, are dropped. */
-static fsim_map of_rows(fsim_map m, bool full)
+/* The part of m that a value of a whole row needs: reduced digits, all with stride 0, are dropped. In *room where there
+ * are any. */
+static const fsim_map *of_rows(const fsim_map *m, bool full, fsim_map *room)
 {
-    if (!full)
-        m.modes = m.split;
-    return m;
+    if (full || m->modes == m->split)
+        return m;
+    *room = *m;
+    room->modes = m->split;
+    return room;
 }
 
 /* Sectors that windows touch. An axis whose windows have gaps and need no padding counts as two digits (output,
@@ -157,11 +160,11 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
     }
     double useful = 0;
     for (int i = 0; i < read->maps; i++) {
-        const fsim_map m = of_rows(read->map[i], read->full);
-        const fsim_map *place = read->place && read->place[i].offset >= 0 ? &read->place[i] : NULL;
-        const fsim_map laid = place ? of_rows(*place, read->full) : m;
-        const fsim_traffic one =
-            of_map(&m, place ? &laid : NULL, elem_bytes, i < shared_maps ? warp : 0, total_bytes, l2_bytes);
+        fsim_map room, room_of_place;
+        const fsim_map *m = of_rows(&read->map[i], read->full, &room);
+        const fsim_map *place =
+            read->place && read->place[i].offset >= 0 ? of_rows(&read->place[i], read->full, &room_of_place) : NULL;
+        const fsim_traffic one = of_map(m, place, elem_bytes, i < shared_maps ? warp : 0, total_bytes, l2_bytes);
         all.compulsory_bytes += one.compulsory_bytes;
         all.sector_bytes += one.sector_bytes;
         all.request_bytes += one.request_bytes;
@@ -170,9 +173,8 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
         all.answered_bytes += fmax(one.direct_bytes, one.answered_bytes);
         all.across = all.across || one.across;
         all.reread = fmax(all.reread, one.reread);
-        useful +=
-            fmax((double)one.compulsory_bytes,
-                 fmin((double)fsim_map_points(&m) * (double)fsim_map_reduced(&m) * elem_bytes, one.request_bytes));
+        useful += fmax((double)one.compulsory_bytes,
+                       fmin((double)fsim_map_points(m) * (double)fsim_map_reduced(m) * elem_bytes, one.request_bytes));
     }
     all.coalescing = all.request_bytes > 0 ? fmin(1, useful / all.request_bytes) : 1;
     all.direct_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
@@ -192,14 +194,16 @@ double fsim_read_rereads(const fsim_graph *g, const fsim_read *read, double tota
 {
     if (read->maps == 0 || (read->operand >= 0 && read->other_maps == 0))
         return 1;
-    const fsim_map m = of_rows(read->map[0], read->full);
-    return fmax(1, rereads(&m, fsim_dtype_bytes(g->tensor[read->tensor].dtype), total_bytes, l2_bytes));
+    fsim_map room;
+    return fmax(1, rereads(of_rows(&read->map[0], read->full, &room), fsim_dtype_bytes(g->tensor[read->tensor].dtype),
+                           total_bytes, l2_bytes));
 }
 
 fsim_traffic fsim_write_traffic(const fsim_graph *g, const fsim_write *write, int warp)
 {
-    const fsim_map m = of_rows(write->map, write->full);
-    fsim_traffic t = of_map(&m, NULL, fsim_dtype_bytes(g->tensor[write->tensor].dtype), warp, 0, 1);
+    fsim_map room;
+    fsim_traffic t = of_map(of_rows(&write->map, write->full, &room), NULL,
+                            fsim_dtype_bytes(g->tensor[write->tensor].dtype), warp, 0, 1);
     t.reread = 1;
     t.coalescing = fmin(1, (double)t.compulsory_bytes / t.request_bytes);
     return t;

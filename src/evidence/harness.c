@@ -101,13 +101,30 @@ static void add_row_call(const fsim_software *s, fsim_kernel *k)
     k->time[FSIM_LAUNCH] += fmax(0, ticks) * FSIM_TICK_S;
 }
 
+/* The library's product where copies of its weights rotate, which nothing of ours is compared with: of `own` it takes
+ * the tensors alone. time_s 0: it is no such product, or there is none. */
+static fsim_kernel rotated_product(const fsim_software *s, const fsim_group *group, const fsim_residency *l2,
+                                   const fsim_kernel *own, fsim_arena *a)
+{
+    if (!own || own->time_s <= 0 || group->writes > 1 || !is_library_product(s, group))
+        return (fsim_kernel){0};
+    const fsim_residency resident = rotated(s, l2, own, a);
+    const fsim_kernel k = fsim_framework_launch(s, group, &resident, own, a);
+    return k.template == FSIM_LIBRARY_CONTRACTION && k.input != own->input ? k : (fsim_kernel){0};
+}
+
 fsim_kernel fsim_kernel_measured(fsim_harness harness, const fsim_software *s, const fsim_group *group,
                                  const fsim_residency *l2, const fsim_kernel *own, fsim_arena *a)
 {
+    const fsim_kernel *priced = own;
     own = l2 && l2->replays ? NULL : own; /* priced with other bytes from DRAM */
     if (group->template == FSIM_SERVING_KERNEL || harness == FSIM_HARNESS_NONE || s->maker == FSIM_BY_FUSESIM ||
         s->hw->host)
         return fsim_framework_kernel(s, group, l2, own, a);
+    const fsim_kernel alone =
+        harness == FSIM_HARNESS_ROTATES ? rotated_product(s, group, l2, priced, a) : (fsim_kernel){0};
+    if (alone.time_s > 0)
+        return alone;
     const fsim_kernel best = own ? *own : fsim_kernel_of(s->graph, s->hw, s->regime, group, l2, a);
     const bool product = is_library_product(s, group);
     const fsim_residency resident =

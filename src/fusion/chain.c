@@ -2,11 +2,12 @@
 #include "fusion/chain.h"
 
 #include "fusion/partners.h"
+#include "fusion/walks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WALKED = 96, MOST_SIBLINGS = 8, STEP_BYTES = 64 };
+enum { MOST_SIBLINGS = 8, STEP_BYTES = 64 };
 
 static fsim_class class_of(const fsim_graph *g, int n) { return fsim_ops[g->node[n].op].class; }
 
@@ -52,114 +53,6 @@ static fsim_map points_of(fsim_map m)
 {
     m.modes = m.split;
     return m;
-}
-
-/* Row kinds. */
-
-static bool passes_factors(fsim_op op)
-{
-    return op == FSIM_OP_NEG || op == FSIM_OP_CAST || op == FSIM_OP_COPY || op == FSIM_OP_DROPOUT ||
-           op == FSIM_OP_TRIL || op == FSIM_OP_TRIU || (fsim_ops[op].class == FSIM_PERMUTE && fsim_ops[op].flops == 0);
-}
-
-fsim_row_kind fsim_row_kind_of(const fsim_node *n, const fsim_row_kind *arg)
-{
-    bool all_free = true, no_elements = true, bound = false;
-    for (int k = 0; k < n->args; k++) {
-        all_free = all_free && arg[k] == FSIM_FREE;
-        no_elements = no_elements && arg[k] == FSIM_ROW;
-        bound = bound || arg[k] == FSIM_BOUND;
-    }
-    if (bound)
-        return FSIM_BOUND;
-    if (fsim_ops[n->op].class == FSIM_REDUCE)
-        return all_free || (arg[0] == FSIM_SCALED && (n->op == FSIM_OP_SUM || n->op == FSIM_OP_MEAN)) ? FSIM_ROW
-                                                                                                      : FSIM_BOUND;
-    if (all_free)
-        return FSIM_FREE;
-    if (no_elements)
-        return FSIM_ROW;
-    if (n->args == 1 && arg[0] == FSIM_SHIFTED && n->op == FSIM_OP_EXP)
-        return FSIM_SCALED;
-    if (n->args == 1)
-        return passes_factors(n->op) || (n->op == FSIM_OP_MUL && arg[0] == FSIM_SCALED) ||
-                       (n->op == FSIM_OP_DIV && arg[0] == FSIM_SCALED)
-                   ? arg[0]
-                   : FSIM_BOUND;
-    if (n->op == FSIM_OP_SUB && arg[0] == FSIM_FREE && arg[1] == FSIM_ROW)
-        return FSIM_SHIFTED;
-    const bool product = n->op == FSIM_OP_MUL && arg[0] != FSIM_SHIFTED && arg[1] != FSIM_SHIFTED;
-    const bool quotient = n->op == FSIM_OP_DIV && (arg[0] == FSIM_FREE || arg[0] == FSIM_SCALED) &&
-                          (arg[1] == FSIM_FREE || arg[1] == FSIM_ROW);
-    return product || quotient ? FSIM_SCALED : FSIM_BOUND;
-}
-
-/* Walks. */
-
-/* The primitives between a contraction and those that no kernel could hold together with it: what its result flows
- * through, ascending. */
-typedef struct {
-    int node[MOST_WALKED], count;
-    fsim_row_kind kind[MOST_WALKED];
-    int contraction[MOST_WALKED], contractions; /* contractions that read one of them */
-    bool more;                                  /* there are more than MOST_WALKED */
-} flow;
-
-static int place_of(const flow *f, int n)
-{
-    for (int i = 0; i < f->count; i++)
-        if (f->node[i] == n)
-            return i;
-    return -1;
-}
-
-static void follow_readers(const fsim_graph *g, flow *f, int from, int last)
-{
-    for (int r = 0; r < g->node[from].results; r++) {
-        const fsim_tensor *t = &g->tensor[g->node[from].result[r]];
-        for (int k = 0; k < t->readers; k++) {
-            const int n = t->reader[k];
-            const fsim_class class = class_of(g, n);
-            if (class == FSIM_CONTRACTION) {
-                bool known = false;
-                for (int i = 0; i < f->contractions && !known; i++)
-                    known = f->contraction[i] == n;
-                if (!known && f->contractions < MOST_WALKED)
-                    f->contraction[f->contractions++] = n;
-                f->more = f->more || f->contractions == MOST_WALKED;
-                continue;
-            }
-            if (n > last || (!fsim_classes[class].inlines && class != FSIM_REDUCE) || place_of(f, n) >= 0)
-                continue;
-            if (f->count == MOST_WALKED) {
-                f->more = true;
-                continue;
-            }
-            int i = f->count++;
-            for (; i > 0 && f->node[i - 1] > n; i--)
-                f->node[i] = f->node[i - 1];
-            f->node[i] = n;
-        }
-    }
-}
-
-static void flow_from(const fsim_graph *g, int first, int last, flow *f)
-{
-    f->count = f->contractions = 0;
-    f->more = false;
-    follow_readers(g, f, first, last);
-    for (int i = 0; i < f->count; i++) { /* readers are added behind the primitive that they read */
-        const fsim_node *n = &g->node[f->node[i]];
-        fsim_row_kind arg[FSIM_MAX_RANK] = {FSIM_FREE};
-        fsim_node known = *n;
-        known.args = n->args < FSIM_MAX_RANK ? n->args : FSIM_MAX_RANK;
-        for (int k = 0; k < known.args; k++) {
-            const int from = g->tensor[n->arg[k].tensor].producer, at = from < 0 ? -1 : place_of(f, from);
-            arg[k] = at < 0 ? FSIM_FREE : f->kind[at];
-        }
-        follow_readers(g, f, f->node[i], last);
-        f->kind[i] = known.args < n->args ? FSIM_BOUND : fsim_row_kind_of(&known, arg);
-    }
 }
 
 /* Chains. */
@@ -212,20 +105,22 @@ static bool frame_of(const fsim_graph *g, int second, fsim_joint *out)
     return true;
 }
 
-/* Can a kernel chain first and second, whatever else it holds? False with *why. */
-static bool may_chain(const fsim_limits *limits, int first, int second, fsim_joint *out, fsim_refusal *why)
+/* Fills in what the graph alone says of the pair. False where no kernel chains it, whatever else it holds. */
+static bool find_pair(const fsim_graph *g, fsim_pair *p)
 {
-    const fsim_graph *g = limits->graph;
+    const int first = p->first, second = p->second;
     const fsim_node *a = &g->node[first], *b = &g->node[second];
-    flow f;
+    fsim_joint *out = &p->joint;
+    fsim_refusal *why = &p->why;
+    fsim_flow f;
     *out = (fsim_joint){.kind = FSIM_CHAINED, .first = first, .second = second, .side = -1};
     if (a->gemm.convolution || b->gemm.convolution)
         return refuse(why, FSIM_RULE_CONTRACTIONS, first, second, (fsim_excess){2, 1, FSIM_IN_CONVOLUTION}, true);
-    flow_from(g, first, second, &f);
+    fsim_flow_from(g, first, second, &f);
     bool reads[2] = {false, false}, reductions = false;
     fsim_row_kind kind = FSIM_BOUND;
     for (int side = 0; side < 2; side++) {
-        const int from = g->tensor[b->arg[side].tensor].producer, at = from < 0 ? -1 : place_of(&f, from);
+        const int from = g->tensor[b->arg[side].tensor].producer, at = from < 0 ? -1 : fsim_place_in_flow(&f, from);
         reads[side] = from == first || at >= 0;
         if (reads[side]) {
             out->side = side;
@@ -246,16 +141,30 @@ static bool may_chain(const fsim_limits *limits, int first, int second, fsim_joi
     if (out->online && kind != FSIM_FREE && kind != FSIM_SCALED)
         return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, second,
                       (fsim_excess){(double)out->width, FSIM_TILE_ROW, FSIM_IN_TILE_ROW}, true);
-    if (out->online && kind == FSIM_SCALED && limits->strict)
+    out->online = out->online && kind == FSIM_SCALED;
+    p->least_bytes = chain_bytes(FSIM_CHAIN_LEAST, FSIM_CHAIN_LEAST, a->gemm.k, b->points / out->rows,
+                                 fsim_dtype_bytes(g->tensor[a->arg[0].tensor].dtype));
+    return true;
+}
+
+/* Can a kernel chain first and second, whatever else it holds? False with *why. */
+static bool may_chain(const fsim_limits *limits, int first, int second, fsim_joint *out, fsim_refusal *why)
+{
+    fsim_pair room, *p = fsim_pair_of(limits, first, second, &room);
+    if (!p->known)
+        p->may = find_pair(limits->graph, p);
+    p->known = true;
+    *out = p->joint;
+    if (!p->may) {
+        *why = p->why;
+        return false;
+    }
+    if (out->online && limits->strict)
         return refuse(why, FSIM_RULE_NUMERICS, first, second,
                       (fsim_excess){(double)out->width, FSIM_TILE_ROW, FSIM_IN_ONLINE}, true);
-    out->online = out->online && kind == FSIM_SCALED;
-    const int64_t results = b->points / out->rows;
-    const int elem = fsim_dtype_bytes(g->tensor[a->arg[0].tensor].dtype);
-    const int64_t least = chain_bytes(FSIM_CHAIN_LEAST, FSIM_CHAIN_LEAST, a->gemm.k, results, elem);
-    return fsim_note_room(limits, least <= limits->shared_per_block, least) ||
+    return fsim_note_room(limits, p->least_bytes <= limits->shared_per_block, p->least_bytes) ||
            refuse(why, FSIM_RULE_SHARED, first, second,
-                  (fsim_excess){(double)least, (double)limits->shared_per_block, FSIM_IN_SHARED_BYTES}, true);
+                  (fsim_excess){(double)p->least_bytes, (double)limits->shared_per_block, FSIM_IN_SHARED_BYTES}, true);
 }
 
 /* Every primitive on a path from first to second, both included. */
@@ -264,17 +173,17 @@ static int core_of(const fsim_limits *limits, int first, int second, int *node, 
     const fsim_graph *g = limits->graph;
     fsim_joint joint;
     fsim_refusal why;
-    flow f;
+    fsim_flow f;
     int count = 0;
-    bool leads[MOST_WALKED] = {false};
+    bool leads[FSIM_MOST_WALKED] = {false};
     if (!may_chain(limits, first, second, &joint, &why))
         return 0;
-    flow_from(g, first, second, &f);
+    fsim_flow_from(g, first, second, &f);
     for (int i = f.count; i-- > 0;)
         for (int r = 0; r < g->node[f.node[i]].results; r++) {
             const fsim_tensor *t = &g->tensor[g->node[f.node[i]].result[r]];
             for (int k = 0; k < t->readers; k++) {
-                const int at = place_of(&f, t->reader[k]);
+                const int at = fsim_place_in_flow(&f, t->reader[k]);
                 leads[i] = leads[i] || t->reader[k] == second || (at >= 0 && leads[at]);
             }
         }
@@ -290,9 +199,9 @@ static int core_of(const fsim_limits *limits, int first, int second, int *node, 
 
 int fsim_chain_from(const fsim_limits *limits, int first, int *node, int room)
 {
-    flow f;
+    fsim_flow f;
     int count = 0;
-    flow_from(limits->graph, first, limits->graph->nodes, &f);
+    fsim_flow_from(limits->graph, first, limits->graph->nodes, &f);
     for (int i = 0; i < f.contractions && count == 0; i++)
         count = core_of(limits, first, f.contraction[i], node, room);
     return count;
@@ -365,51 +274,37 @@ static bool are_siblings(const fsim_graph *g, int a, int b)
  * of these than are looked at. */
 static bool chained_above(const fsim_limits *limits, int n, int low, bool *more)
 {
-    const fsim_graph *g = limits->graph;
-    int seen[MOST_WALKED], count = 0;
     fsim_joint joint;
     fsim_refusal why;
-    seen[count++] = n;
-    for (int i = 0; i < count; i++)
-        for (int k = 0; k < g->node[seen[i]].args; k++) {
-            const int from = g->tensor[g->node[seen[i]].arg[k].tensor].producer;
-            bool known = from < 0;
-            for (int j = 0; j < count && !known; j++)
-                known = seen[j] == from;
-            if (known)
-                continue;
-            const fsim_class class = class_of(g, from);
-            if (class == FSIM_CONTRACTION) {
-                if (from < low && may_chain(limits, from, n, &joint, &why))
-                    return true;
-            } else if (fsim_classes[class].inlines || class == FSIM_REDUCE) {
-                if (count == MOST_WALKED)
-                    return *more = true; /* assume that it may */
-                seen[count++] = from;
-            }
-        }
-    return false;
+    int room[FSIM_MOST_ENDS];
+    const fsim_walk_ends x = fsim_ends_above(limits, n, room);
+    for (int i = 0; i < x.contractions; i++)
+        if (x.contraction[i] < low && may_chain(limits, x.contraction[i], n, &joint, &why))
+            return true;
+    if (x.more)
+        *more = true; /* assume that it may */
+    return x.more;
 }
 
 static bool chained_below(const fsim_limits *limits, int n, int high, bool *more)
 {
-    flow f;
     fsim_joint joint;
     fsim_refusal why;
-    flow_from(limits->graph, n, limits->graph->nodes, &f);
-    for (int i = 0; i < f.contractions; i++)
-        if (f.contraction[i] > high && may_chain(limits, n, f.contraction[i], &joint, &why))
+    int room[FSIM_MOST_ENDS];
+    const fsim_walk_ends x = fsim_ends_below(limits, n, room);
+    for (int i = 0; i < x.contractions; i++)
+        if (x.contraction[i] > high && may_chain(limits, n, x.contraction[i], &joint, &why))
             return true;
-    return *more = f.more;
+    return *more = x.more;
 }
 
 /* Where a walk is too long to say: may contraction n be the first of a chain, or the last (up)? */
 static bool may_have_partner(const fsim_limits *limits, int n, bool up)
 {
-    int other[MOST_WALKED];
+    int other[FSIM_MOST_WALKED];
     fsim_joint joint;
     fsim_refusal why;
-    const int count = fsim_chain_partners(limits->graph, n, up, other, MOST_WALKED);
+    const int count = fsim_chain_partners(limits->graph, n, up, other, FSIM_MOST_WALKED);
     for (int i = 0; i < count; i++)
         if (may_chain(limits, up ? other[i] : n, up ? n : other[i], &joint, &why))
             return true;
@@ -430,14 +325,13 @@ static bool may_end_chain(const fsim_limits *limits, int n)
 
 int fsim_chains_from(const fsim_limits *limits, int n, fsim_joint *out, int room)
 {
-    flow f;
     fsim_joint joint;
     fsim_refusal why;
-    int count = 0, other[MOST_WALKED];
-    flow_from(limits->graph, n, limits->graph->nodes, &f);
-    const int seconds = f.more ? fsim_chain_partners(limits->graph, n, false, other, MOST_WALKED) : f.contractions;
+    int count = 0, other[FSIM_MOST_WALKED], room_of_ends[FSIM_MOST_ENDS];
+    const fsim_walk_ends x = fsim_ends_below(limits, n, room_of_ends);
+    const int seconds = x.more ? fsim_chain_partners(limits->graph, n, false, other, FSIM_MOST_WALKED) : x.contractions;
     for (int i = 0; i < seconds; i++) {
-        const int second = f.more ? other[i] : f.contraction[i];
+        const int second = x.more ? other[i] : x.contraction[i];
         if (second <= n || !may_chain(limits, n, second, &joint, &why))
             continue;
         if (count == room)

@@ -14,22 +14,7 @@
 #ifndef FUSESIM_FUSION_CHAIN_H
 #define FUSESIM_FUSION_CHAIN_H
 
-#include "fusion/group.h"
-
-typedef enum { FSIM_ALONE, FSIM_CHAINED, FSIM_SIBLINGS, FSIM_ROWS } fsim_joint_kind;
-
-typedef struct fsim_joint {
-    fsim_joint_kind kind;
-    int first, second;   /* chained: the contractions; otherwise `first` only */
-    int side;            /* chained: the operand of the second that is computed from the first's result */
-    int64_t rows, width; /* chained: shape of the intermediate */
-    int64_t batch;       /* chained: number of groups of rows; rows of a group share both other operands */
-    bool online;         /* chained: reductions run along with the tiles, and results are corrected after each */
-    fsim_map frame;      /* chained: (row, column) of the intermediate to the element of the second's operand */
-    fsim_map other;      /* chained: row to the first element of the second's other operand that belongs to it */
-    fsim_map at;         /* chained: (row, place in it) to the first's element, once the group is made */
-    int rows_from;       /* chained: .. and the operand of the first that belongs to the row */
-} fsim_joint;
+#include "fusion/joint.h"
 
 /* FSIM_TILE_ROW: the longest row that one output tile holds. FSIM_CHAIN_LEAST: rows, and columns, of the smallest
  * tile of a chain. FSIM_KEPT_WIDTH: the most columns of an operand that stay in shared memory for the whole
@@ -58,8 +43,5 @@ int fsim_chain_from(const fsim_limits *limits, int first, int *node, int room);
 /* A kernel needs the first contraction's result at `at`, a map over (row, column). Are the rows of the map rows of
  * the result, and its columns columns? *rows_from: the operand of the contraction that belongs to the rows. */
 bool fsim_tile_rows(const fsim_graph *g, int first, const fsim_map *at, const fsim_joint *joint, int *rows_from);
-
-/* The kind of n's result from the kinds of its arguments; FSIM_FREE for those that come from elsewhere. */
-fsim_row_kind fsim_row_kind_of(const fsim_node *n, const fsim_row_kind *arg);
 
 #endif

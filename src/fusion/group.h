@@ -183,11 +183,14 @@ typedef struct {
     bool refused;
 } fsim_rests_on;
 
+typedef struct fsim_walks fsim_walks; /* fusion/walks.h */
+
 typedef struct {
     const fsim_graph *graph;
     int64_t shared_per_block; /* bytes */
     bool strict;              /* --numerics strict */
     fsim_rests_on *rests_on;  /* is added to; NULL: nobody asks */
+    fsim_walks *walks;        /* remembers what is between contractions of the graph; NULL: each is looked at anew */
 } fsim_limits;
 
 /* Notes whether a block has room for so many bytes, and returns it. */

@@ -4,6 +4,7 @@
 #include "fusion/grouping.h"
 
 #include "fusion/online.h"
+#include "fusion/row_kind.h"
 #include "fusion/sets.h"
 
 enum {

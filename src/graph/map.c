@@ -400,8 +400,16 @@ static int64_t walk_requests(const fsim_map *m, int64_t per, int64_t walked, int
     const fsim_map s = *m;
     int64_t sectors = 0, digit[FSIM_MAX_MODES] = {0}, elem = s.offset, at[MAX_WARP];
     const int shift = __builtin_ctzll((unsigned long long)per); /* sizes of sectors and elements are powers of two */
+    const fsim_mode last = s.modes > 0 ? s.mode[s.modes - 1] : (fsim_mode){1, 0};
     for (int64_t p = 0; p < walked; p += warp) {
         const int n = (int)(walked - p < warp ? walked - p : warp);
+        if (s.modes > 0 && digit[s.modes - 1] + n < last.extent) { /* along one digit, in steps of the same length */
+            const int64_t end = elem + (n - 1) * last.stride, apart = (end >> shift) - (elem >> shift);
+            sectors += last.stride >= per || -last.stride >= per ? n : (apart < 0 ? -apart : apart) + 1;
+            digit[s.modes - 1] += n;
+            elem += n * last.stride;
+            continue;
+        }
         for (int i = 0; i < n; i++) {
             at[i] = elem >> shift;
             for (int k = s.modes; k-- > 0;) { /* go to the next point */

@@ -191,23 +191,6 @@ static bool on_tensor_cores(const fsim_tiling *t, const fsim_node *n)
     return fsim_tensor_text(t->hw->arch, a) && fsim_dtype_floating(result) && result != FSIM_F64;
 }
 
-fsim_tiling *fsim_tiling_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *group, fsim_arena *a)
-{
-    fsim_tiling *t = fsim_new(a, fsim_tiling, 1);
-    *t = (fsim_tiling){.g = g, .hw = hw, .group = group, .a = a, .of = fsim_new(a, int, group->writes + 1)};
-    t->room = group->contractions < 1 ? 1 : group->contractions < group->writes ? group->contractions : group->writes;
-    t->plan = fsim_new(a, fsim_tile_plan, t->room);
-    if (group->anchor < 0 || group->whole_row > 0 || !assign(t))
-        return NULL;
-    for (int i = 0; i < group->writes; i++)
-        t->in_passing = t->in_passing || t->of[i] < 0;
-    for (int i = 0; i < t->plans; i++)
-        t->plan[i].tensor = on_tensor_cores(t, t->plan[i].product[0].node);
-    return t;
-}
-
-/* How a block is laid out. */
-
 const fsim_tile_side *fsim_tile_side_of(const fsim_tile_plan *p, int operand)
 {
     return operand == 0 ? &p->product[0].side[0] : &p->product[operand - 1].side[1];
@@ -238,8 +221,7 @@ static fsim_tile_operand operand_of(const fsim_tiling *t, const fsim_tile_side *
                                    !s->window && t->g->tensor[tensor].dtype == wanted && maker_in(t, tensor) < 0};
 }
 
-/* Lays out one tile for blocks of `threads` threads (0: as many as suit it). */
-static bool size(const fsim_tiling *t, fsim_tile_plan *p, fsim_tile_wish wish, int threads)
+static fsim_tile_shape shape_of(const fsim_tiling *t, const fsim_tile_plan *p)
 {
     const fsim_tile_product *a = &p->product[0];
     fsim_tile_shape shape = {.products = p->products,
@@ -247,12 +229,38 @@ static bool size(const fsim_tiling *t, fsim_tile_plan *p, fsim_tile_wish wish, i
                              .groups = t->hw->arch->wgmma,
                              .depth = a->depth,
                              .elem_bytes = staged_elem(t, p),
-                             .m = a->swapped ? wish.n : wish.m,
-                             .n = a->swapped ? wish.m : wish.n,
                              .live = t->group->live};
     for (int i = 0; i <= p->products; i++)
         shape.operand[i] = operand_of(t, fsim_tile_side_of(p, i), staged_dtype(a->node));
-    if (!fsim_tile_layout_of(&shape, threads, &p->l))
+    return shape;
+}
+
+fsim_tiling *fsim_tiling_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *group, fsim_arena *a)
+{
+    fsim_tiling *t = fsim_new(a, fsim_tiling, 1);
+    *t = (fsim_tiling){.g = g, .hw = hw, .group = group, .a = a, .of = fsim_new(a, int, group->writes + 1)};
+    t->room = group->contractions < 1 ? 1 : group->contractions < group->writes ? group->contractions : group->writes;
+    t->plan = fsim_new(a, fsim_tile_plan, t->room);
+    if (group->anchor < 0 || group->whole_row > 0 || !assign(t))
+        return NULL;
+    for (int i = 0; i < group->writes; i++)
+        t->in_passing = t->in_passing || t->of[i] < 0;
+    for (int i = 0; i < t->plans; i++) {
+        t->plan[i].tensor = on_tensor_cores(t, t->plan[i].product[0].node);
+        t->plan[i].shape = shape_of(t, &t->plan[i]);
+    }
+    return t;
+}
+
+/* How a block is laid out. */
+
+/* Lays out one tile for blocks of `threads` threads (0: as many as suit it). */
+static bool size(fsim_tile_plan *p, fsim_tile_wish wish, int threads)
+{
+    const fsim_tile_product *a = &p->product[0];
+    p->shape.m = a->swapped ? wish.n : wish.m;
+    p->shape.n = a->swapped ? wish.m : wish.n;
+    if (!fsim_tile_layout_of(&p->shape, threads, &p->l))
         return false;
     p->vector = p->tensor ? 2 : 4;
     while (p->vector > 1 && a->columns % p->vector != 0)
@@ -292,12 +300,12 @@ static bool size_all(fsim_tiling *t, fsim_tile_wish wish)
     int threads = 0;
     t->sides.m = 0;
     for (int i = 0; i < t->plans; i++) {
-        if (!size(t, &t->plan[i], wish, 0))
+        if (!size(&t->plan[i], wish, 0))
             return false;
         threads = t->plan[i].l.threads > threads ? t->plan[i].l.threads : threads;
     }
     for (int i = 0; i < t->plans; i++)
-        if (t->plan[i].l.threads != threads && !size(t, &t->plan[i], wish, threads))
+        if (t->plan[i].l.threads != threads && !size(&t->plan[i], wish, threads))
             return false;
     t->sides = wish;
     return true;

@@ -17,10 +17,11 @@
 typedef struct {
     fsim_tile_product product[2];
     int products;
-    bool tensor;        /* computes on tensor cores */
-    fsim_tile_layout l; /* set by fsim_tiling_lay_out */
-    int vector;         /* the same: neighbouring results that a thread stores at once */
-    int64_t blocks;     /* the same: blocks for one part of k */
+    bool tensor;           /* computes on tensor cores */
+    fsim_tile_shape shape; /* its sides apart, for which there are many wishes: set by fsim_tiling_lay_out */
+    fsim_tile_layout l;    /* set by fsim_tiling_lay_out */
+    int vector;            /* the same: neighbouring results that a thread stores at once */
+    int64_t blocks;        /* the same: blocks for one part of k */
 } fsim_tile_plan;
 
 typedef struct {

@@ -42,6 +42,13 @@ const char *fsim_json_digits(char buffer[40], double x)
 {
     if (!isfinite(x))
         return "null";
+    if (x > 0 && x < 1e15 && x == (double)(int64_t)x) { /* what follows would write the same */
+        char *at = buffer + 39;
+        *at = 0;
+        for (int64_t left = (int64_t)x; left > 0; left /= 10)
+            *--at = (char)('0' + left % 10);
+        return at;
+    }
     for (int precision = 15; precision <= 17; precision++) {
         snprintf(buffer, 40, "%.*g", precision, x);
         if (strtod(buffer, NULL) == x)

@@ -40,7 +40,7 @@ import os, pty, re, subprocess, sys, fcntl, termios, struct
 master, slave = pty.openpty()
 fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
 with open("out", "w") as out:
-    child = subprocess.Popen([sys.argv[1], "sweep", "bert_layer", "--hw", "l4,t4", "--over", "B=1:40", "--jobs", "1"], stdout=out, stderr=slave, env={**os.environ, "TERM": "xterm"})
+    child = subprocess.Popen([sys.argv[1], "sweep", "bert_layer", "--hw", "l4,t4", "--over", "B=1:160", "--jobs", "1"], stdout=out, stderr=slave, env={**os.environ, "TERM": "xterm"})
 os.close(slave)
 said = b""
 while True:
@@ -54,8 +54,8 @@ while True:
 assert child.wait() == 0
 shown = [line for line in said.decode().split("\r\033[K") if line]
 assert shown and said.endswith(b"\r\033[K"), said[-200:]
-done = [int(re.fullmatch(r"\d+ s, (\d+) of 80 points, [0-9.e+]+ a second, \d+ s left; Ctrl-C ends it", line)[1]) for line in shown]
-assert done == sorted(done) and 0 < done[0] and done[-1] <= 80, done
+done = [int(re.fullmatch(r"\d+ s, (\d+) of 320 points, [0-9.e+]+ a second, \d+ s left; Ctrl-C ends it", line)[1]) for line in shown]
+assert done == sorted(done) and 0 < done[0] and done[-1] <= 320, done
 END
 
 # What a pod of examples/kubernetes runs, with the index that the cluster gives it.

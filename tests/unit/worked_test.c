@@ -11,6 +11,7 @@
 #include "cost/costing.h"
 #include "fusion/chain.h"
 #include "fusion/fuse.h"
+#include "fusion/row_kind.h"
 #include "graph/piece.h"
 #include "plan/price/price.h"
 #include "plan/price/timeline.h"

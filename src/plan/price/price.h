@@ -18,6 +18,8 @@ struct fsim_store *fsim_store_beside(const fsim_problem *p, fsim_arena *a);
 void fsim_store_clear(struct fsim_store *s);
 /* The same for the same graph, where it holds more than `most` candidates, for searches that visit too many to keep. */
 void fsim_store_trim(fsim_problem *p, int most);
+/* The problem's limits, with the store's memory of what is between contractions. */
+fsim_limits fsim_limits_of(const fsim_problem *p);
 /* What a store begins with. */
 typedef struct {
     int64_t steps;

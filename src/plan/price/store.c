@@ -4,6 +4,7 @@
 
 #include "fusion/chain.h"
 #include "fusion/fuse.h"
+#include "fusion/walks.h"
 #include "plan/price/alike.h"
 #include "plan/price/groups.h"
 
@@ -42,6 +43,7 @@ typedef struct fsim_store {
     entry **slot, **alike; /* by primitives; by likeness: the first of all sets that are alike */
     int slots, count;
     const fsim_likeness *likeness; /* NULL: not asked for yet */
+    fsim_walks *walks;             /* the same */
     double *alone_s;               /* per primitive: fsim_contraction_alone_for; 0: not asked for yet; NULL: for none */
     bool few;                      /* sets: they are not compared */
     fsim_mark empty;               /* of a, before the first slot */
@@ -85,6 +87,7 @@ struct fsim_store *fsim_store_beside(const fsim_problem *p, fsim_arena *a)
 {
     fsim_store *s = fsim_store_new(a);
     s->likeness = p->store->likeness;
+    s->walks = p->store->walks;
     return s;
 }
 
@@ -100,6 +103,7 @@ void fsim_store_clear(struct fsim_store *s)
     empty(s);
     fsim_rewind(s->comparing, (fsim_mark){NULL, 0});
     s->likeness = NULL;
+    s->walks = NULL;
     s->alone_s = NULL;
 }
 
@@ -209,6 +213,16 @@ static entry *find_like(fsim_problem *p, const fsim_selection *set, uint64_t *li
     return NULL;
 }
 
+fsim_limits fsim_limits_of(const fsim_problem *p)
+{
+    fsim_store *s = p->store;
+    fsim_limits limits = p->limits;
+    if (!s->walks)
+        s->walks = fsim_walks_new(p->graph, s->comparing);
+    limits.walks = s->walks;
+    return limits;
+}
+
 /* Takes the reads of what kernels know from a group. */
 static void forget_known(const fsim_graph *g, fsim_group *o)
 {
@@ -233,7 +247,7 @@ static void group_anew(fsim_problem *p, entry *e)
         return;
     }
     fsim_rests_on on = {0};
-    fsim_limits limits = p->limits;
+    fsim_limits limits = fsim_limits_of(p);
     limits.rests_on = &on;
     const fsim_mark mark = fsim_save(s->scratch);
     e->value.legal = fsim_group_of(&limits, &set, s->scratch, &e->value.group, &e->value.why);

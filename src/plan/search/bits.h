@@ -79,21 +79,41 @@ static inline int fsim_bits_last(const fsim_bits *x)
             return i * 64 + 63 - __builtin_clzll(x->w[i]);
     return -1;
 }
+/* Adds the members [0, count). */
+static inline void fsim_bits_set_first(fsim_bits *x, int count)
+{
+    int i = 0;
+    for (; count >= 64 && i < FSIM_BITS_WORDS; count -= 64)
+        x->w[i++] = ~(uint64_t)0;
+    if (count > 0 && i < FSIM_BITS_WORDS)
+        x->w[i] |= ~(uint64_t)0 >> (64 - count);
+}
 /* Adds `by` to every member; those that leave [0, FSIM_BITS) are dropped. */
 static inline fsim_bits fsim_bits_shifted(fsim_bits x, int by)
 {
-    fsim_bits out = {{0}};
+    enum { LAST = FSIM_BITS_WORDS - 1 };
     if (by <= -FSIM_BITS || by >= FSIM_BITS)
-        return out;
-    const int words = by >= 0 ? by >> 6 : -(-by >> 6), rest = by >= 0 ? by & 63 : -by & 63;
-    for (int i = 0; i < FSIM_BITS_WORDS; i++) {
-        const int from = i - words, beside = by >= 0 ? from - 1 : from + 1;
-        const uint64_t here = from >= 0 && from < FSIM_BITS_WORDS ? x.w[from] : 0,
-                       spill = beside >= 0 && beside < FSIM_BITS_WORDS ? x.w[beside] : 0;
-        out.w[i] = by >= 0 ? here << rest | (rest ? spill >> (64 - rest) : 0)
-                           : here >> rest | (rest ? spill << (64 - rest) : 0);
+        return (fsim_bits){{0}};
+    for (; by >= 64; by -= 64) {
+        for (int i = LAST; i > 0; i--)
+            x.w[i] = x.w[i - 1];
+        x.w[0] = 0;
     }
-    return out;
+    for (; by <= -64; by += 64) {
+        for (int i = 0; i < LAST; i++)
+            x.w[i] = x.w[i + 1];
+        x.w[LAST] = 0;
+    }
+    if (by > 0) {
+        for (int i = LAST; i > 0; i--)
+            x.w[i] = x.w[i] << by | x.w[i - 1] >> (64 - by);
+        x.w[0] <<= by;
+    } else if (by < 0) {
+        for (int i = 0; i < LAST; i++)
+            x.w[i] = x.w[i] >> -by | x.w[i + 1] << (64 + by);
+        x.w[LAST] >>= -by;
+    }
+    return x;
 }
 #define FSIM_EACH_BIT(i, set)                                                                                          \
     for (int i = fsim_bits_next(&(set), 0); i < FSIM_BITS;                                                             \

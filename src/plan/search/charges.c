@@ -267,7 +267,8 @@ static void join(grouping *w, int x, int y)
 /* May a kernel have the contraction beside others that read the same? A chain has two. */
 static bool has_siblings(const fsim_frontier *f, int place)
 {
-    return fsim_contraction_company(&f->p->limits, f->l.node[place]) > 2;
+    const fsim_limits limits = fsim_limits_of(f->p);
+    return fsim_contraction_company(&limits, f->l.node[place]) > 2;
 }
 
 static void join_siblings(grouping *w, int i)
@@ -289,6 +290,7 @@ static void find_groups(grouping *w)
     enum { MOST_CHAINS = 16 };
     fsim_places *l = &w->f->l;
     fsim_joint *chain = fsim_new(l->a, fsim_joint, MOST_CHAINS);
+    const fsim_limits limits = fsim_limits_of(l->p);
     int many = -1; /* one that may be in more chains than are known */
     for (int i = 0; i < l->count; i++) {
         w->parent[i] = i;
@@ -298,7 +300,7 @@ static void find_groups(grouping *w)
         if (!is_contraction(w->f, i))
             continue;
         join_siblings(w, i);
-        const int chains = fsim_chains_from(&l->p->limits, l->node[i], chain, MOST_CHAINS);
+        const int chains = fsim_chains_from(&limits, l->node[i], chain, MOST_CHAINS);
         for (int k = 0; k < chains; k++) {
             const int second = l->place[chain[k].second];
             if (second >= 0 && !fsim_across_barrier(l, i, second))
@@ -308,7 +310,7 @@ static void find_groups(grouping *w)
         many = chains < 0 ? i : many;
     }
     for (int i = 0; i < l->count && many >= 0; i++)
-        if (is_contraction(w->f, i) && fsim_contraction_company(&l->p->limits, l->node[i]) > 1)
+        if (is_contraction(w->f, i) && fsim_contraction_company(&limits, l->node[i]) > 1)
             join(w, i, many);
     for (int i = 0; i < l->count; i++)
         w->parent[i] = root_of(w->parent, i);
@@ -428,18 +430,18 @@ static double norm_of(double dram, double work) { return cbrt(dram * dram * dram
 static void charge_contractions(mover *w, grouping *by, fsim_unit_seconds *own, double *start, double *part)
 {
     fsim_frontier *f = w->f;
-    const fsim_limits *limits = &f->p->limits;
+    const fsim_limits limits = fsim_limits_of(f->p);
     for (int i = 0; i < f->l.count; i++)
         if (is_contraction(f, i) && is_charged(f, i)) {
             w->of = i;
-            w->company = fsim_contraction_company(limits, f->l.node[i]);
+            w->company = fsim_contraction_company(&limits, f->l.node[i]);
             by->moves_s[i] = moved_with(w);
         }
     find_groups(by);
     for (int i = 0; i < f->l.count; i++) {
         if (!is_contraction(f, i) || !is_charged(f, i))
             continue;
-        const int company = by->single[i] ? 1 : fsim_contraction_company(limits, f->l.node[i]);
+        const int company = by->single[i] ? 1 : fsim_contraction_company(&limits, f->l.node[i]);
         start[i] = fsim_floor_launch(f->p) / company;
         own[i].s[FSIM_FLOOR_DRAM] += by->moves_s[i] / company;
         if (by->single[i])

@@ -87,6 +87,11 @@ static void keep_set(builder *b, fsim_bits own, const fsim_own_set *stores, bool
     }
     s->preds = preds.count;
     s->pred = preds.item;
+    for (int k = 0; k < s->preds; k++)
+        if (s->pred[k] >= -FSIM_BACK)
+            fsim_bit_set(&s->needs, s->pred[k] + FSIM_BACK);
+        else
+            s->needs_more = true;
     bool shares = false, joinable = false, contracts = false, multiplies = false;
     FSIM_EACH_BIT(i, own)
     {

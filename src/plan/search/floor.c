@@ -99,7 +99,8 @@ double fsim_floor_norm(const fsim_unit_seconds *sum)
 /* Of what both may have as a floor, alone or in a chain. */
 static double alone_s(const fsim_floor *f, int node)
 {
-    const int company = fsim_contraction_company(&f->p->limits, node);
+    const fsim_limits limits = fsim_limits_of(f->p);
+    const int company = fsim_contraction_company(&limits, node);
     return company > 2 ? 0 : fsim_contraction_alone_for(f->p, node);
 }
 
@@ -110,6 +111,7 @@ void fsim_floor_find_best_alone(fsim_floor *f, const int *node, int count, fsim_
     bool *best_alone = fsim_new(a, bool, g->nodes + 1);
     double *alone = fsim_new(a, double, g->nodes + 1);
     fsim_joint *chain = fsim_new(a, fsim_joint, MOST_CHAINS);
+    const fsim_limits limits = fsim_limits_of(f->p);
     bool known = f->p->objective != FSIM_MINIMISE_BYTES;
     for (int n = 0; n < g->nodes && known; n++)
         if (g->node[n].gemm.k && !g->node[n].gemm.convolution) {
@@ -120,7 +122,7 @@ void fsim_floor_find_best_alone(fsim_floor *f, const int *node, int count, fsim_
         const int n = node[i];
         if (!g->node[n].gemm.k || g->node[n].gemm.convolution)
             continue;
-        const int chains = fsim_chains_from(&f->p->limits, n, chain, MOST_CHAINS);
+        const int chains = fsim_chains_from(&limits, n, chain, MOST_CHAINS);
         known = chains >= 0;
         for (int k = 0; k < chains; k++) {
             const int second = chain[k].second;
@@ -147,7 +149,8 @@ fsim_floor_product fsim_floor_contraction(const fsim_floor *f, int node, bool ma
         return (fsim_floor_product){0, 0};
     if (masked)
         return (fsim_floor_product){0.5 * fsim_least_contraction_s(g, f->p->hw, node), 0};
-    const int company = fsim_contraction_company(&f->p->limits, node);
+    const fsim_limits limits = fsim_limits_of(f->p);
+    const int company = fsim_contraction_company(&limits, node);
     const double alone = fsim_contraction_alone_for(f->p, node);
     const bool best_alone = f->best_alone && f->best_alone[node];
     return (fsim_floor_product){best_alone ? alone : fmin(alone, fsim_contraction_share_s(g, f->p->hw, node, company)),

@@ -5,7 +5,6 @@
 #include "plan/search/charges.h"
 #include "plan/search/floor.h"
 #include "plan/search/places.h"
-#include "plan/search/shadow.h"
 #include "plan/search/states.h"
 #include <math.h>
 #include <stdlib.h>
@@ -305,14 +304,6 @@ static fsim_sum cost_to_go(fsim_frontier *f, int at)
         least = f->step[k].cost + rest < least ? f->step[k].cost + rest : least;
     }
     return f->state[at].to_go = least;
-}
-
-void fsim_frontier_limit(fsim_frontier *f, const fsim_shadow *shadow, fsim_sum most, const fsim_budget *budget)
-{
-    f->budget = *budget;
-    f->shadow = shadow;
-    f->slack = most - shadow->bound;
-    f->run = NULL; /* what is looked at depends on what has been spent */
 }
 
 bool fsim_reads_in_place(const fsim_frontier *f, int place)

@@ -15,7 +15,6 @@
 #include "plan/search/sets.h"
 
 typedef struct fsim_frontier fsim_frontier;
-struct fsim_shadow; /* shadow.h */
 
 typedef enum {
     FSIM_BEST_ONLY,   /* leave out states and copies that can't be part of the best plan */
@@ -44,10 +43,6 @@ fsim_frontier *fsim_frontier_of_side(fsim_problem *p, const int *node, int count
 fsim_frontier *fsim_frontier_ready(fsim_problem *p, const int *node, int count, fsim_scope scope,
                                    const fsim_budget *budget, fsim_arena *a);
 bool fsim_frontier_search(fsim_frontier *f);
-/* Between them: the search looks only for plans that cost less than `most`, by what primitives are worth. What else
- * there is enters the bound as `most` at least. */
-void fsim_frontier_limit(fsim_frontier *f, const struct fsim_shadow *shadow, fsim_sum most, const fsim_budget *budget);
-
 /* A lower bound of the objective of every plan of the list, in the objective's unit. */
 fsim_sum fsim_frontier_bound(const fsim_frontier *f);
 /* Was nothing cut off? The bound is then the least relaxed cost. */

@@ -138,9 +138,10 @@ void fsim_join_chains(fsim_clusters *c)
 {
     fsim_problem *p = c->p;
     const fsim_graph *g = p->graph;
+    const fsim_limits limits = fsim_limits_of(p);
     for (int n = 0; n < g->nodes && !fsim_late(p); n++) {
         int node[MOST_IN_CHAIN] = {n}, part[MOST_IN_CHAIN];
-        const int count = g->node[n].gemm.k ? fsim_chain_from(&p->limits, n, node, MOST_IN_CHAIN) : 0;
+        const int count = g->node[n].gemm.k ? fsim_chain_from(&limits, n, node, MOST_IN_CHAIN) : 0;
         fsim_sum separate = 0;
         bool reduces = false, alone = true;
         for (int i = 0; i < count; i++) {

@@ -52,6 +52,8 @@ typedef struct {
     fsim_bits own;
     int last;            /* highest member minus the root */
     int preds, *pred;    /* producers outside of the set, as places minus the root */
+    fsim_bits needs;     /* those of them that are bits of the set; */
+    bool needs_more;     /* others are further back */
     fsim_bits must, may; /* members that are stored; members that are stored or that all later readers compute again */
     int64_t points, whole; /* of the space that whatever is stored has to fit; 0: that is not so simple */
     bool connected;        /* connected even without clones */

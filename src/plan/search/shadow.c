@@ -151,3 +151,11 @@ bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
     }
     return true;
 }
+
+void fsim_frontier_limit(fsim_frontier *f, const fsim_shadow *shadow, fsim_sum most, const fsim_budget *budget)
+{
+    f->budget = *budget;
+    f->shadow = shadow;
+    f->slack = most - shadow->bound;
+    f->run = NULL; /* what is looked at depends on what has been spent */
+}

@@ -19,4 +19,8 @@ typedef struct fsim_shadow {
  * where the budget ends first. In f's arena. */
 bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out);
 
+/* Before it is searched: the search looks only for plans that cost less than `most`, by what primitives are worth. What
+ * else there is enters the bound as `most` at least. */
+void fsim_frontier_limit(fsim_frontier *f, const fsim_shadow *shadow, fsim_sum most, const fsim_budget *budget);
+
 #endif

@@ -186,6 +186,11 @@ static bool was_at_hand(const fsim_frontier *f, const state *s, int place, int r
     const fsim_places *l = &f->l;
     const bool ran = fsim_was_behind(s, place) && place >= base;
     bool copied = place >= root - FSIM_BACK && l->clonable[place];
+    if (!copied) {
+        if (ran)
+            fsim_bit_set(kept, place - base);
+        return ran;
+    }
     fsim_bits more = *kept;
     if (ran)
         fsim_bit_set(kept, place - base);

@@ -292,6 +292,20 @@ void fsim_forget_dropped(const fsim_frontier *f, state *s);
 /* Has a reader of the tensor run, or may a reader outside of the list have? */
 bool fsim_read_before(const fsim_frontier *f, const state *s, int tensor);
 
+/* relaxed.c */
+
+/* The relaxed cost: everything that may be in L2 is, where the kernel leaves room for it; a graph input only where
+ * something has read it before. -1 where it fits no SM. */
+fsim_sum fsim_relaxed_cost(const expansion *x, fsim_variant *v);
+/* A lower bound of what the set costs whatever clones its kernel has (v is one, or NULL: none is known): its launch,
+ * and the norm of what its members take of each unit, with the graph inputs that nothing has read before. */
+fsim_sum fsim_least_with(const expansion *x, const fsim_variant *v);
+/* May the kernel be a part of a larger one? Where equal layers take their steps from each other, places that are alike
+ * are not told apart. */
+bool fsim_is_joinable_here(const expansion *x);
+/* A lower bound of what the kernel costs, alone (which is given) or as a part of a larger one. */
+fsim_sum fsim_least_as_part(const expansion *x, fsim_variant *v, fsim_sum alone);
+
 /* steps.c */
 
 /* Generates the steps of a state. */

@@ -31,41 +31,6 @@ bool fsim_out_of_order(const expansion *x, const fsim_bits *copies)
     return true;
 }
 
-/* May something have read the tensor before the set's kernel does? */
-static bool was_read(const expansion *x, int tensor)
-{
-    const fsim_tensor *t = &x->f->p->graph->tensor[tensor];
-    if (!x->anywhere)
-        return fsim_read_before(x->f, &x->at, tensor);
-    for (int r = 0; r < t->readers; r++) {
-        const int place = x->f->l.place[t->reader[r]], bit = place < 0 ? -1 : fsim_bit_of(x, place);
-        if (bit < 0 || bit >= FSIM_BITS || !fsim_bit(&x->set->own, bit))
-            return true;
-    }
-    return x->f->read_outside[tensor];
-}
-
-/* The relaxed cost: everything that may be in L2 is, where the kernel leaves room for it; a graph input only where
- * something has read it before. */
-static fsim_sum relaxed_cost(const expansion *x, fsim_variant *v)
-{
-    const fsim_frontier *f = x->f;
-    const fsim_graph *g = f->p->graph;
-    const bool room = fsim_bytes_in_flight(f->p->graph, &v->kernel->group) <= fsim_l2_effective(f->p->hw),
-               finds = room || f->l.parted; /* parts of a kernel may read together what each would read for itself */
-    uint64_t hit = 0, absorbed = 0;
-    for (int i = 0; i < v->reads && i < 64 && finds; i++) {
-        const int t = fsim_touched(&f->l, x->root, &v->read[i], false);
-        const bool before = g->tensor[t].producer >= 0 || f->p->warm || was_read(x, t);
-        if (before && fsim_may_reside(f->p, t))
-            hit |= (uint64_t)1 << i;
-    }
-    for (int i = 0; i < v->writes && i < 64 && room; i++)
-        if (v->write[i].intermediate)
-            absorbed |= (uint64_t)1 << i;
-    return fsim_cost_of(&x->f->l, v, hit, absorbed);
-}
-
 /* Bytes of results that no later kernel reads once `to` has run, among those that this kernel's members read and
  * those that were kept for clones. */
 static fsim_sum freed(const expansion *x, const state *to)
@@ -113,8 +78,7 @@ static state after(expansion *x, fsim_bits dropped)
     if (passes && !f->lean) {
         s.behind_base = x->at.base - FSIM_RECALLED;
         s.behind = fsim_bits_shifted(x->at.done, FSIM_RECALLED);
-        for (int i = 0; i < FSIM_RECALLED; i++)
-            fsim_bit_set(&s.behind, i);
+        fsim_bits_set_first(&s.behind, FSIM_RECALLED);
         s.passed = last;
         s.lifted = !x->closed;
     }
@@ -174,108 +138,12 @@ void fsim_link_step(fsim_frontier *f, int from, const state *next, step by)
     *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = by;
 }
 
-/* Is the member one that no library's call computes? It reduces, or combines what depends on the contraction with
- * another value of each point. */
-static bool is_in_no_call(const fsim_frontier *f, int place, int contraction)
-{
-    const fsim_graph *g = f->p->graph;
-    const fsim_node *n = fsim_node_of(f, place);
-    int values = 0, last = -1;
-    if (fsim_ops[n->op].class == FSIM_REDUCE)
-        return true;
-    if (fsim_ops[n->op].class != FSIM_ELEMENTWISE || fsim_ops[g->source[n->source].op].class == FSIM_COMPOSITE ||
-        place <= contraction || place - contraction > FSIM_BITS ||
-        !fsim_bit(&f->l.after[contraction], place - contraction - 1))
-        return false;
-    for (int k = 0; k < n->args; k++) {
-        values += n->arg[k].how == FSIM_READ_MAP && n->arg[k].distinct == n->points && n->arg[k].tensor != last;
-        last = n->arg[k].tensor;
-    }
-    return values > 1;
-}
-
-/* The least work of the set's contraction, where it has one and is part of no library's call; 0. */
-static double generated_s(const expansion *x)
-{
-    const fsim_frontier *f = x->f;
-    int contraction = -1, count = 0;
-    bool generated = false;
-    FSIM_EACH_BIT(i, x->set->own)
-    if (fsim_is_product(fsim_node_of(f, x->root - FSIM_BACK + i))) {
-        contraction = x->root - FSIM_BACK + i;
-        count++;
-    }
-    if (count != 1 || f->p->objective == FSIM_MINIMISE_BYTES)
-        return 0;
-    FSIM_EACH_BIT(i, x->set->own)
-    generated = generated || is_in_no_call(f, x->root - FSIM_BACK + i, contraction);
-    return generated ? fsim_contraction_generated_s(f->p->graph, f->p->hw, f->l.node[contraction]) : 0;
-}
-
-/* A lower bound of what the set costs whatever clones its kernel has (v is one, or NULL: none is known): its launch,
- * and the norm of what its members take of each unit, with the graph inputs that nothing has read before. */
-static fsim_sum least_with(const expansion *x, const fsim_variant *v)
-{
-    const fsim_frontier *f = x->f;
-    fsim_unit_seconds all = {{0}};
-    int seen[FSIM_BITS], count = 0;
-    FSIM_EACH_BIT(i, x->set->own)
-    {
-        const fsim_node *n = fsim_node_of(f, x->root - FSIM_BACK + i);
-        fsim_floor_add(&all, f->units[x->root - FSIM_BACK + i]);
-        for (int k = 0; k < n->args; k++) {
-            const int t = n->arg[k].tensor;
-            bool again = !fsim_reads_whole_input(f, x->root - FSIM_BACK + i, k) || count == FSIM_BITS || was_read(x, t);
-            for (int q = 0; q < count && !again; q++)
-                again = seen[q] == t;
-            if (again)
-                continue;
-            seen[count++] = t;
-            fsim_floor_add(&all, f->input[t]);
-        }
-    }
-    const fsim_least_traffic traffic = fsim_least_traffic_of(x->f, x->set, x->root);
-    all.s[FSIM_FLOOR_DRAM] += traffic.bytes > fsim_l2_effective(f->p->hw) ? traffic.without_room : traffic.with_room;
-    const double unit = f->p->objective == FSIM_MINIMISE_BYTES ? 1 : 1 / FSIM_TICK_S;
-    all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], generated_s(x));
-    const fsim_group *o = v ? &v->kernel->group : NULL;
-    if (o && o->template == FSIM_CHAINED_CONTRACTION && f->p->objective != FSIM_MINIMISE_BYTES) {
-        const fsim_chain_pair pair = {o->first, o->anchor, (double)o->rows, (double)o->width, o->causal > 0};
-        all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], fsim_least_chain_s(f->p->graph, f->p->hw, pair));
-    }
-    return (fsim_sum)((f->floor_launch + fsim_floor_norm(&all) * unit) * (1 - 1e-9));
-}
-
-/* May the kernel be a part of a larger one? Where equal layers take their steps from each other, places that are alike
- * are not told apart. */
-static bool may_be_joined(const expansion *x)
-{
-    fsim_own_set *s = x->set;
-    if (x->f->run || !(s->joinable || s->joinable_product))
-        return s->joinable || s->joinable_product;
-    if (s->asked != x->root + 1) {
-        s->has_company = fsim_may_be_beside(&x->f->l, x->root, s);
-        s->asked = x->root + 1;
-    }
-    return s->has_company;
-}
-
-/* A lower bound of what the kernel costs, alone or as a part of a larger one. */
-static fsim_sum least_as_part(const expansion *x, fsim_variant *v, fsim_sum alone)
-{
-    if (!may_be_joined(x))
-        return alone;
-    const fsim_sum least = x->set->joinable ? fsim_least_joined(x->f, x->set, x->root, v, x->clipped)
-                                            : fsim_least_without_call(&x->f->l, v, alone);
-    return least < alone ? least : alone;
-}
-
 static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
 {
     fsim_frontier *f = x->f;
     const bool free = fsim_is_free(x);
-    const fsim_sum alone = free ? 0 : relaxed_cost(x, v), joined = free ? 0 : least_as_part(x, v, alone),
-                   least = x->clipped && !free ? least_with(x, v) : joined, cost = least < joined ? least : joined;
+    const fsim_sum alone = free ? 0 : fsim_relaxed_cost(x, v), joined = free ? 0 : fsim_least_as_part(x, v, alone),
+                   least = x->clipped && !free ? fsim_least_with(x, v) : joined, cost = least < joined ? least : joined;
     if (alone < 0)
         return;
     fsim_proceed(f, &f->budget, 4);
@@ -374,10 +242,10 @@ static bool may_store(const expansion *x, int place, const fsim_bits *copies)
 /* x->anywhere: what the kernel costs at least, in relaxed costs. */
 static void note_cost(expansion *x, fsim_variant *v)
 {
-    const fsim_sum alone = relaxed_cost(x, v);
+    const fsim_sum alone = fsim_relaxed_cost(x, v);
     if (alone < 0)
         return;
-    const fsim_sum joined = least_as_part(x, v, alone), any = x->clipped ? least_with(x, v) : joined,
+    const fsim_sum joined = fsim_least_as_part(x, v, alone), any = x->clipped ? fsim_least_with(x, v) : joined,
                    cost = any < joined ? any : joined;
     x->least = cost < x->least ? cost : x->least;
 }
@@ -467,7 +335,7 @@ fsim_sum fsim_least_of_set(fsim_frontier *f, int root, const fsim_family *family
     const fsim_bits none = {{0}};
     x.at.base = f->l.count;
     if (how == FSIM_BY_UNITS)
-        return may_be_joined(&x) ? -1 : least_with(&x, NULL);
+        return fsim_is_joinable_here(&x) ? -1 : fsim_least_with(&x, NULL);
     if (f->p->recompute)
         FSIM_EACH_BIT(i, set->own)
     fsim_find_upstream(&x, root - FSIM_BACK + i);
@@ -538,6 +406,20 @@ static bool is_beyond(const expansion *x, int i)
     return true;
 }
 
+/* What the current set waits for, as bits of the state. ran: what has run, as bits of the set. */
+static fsim_bits waits_for(const expansion *x, const fsim_bits *ran)
+{
+    const int by = x->root - FSIM_BACK - x->at.base;
+    const fsim_bits near = fsim_bits_without(x->set->needs, *ran);
+    fsim_bits all = fsim_bits_empty(&near) ? near : fsim_bits_shifted(near, by);
+    for (int k = 0; k < x->set->preds && x->set->needs_more && by > 0; k++) {
+        const int from = x->root + x->set->pred[k];
+        if (x->set->pred[k] < -FSIM_BACK && !fsim_has_run(&x->at, from))
+            fsim_bit_set(&all, from - x->at.base);
+    }
+    return x->set->waits && x->closed ? fsim_bits_or(all, x->unmet) : all;
+}
+
 /* Generates the steps for the sets of one root that are ready. */
 static void expand_root(expansion *x, bool ready)
 {
@@ -545,12 +427,13 @@ static void expand_root(expansion *x, bool ready)
     const state *s = &x->at;
     const int by = x->root - FSIM_BACK - s->base;
     const fsim_bits done = fsim_bits_shifted(s->done, -by); /* as sets have their places */
+    fsim_bits ran = done;
+    fsim_bits_set_first(&ran, -by);
     x->family = fsim_family_of(&f->l, x->root);
     look_around(x, ready);
     x->cut = x->cut || !x->family->complete;
     for (int i = 0; i < x->family->sets; i++) {
         x->set = &x->family->set[i];
-        bool blocked = false;
         if (!fsim_proceed(f, &f->budget, 1) &&
             (f->steps - f->state[x->from].first > STEPS_IN_HASTE || fsim_is_over(f))) {
             x->cut = true;
@@ -560,24 +443,15 @@ static void expand_root(expansion *x, bool ready)
             continue;
         if (f->shadow && is_beyond(x, i))
             continue;
-        prospect at = {.own = fsim_bits_shifted(x->set->own, by), .last = x->root + x->set->last};
-        if (at.last - s->base >= FSIM_BITS) {
+        const int last = x->root + x->set->last;
+        if (last - s->base >= FSIM_BITS) {
             x->cut = true;
             continue;
         }
-        for (int k = 0; k < x->set->preds; k++) {
-            const int from = x->root + x->set->pred[k];
-            if (!fsim_has_run(s, from)) {
-                blocked = true;
-                fsim_bit_set(&at.waits_for, from - s->base);
-            }
-        }
-        if (x->set->waits && x->closed) {
-            blocked = true;
-            at.waits_for = fsim_bits_or(at.waits_for, x->unmet);
-        }
-        *FSIM_PUSH(f->a, f->prospect, f->prospects, f->prospect_room) = at;
-        if (!blocked && ready)
+        const fsim_bits waits = waits_for(x, &ran);
+        *FSIM_PUSH(f->a, f->prospect, f->prospects, f->prospect_room) =
+            (prospect){fsim_bits_shifted(x->set->own, by), waits, last};
+        if (ready && fsim_bits_empty(&waits) && !(x->set->waits && x->closed))
             launch(x);
     }
 }

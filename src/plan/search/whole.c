@@ -72,7 +72,8 @@ static bool read_whole(const fsim_frontier *f, const bool *whole, int tensor)
 static bool fills_its_kernel(const fsim_frontier *f, int place)
 {
     const fsim_gemm *m = &fsim_node_of(f, place)->gemm;
-    return m->k > 0 && !m->convolution && !fsim_may_lead_chain(&f->p->limits, f->l.node[place]);
+    const fsim_limits limits = fsim_limits_of(f->p);
+    return m->k > 0 && !m->convolution && !fsim_may_lead_chain(&limits, f->l.node[place]);
 }
 
 bool *fsim_computed_whole(const fsim_frontier *f)

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* relaxed.c: what a kernel costs in a search: with the best contents of L2 that a plan could have, and at least,
+ * whatever clones it has. */
+#include "plan/search/states.h"
+
+#include <math.h>
+
+/* May something have read the tensor before the set's kernel does? */
+static bool was_read(const expansion *x, int tensor)
+{
+    const fsim_tensor *t = &x->f->p->graph->tensor[tensor];
+    if (!x->anywhere)
+        return fsim_read_before(x->f, &x->at, tensor);
+    for (int r = 0; r < t->readers; r++) {
+        const int place = x->f->l.place[t->reader[r]], bit = place < 0 ? -1 : fsim_bit_of(x, place);
+        if (bit < 0 || bit >= FSIM_BITS || !fsim_bit(&x->set->own, bit))
+            return true;
+    }
+    return x->f->read_outside[tensor];
+}
+
+fsim_sum fsim_relaxed_cost(const expansion *x, fsim_variant *v)
+{
+    const fsim_frontier *f = x->f;
+    const fsim_graph *g = f->p->graph;
+    const bool room = fsim_bytes_in_flight(f->p->graph, &v->kernel->group) <= fsim_l2_effective(f->p->hw),
+               finds = room || f->l.parted; /* parts of a kernel may read together what each would read for itself */
+    uint64_t hit = 0, absorbed = 0;
+    for (int i = 0; i < v->reads && i < 64 && finds; i++) {
+        const int t = fsim_touched(&f->l, x->root, &v->read[i], false);
+        const bool before = g->tensor[t].producer >= 0 || f->p->warm || was_read(x, t);
+        if (before && fsim_may_reside(f->p, t))
+            hit |= (uint64_t)1 << i;
+    }
+    for (int i = 0; i < v->writes && i < 64 && room; i++)
+        if (v->write[i].intermediate)
+            absorbed |= (uint64_t)1 << i;
+    return fsim_cost_of(&x->f->l, v, hit, absorbed);
+}
+
+/* Is the member one that no library's call computes? It reduces, or combines what depends on the contraction with
+ * another value of each point. */
+static bool is_in_no_call(const fsim_frontier *f, int place, int contraction)
+{
+    const fsim_graph *g = f->p->graph;
+    const fsim_node *n = fsim_node_of(f, place);
+    int values = 0, last = -1;
+    if (fsim_ops[n->op].class == FSIM_REDUCE)
+        return true;
+    if (fsim_ops[n->op].class != FSIM_ELEMENTWISE || fsim_ops[g->source[n->source].op].class == FSIM_COMPOSITE ||
+        place <= contraction || place - contraction > FSIM_BITS ||
+        !fsim_bit(&f->l.after[contraction], place - contraction - 1))
+        return false;
+    for (int k = 0; k < n->args; k++) {
+        values += n->arg[k].how == FSIM_READ_MAP && n->arg[k].distinct == n->points && n->arg[k].tensor != last;
+        last = n->arg[k].tensor;
+    }
+    return values > 1;
+}
+
+/* The least work of the set's contraction, where it has one and is part of no library's call; 0. */
+static double generated_s(const expansion *x)
+{
+    const fsim_frontier *f = x->f;
+    int contraction = -1, count = 0;
+    bool generated = false;
+    FSIM_EACH_BIT(i, x->set->own)
+    if (fsim_is_product(fsim_node_of(f, x->root - FSIM_BACK + i))) {
+        contraction = x->root - FSIM_BACK + i;
+        count++;
+    }
+    if (count != 1 || f->p->objective == FSIM_MINIMISE_BYTES)
+        return 0;
+    FSIM_EACH_BIT(i, x->set->own)
+    generated = generated || is_in_no_call(f, x->root - FSIM_BACK + i, contraction);
+    return generated ? fsim_contraction_generated_s(f->p->graph, f->p->hw, f->l.node[contraction]) : 0;
+}
+
+fsim_sum fsim_least_with(const expansion *x, const fsim_variant *v)
+{
+    const fsim_frontier *f = x->f;
+    fsim_unit_seconds all = {{0}};
+    int seen[FSIM_BITS], count = 0;
+    FSIM_EACH_BIT(i, x->set->own)
+    {
+        const fsim_node *n = fsim_node_of(f, x->root - FSIM_BACK + i);
+        fsim_floor_add(&all, f->units[x->root - FSIM_BACK + i]);
+        for (int k = 0; k < n->args; k++) {
+            const int t = n->arg[k].tensor;
+            bool again = !fsim_reads_whole_input(f, x->root - FSIM_BACK + i, k) || count == FSIM_BITS || was_read(x, t);
+            for (int q = 0; q < count && !again; q++)
+                again = seen[q] == t;
+            if (again)
+                continue;
+            seen[count++] = t;
+            fsim_floor_add(&all, f->input[t]);
+        }
+    }
+    const fsim_least_traffic traffic = fsim_least_traffic_of(x->f, x->set, x->root);
+    all.s[FSIM_FLOOR_DRAM] += traffic.bytes > fsim_l2_effective(f->p->hw) ? traffic.without_room : traffic.with_room;
+    const double unit = f->p->objective == FSIM_MINIMISE_BYTES ? 1 : 1 / FSIM_TICK_S;
+    all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], generated_s(x));
+    const fsim_group *o = v ? &v->kernel->group : NULL;
+    if (o && o->template == FSIM_CHAINED_CONTRACTION && f->p->objective != FSIM_MINIMISE_BYTES) {
+        const fsim_chain_pair pair = {o->first, o->anchor, (double)o->rows, (double)o->width, o->causal > 0};
+        all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], fsim_least_chain_s(f->p->graph, f->p->hw, pair));
+    }
+    return (fsim_sum)((f->floor_launch + fsim_floor_norm(&all) * unit) * (1 - 1e-9));
+}
+
+bool fsim_is_joinable_here(const expansion *x)
+{
+    fsim_own_set *s = x->set;
+    if (x->f->run || !(s->joinable || s->joinable_product))
+        return s->joinable || s->joinable_product;
+    if (s->asked != x->root + 1) {
+        s->has_company = fsim_may_be_beside(&x->f->l, x->root, s);
+        s->asked = x->root + 1;
+    }
+    return s->has_company;
+}
+
+fsim_sum fsim_least_as_part(const expansion *x, fsim_variant *v, fsim_sum alone)
+{
+    if (!fsim_is_joinable_here(x))
+        return alone;
+    const fsim_sum least = x->set->joinable ? fsim_least_joined(x->f, x->set, x->root, v, x->clipped)
+                                            : fsim_least_without_call(&x->f->l, v, alone);
+    return least < alone ? least : alone;
+}
