@@ -73,7 +73,7 @@ ran "by['optimal'][0][0] is None and 'algorithm' in by['optimal'][0][1]"
 FUSESIM_CUDA_LIB=$MOCKGPU FUSESIM_NVRTC_LIB=$MOCKGPU FUSESIM_CUPTI_LIB=$MOCKGPU FUSESIM_CUBLAS_LIB=$MOCKGPU FUSESIM_CUBLASLT_LIB=/nonexistent.so \
     exits 0 seeds/linear_relu $dense --device cuda --hw h100-sxm5-80gb --samples 3
 ran "by['optimal'][0][0] is None and 'FUSESIM_CUBLASLT_LIB' in by['optimal'][0][1]"
-exits 0 seeds/linear_relu $dense --device cpu --samples 3
+exits 0 seeds/linear_relu $dense --set M=64 --set N=64 --set K=64 --device cpu --samples 3
 ran "by['unfused'] == by['optimal'] == [(None, 'there is no such library on a CPU')]"
 one="seeds/tanh_axpb --scale-shapes 64 --strategies optimal"
 # fault STATUS WORD MESSAGE
@@ -117,7 +117,7 @@ ends 0 late 'all(x["measured"]["cold"] for x in k)' "$two_rows" # forced out in 
 ends 0 nograph 'all(x["measured"] and not x["measured_graph"] and "captur" in x["no_graph"] for x in p) and all(x["measured"]["cold"] for x in k)' "$two_rows"
 has out 'optimal: not as a CUDA graph'
 # Plans of the same kernels, and kernels that plans have alike, are measured once and shown for each.
-gpu 0 seeds/copy_1gb --set N=1000000 --strategies eager,unfused,greedy,maximal,optimal --json same.json
+gpu 0 seeds/copy_1gb --set N=100000 --strategies eager,unfused,greedy,maximal,optimal --json same.json
 "$python" -c '
 import json
 p = json.load(open("same.json"))["workloads"][0]["plans"]
