@@ -10,6 +10,7 @@ unset FUSESIM_HWMODELS MAKEFLAGS MAKELEVEL CFLAGS
 # As typed; where a search would take seconds, by fewer steps: whether the command works is asked.
 fusesim() {
     case " $* " in
+    ' validate '*' --no-measure '*) set -- "$@" --scale-shapes 64 ;;
     ' validate '*' --device cpu '*) set -- "$@" --budget 1 ;; # the last --budget counts
     *' --search-steps '* | *' --time-limit '*) ;;
     *' --train '* | *' llm/'*) set -- "$@" --search-steps 20000 ;;

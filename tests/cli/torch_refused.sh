@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A zip that unpacks to far more than it is ends the program with status 65 and one line, soon and with little memory.
-# depends: compiler cost: 2
+# depends: once cost: 2
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}" "${PYTHON:?}"
 export LC_ALL=C

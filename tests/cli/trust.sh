@@ -15,6 +15,10 @@ complain() {
     fail=1
 }
 
+# A signal that is ignored where this runs, as HUP below nohup, would stay ignored.
+heeds=()
+! env --default-signal=HUP true 2>/dev/null || heeds=(env --default-signal=HUP)
+
 # Rows name their workload and their GPU. What they may not name is left out, unread.
 mkdir -p below && printf 'secret: 42\n' >outside && mkfifo pipe.yaml
 row() { printf 'id,hw,workload,set,strategy,l2,launch,time_s,source\na,%s,%s,,eager,warm,graph,1,x\n' "$1" "$2" >below/r.csv; }
@@ -61,7 +65,7 @@ if command -v gnuplot >/dev/null; then
     printf '#!/bin/sh\necho $PPID >ready\nexec sleep 20\n' >slow-gnuplot && chmod +x slow-gnuplot
     for signal in TERM HUP; do
         rm -f ready
-        FUSESIM_GNUPLOT=$PWD/slow-gnuplot "$FUSESIM" mlp --hw t4 --json s.json --chart s.svg >/dev/null 2>err &
+        FUSESIM_GNUPLOT=$PWD/slow-gnuplot "${heeds[@]}" "$FUSESIM" mlp --hw t4 --json s.json --chart s.svg >/dev/null 2>err &
         pid=$!
         for i in $(seq 500); do [ -s ready ] && break; sleep 0.02; done
         ls ./*.tmp >/dev/null 2>&1 || complain "nothing is written when $signal comes"
@@ -156,7 +160,7 @@ if command -v gcc >/dev/null; then
     printf '#!/bin/sh\ncase "$*" in *-shared*text_* | *-shared*k0*) sleep 50 & wait;; esac\nexec gcc "$@"\n' >broken-cc
     runs 69 'a compiler does not end in 2 s' 2
     for signal in TERM HUP; do
-        CC=$PWD/broken-cc "$FUSESIM" validate seeds/tanh_axpb --set M=64 --device cpu --hw t4 --no-measure --json t.json >out 2>err &
+        CC=$PWD/broken-cc "${heeds[@]}" "$FUSESIM" validate seeds/tanh_axpb --set M=64 --device cpu --hw t4 --no-measure --json t.json >out 2>err &
         pid=$!
         for i in $(seq 500); do ls temporary/*/text_0.log >/dev/null 2>&1 && break; sleep 0.02; done
         kill -$signal $pid

@@ -73,7 +73,7 @@ ran "by['optimal'][0][0] is None and 'algorithm' in by['optimal'][0][1]"
 FUSESIM_CUDA_LIB=$MOCKGPU FUSESIM_NVRTC_LIB=$MOCKGPU FUSESIM_CUPTI_LIB=$MOCKGPU FUSESIM_CUBLAS_LIB=$MOCKGPU FUSESIM_CUBLASLT_LIB=/nonexistent.so \
     exits 0 seeds/linear_relu $dense --device cuda --hw h100-sxm5-80gb --samples 3
 ran "by['optimal'][0][0] is None and 'FUSESIM_CUBLASLT_LIB' in by['optimal'][0][1]"
-exits 0 seeds/linear_relu $dense --device cpu --samples 3
+exits 0 seeds/linear_relu $dense --set M=64 --set N=64 --set K=64 --device cpu --samples 3
 ran "by['unfused'] == by['optimal'] == [(None, 'there is no such library on a CPU')]"
 one="seeds/tanh_axpb --scale-shapes 64 --strategies optimal"
 # fault STATUS WORD MESSAGE
@@ -95,7 +95,7 @@ rows = open("said.csv").read().splitlines()[1:]
 assert eval(sys.argv[1])
 PY
 }
-two_rows="seeds/tanh_axpb seeds/softmax_primitive --set M=64 --strategies eager,optimal"
+two_rows="seeds/tanh_axpb seeds/softmax_primitive --set M=64 --set N=512 --strategies eager,optimal"
 # A device that is lost ends the run: the report says so, the program does not wait for the driver.
 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 MOCK_FAIL_KERNEL=fs_entry_ MOCK_FAIL_AT=4 ends 69 launch 'len(w) == 1 and "k0_" in w[0]["unchecked"] and not rows' "$two_rows"
 has err 'k0_'
@@ -117,7 +117,7 @@ ends 0 late 'all(x["measured"]["cold"] for x in k)' "$two_rows" # forced out in 
 ends 0 nograph 'all(x["measured"] and not x["measured_graph"] and "captur" in x["no_graph"] for x in p) and all(x["measured"]["cold"] for x in k)' "$two_rows"
 has out 'optimal: not as a CUDA graph'
 # Plans of the same kernels, and kernels that plans have alike, are measured once and shown for each.
-gpu 0 seeds/copy_1gb --scale-shapes 4096 --strategies eager,unfused,greedy,maximal,optimal --json same.json
+gpu 0 seeds/copy_1gb --set N=100000 --strategies eager,unfused,greedy,maximal,optimal --json same.json
 "$python" -c '
 import json
 p = json.load(open("same.json"))["workloads"][0]["plans"]
@@ -135,11 +135,11 @@ p = json.load(open("said.json"))["workloads"][0]["plans"][0]
 assert p["measured"]["median_s"] < sum(k["measured"]["cold"]["median_s"] + 1e-6 for k in p["kernels"])' || complain 'warm plans are not flushed'
 exits 2 seeds/tanh_axpb --device cpu --l2 warm
 # DRAM writes: all that a kernel wrote, though it leaves them in L2.
-ends 0 none 'all(abs(x["measured"]["dram_write_bytes"] / x["predicted"]["dram_write_bytes"] - 1) < 0.05 and x["measured"]["dram_write_by_end_bytes"] == 0 and x["measured"]["shared_bytes"] is not None and x["measured"]["l2_write_bytes"] > 0 for x in k)' "seeds/tanh_axpb seeds/softmax_primitive --set M=64 --strategies optimal --gate bytes=5%"
+ends 0 none 'all(abs(x["measured"]["dram_write_bytes"] / x["predicted"]["dram_write_bytes"] - 1) < 0.05 and x["measured"]["dram_write_by_end_bytes"] == 0 and x["measured"]["shared_bytes"] is not None and x["measured"]["l2_write_bytes"] > 0 for x in k)' "seeds/tanh_axpb seeds/softmax_primitive --set M=64 --set N=512 --strategies optimal --gate bytes=5%"
 has out 'gate bytes=5% holds'
 # Rows name the workload, not the folder it lay in.
 mkdir -p pack/workloads/seeds && cp "$SOURCE_DIR/workloads/seeds/tanh_axpb.yaml" pack/workloads/seeds
-ends 0 none 'len(rows) > 0 and all(",seeds/tanh_axpb," in r and "pack" not in r for r in rows)' "$PWD/pack/workloads/seeds/tanh_axpb.yaml --set M=64 --strategies optimal"
+ends 0 none 'len(rows) > 0 and all(",seeds/tanh_axpb," in r and "pack" not in r for r in rows)' "$PWD/pack/workloads/seeds/tanh_axpb.yaml --set M=64 --set N=512 --strategies optimal"
 # What did not run as it is predicted is not compared with that.
 ends 0 nolt 'all((x["unlike"] is not None) == any(y["stand_in"] for y in x["kernels"]) for x in p) and any(x["unlike"] and x["error"] is None and x["measured"] for x in p) and not any("optimal/stream" in r for r in rows)' \
     "seeds/linear_relu --set M=64 --set N=64 --set K=64 --strategies unfused,optimal"

@@ -41,6 +41,10 @@ typedef struct {
 } fs_emulator_calls;
 __attribute__((weak)) const fs_emulator_calls *fs_emulator;
 
+/* Beside an entry function: nothing but the first `threads` of the first `blocks` blocks does anything, and the others
+ * are not run. */
+#define FS_IDLE_BUT(entry, blocks, threads) const int entry##_idle_but[2] = {blocks, threads};
+
 /* Index of the thread in its block. */
 static inline int fs_thread(void) { return fs_emulator->thread(); }
 

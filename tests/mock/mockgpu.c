@@ -63,6 +63,7 @@ typedef struct function {
     void (*entry)(void **params);
     mock_entry about;
     int registers, max_dynamic_bytes;
+    const int *idle_but;           /* FS_IDLE_BUT of emulated.h; NULL: all of the grid runs */
     bool written[MOCK_MAX_PARAMS]; /* a launch changed what it points at */
     /* The last launch, as MOCK_SKIP_REPEATS compares it. */
     bool has_last;
@@ -680,6 +681,9 @@ EXPORT int cuModuleGetFunction(function **out, module *m, const char *name)
         f->name = lasting(name);
         memcpy(&f->entry, &symbol, sizeof symbol);
         f->about = entry[at];
+        char idle_but[sizeof entry->name + 16];
+        snprintf(idle_but, sizeof idle_but, "%s_idle_but", name);
+        f->idle_but = dlsym(m->library, idle_but);
         f->registers = mock_registers(name);
         f->next = m->functions;
         m->functions = f;
@@ -784,11 +788,17 @@ static void execute(function *f, const unsigned *shape, uint64_t *param)
                           .dynamic_shared_bytes = (int)shape[6]};
     if (mock_number("MOCK_SKIP_REPEATS", 0) != 1 || !repeats(f, shape, param, memory)) {
         char why[512];
+        long long grid = (long long)shape[0] * shape[1] * shape[2];
+        int block = (int)(shape[3] * shape[4] * shape[5]);
+        if (f->idle_but) {
+            grid = f->idle_but[0] < grid ? f->idle_but[0] : grid;
+            block = f->idle_but[1] < block ? f->idle_but[1] : block;
+        }
         const int outcome = (int)mock_run(&(mock_grid){.name = f->name,
                                                        .entry = f->entry,
                                                        .params = params,
-                                                       .grid = (long long)shape[0] * shape[1] * shape[2],
-                                                       .block = (int)(shape[3] * shape[4] * shape[5]),
+                                                       .grid = grid,
+                                                       .block = block,
                                                        .shared_bytes = (int)shape[6],
                                                        .shared_limit_bytes = MOCK_SHARED_BYTES,
                                                        .start_ns = (long long)now_ns},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 3 */
+/* depends: once cost: 3 */
 /* The gradient of an output that is an input is known only after the outputs were used: no kernel that needs it runs,
  * or is one, with what an output depends on. Held against a second, slower way to say the same on random graphs. */
 #include <setjmp.h>

@@ -20,6 +20,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#ifdef FSIM_SANITIZED
+enum { GRAPHS = 20 };
+#else
+enum { GRAPHS = 60 };
+#endif
+
 typedef struct {
     fsim_arena *a;
     fsim_graph *g;
@@ -666,7 +672,7 @@ static void baselines_are_legal(void **unused)
 {
     (void)unused;
     state = 4444;
-    for (int turn = 0; turn < 60; turn++) {
+    for (int turn = 0; turn < GRAPHS; turn++) {
         fsim_arena *scratch = fsim_arena_new();
         const fsim_options o = drawn_options(turn);
         const fixture f = load(random_workload(scratch, 3 + (int)draw(60)));

@@ -19,6 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef FSIM_SANITIZED
+enum { EVERY = 5 };
+#else
+enum { EVERY = 1 };
+#endif
+
 typedef struct {
     fsim_arena *a;
     const fsim_graph *g;
@@ -294,7 +300,7 @@ static void without_recomputation_no_strategy_beats_the_optimum(void **unused)
     int proven = 0;
     assert_int_equal(glob(FUSESIM_SOURCE_DIR "/workloads/*/*.yaml", 0, NULL, &found), 0);
     assert_int_equal(glob(FUSESIM_SOURCE_DIR "/workloads/*.yaml", GLOB_APPEND, NULL, &found), 0);
-    for (size_t i = 0; i < found.gl_pathc; i++) {
+    for (size_t i = 0; i < found.gl_pathc; i += EVERY) {
         const char *path = found.gl_pathv[i] + strlen(FUSESIM_SOURCE_DIR "/workloads/");
         if (strncmp(path, "models/", 7) == 0 || strncmp(path, "stacks/", 7) == 0)
             continue; /* layers of the kinds that are here, very often */
@@ -315,7 +321,7 @@ static void without_recomputation_no_strategy_beats_the_optimum(void **unused)
         }
         fsim_arena_free(b.a);
     }
-    assert_true(proven > 50);
+    assert_true(proven > 50 / EVERY);
     globfree(&found);
 }
 

@@ -18,6 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef FSIM_SANITIZED
+enum { EVERY = 3 };
+#else
+enum { EVERY = 1 };
+#endif
+
 typedef struct {
     fsim_arena *a;
     fsim_graph *g;
@@ -1053,7 +1059,7 @@ static void interpret_folder(const char *folder, int *workloads)
         size_t bytes;
         const char *why, *file = fsim_printf(a, "%s/%s", path, e->d_name), *dot = strrchr(e->d_name, '.');
         fsim_binding set[sizeof small / sizeof small[0]];
-        if (!dot || strcmp(dot, ".yaml") != 0)
+        if (!dot || strcmp(dot, ".yaml") != 0 || ++*workloads % EVERY != 0)
             continue;
         char *text = fsim_read_file(a, file, &bytes, &why);
         assert_non_null(text);
@@ -1078,7 +1084,6 @@ static void interpret_folder(const char *folder, int *workloads)
         for (int t = 0; t < s.g->tensors; t++)
             if (s.g->tensor[t].storage == t)
                 store_and_compare(&s, s.g->tensor[t].name, -1, 0, 0);
-        ++*workloads;
         end(&s);
     }
     closedir(d);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* depends: once */
 /* Equal layers of a plan: found however the workload was written, apart where they differ, and nothing is lost. */
 #include <setjmp.h>
 #include <stdarg.h>

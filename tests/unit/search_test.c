@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 4 */
+/* depends: once cost: 4 */
 /* The search against its definition: on random graphs the optimum is the least of all legal partitions, which a second
  * enumerator, written another way, lists too. */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 3 */
+/* depends: once cost: 3 */
 /* Wide graphs: forks and joins, siblings that share nothing but an input, unrolled recurrences, concatenations of all
  * that came before, sums of many tensors. Small ones (FUSESIM_RANDOM_GRAPHS sets how many,
  * as in =200) against brute force, to the last bit; large ones are proven, or nearly. */

@@ -40,7 +40,6 @@ bool fsim_gpu_wait(fsim_gpu *g, const char *name, fsim_fault *fault)
     static const double spin_s =
         0.02; /* spin for so long before sleeping: a sleep would show in times by the processor's clock */
     const double start_s = fsim_now_s();
-    const struct timespec nap = {.tv_nsec = 50000};
     int result;
     while ((result = g->cu.cuStreamQuery(g->stream)) == FSIM_CU_NOT_READY) {
         const double waited_s = fsim_now_s() - start_s;
@@ -50,7 +49,7 @@ bool fsim_gpu_wait(fsim_gpu *g, const char *name, fsim_fault *fault)
             return fsim_gpu_usable(g, fault);
         }
         if (waited_s > spin_s)
-            nanosleep(&nap, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = waited_s > 1 ? 1000000 : 50000}, NULL);
     }
     if (result == 0)
         return true;

@@ -11,11 +11,14 @@ enum {
 }; /* CLOCK_SLOTS: how many SMs' clocks can be read, two numbers each */
 
 /* These are not in the dialect because they use NVIDIA's instructions. When emulated, as in tests, a sweep only
- * reads its buffer. */
+ * reads its buffer, and one block reads the clock. */
 const char fsim_helper_source[] =
     "#ifdef FS_EMULATED\n"
+    "FS_IDLE_BUT(fsim_empty, 1, 1)\n"
     "void fsim_empty(void **params) { (void)params; }\n"
+    "FS_IDLE_BUT(fsim_flush, 1, 1)\n"
     "void fsim_flush(void **params) { (void)*(const unsigned **)params[0]; }\n"
+    "FS_IDLE_BUT(fsim_clock, 1, 1)\n"
     "void fsim_clock(void **params)\n"
     "{\n"
     "    unsigned long long *at = *(unsigned long long **)params[0];\n"

@@ -3,6 +3,7 @@
 #ifdef FS_EMULATED
 
 #define MADE_UP(name, cycles_a_turn)                                                                                                                \
+    FS_IDLE_BUT(name, 0x7fffffff, 1)                                                                                                                \
     void name(void **params)                                                                                                                        \
     {                                                                                                                                               \
         const float *x = *(const float **)params[0];                                                                                                \

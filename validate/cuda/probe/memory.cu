@@ -4,6 +4,7 @@
 #ifdef FS_EMULATED
 
 #define MEMORY(name, does)                                                                                                                          \
+    FS_IDLE_BUT(name, 1, 1)                                                                                                                         \
     void name(void **params)                                                                                                                        \
     {                                                                                                                                               \
         const unsigned *x = *(const unsigned **)params[0];                                                                                          \
