@@ -156,6 +156,19 @@ static void put_folds(FILE *out, const fsim_folded *f)
     fputs("}}", out);
 }
 
+static void put_refits(FILE *out, const fsim_refits *r)
+{
+    fputs(",\n \"refits\": [", out);
+    for (int i = 0; i < r->count; i++) {
+        fsim_json_text(out, i ? ",\n  {" : "\n  {", "table", r->at[i].table);
+        fprintf(out, ", \"place\": %d, \"rows\": %d, \"numbers\": [", r->at[i].place, r->at[i].rows);
+        for (int k = 0; k < r->at[i].numbers; k++)
+            fprintf(out, "%s%.4g", k ? ", " : "", r->at[i].number[k]);
+        fputs("]}", out);
+    }
+    putc(']', out);
+}
+
 void fsim_json_accuracy(FILE *out, const fsim_accuracy *x)
 {
     static const fsim_grouping workloads[] = {FSIM_BY_HW, FSIM_BY_WORKLOAD},
@@ -176,6 +189,8 @@ void fsim_json_accuracy(FILE *out, const fsim_accuracy *x)
     put_speedups(out, x, a);
     if (x->folded)
         put_folds(out, x->folded);
+    if (x->refits->count)
+        put_refits(out, x->refits);
     fsim_json_gates(out, x->gate, x->gates);
     fputs("}\n", out);
     fsim_arena_free(a);

@@ -104,7 +104,7 @@ static const flash_fit *flash_fit_of(const fsim_serving_site *s)
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (size_t k = 0; k < sizeof flash_fits / sizeof *flash_fits; k++)
             if (flash_fits[k].kind == s->call->kind && flash_fits[k].design == fsim_serving_kin(s, i))
-                return &flash_fits[k];
+                return fsim_refitted(s->hw, &flash_fits[k]);
     return flash_fits;
 }
 
@@ -224,7 +224,24 @@ static const decode_fit *decode_fit_of(const fsim_serving_site *s)
         f = byte && !is_xqa(s) ? decode_row(BYTE, fsim_serving_kin(s, i)) : NULL;
         f = f ? f : decode_row(ANY, fsim_serving_kin(s, i));
     }
-    return f ? f : decode_fits;
+    return fsim_refitted(s->hw, f ? f : decode_fits);
+}
+
+fsim_refit_table fsim_flash_table(void)
+{
+    return FSIM_REFIT_TABLE("FSIM_SERVING_FLASH", flash_fits, flash_fit, floor);
+}
+fsim_refit_table fsim_decode_table(void)
+{
+    return FSIM_REFIT_TABLE("FSIM_SERVING_DECODE", decode_fits, decode_fit, floor);
+}
+fsim_refit_table fsim_mla_context_table(void)
+{
+    return FSIM_REFIT_TABLE("FSIM_SERVING_MLA_CONTEXT", mla_context_fits, mla_context_fit, floor);
+}
+fsim_refit_table fsim_mla_decode_table(void)
+{
+    return FSIM_REFIT_TABLE("FSIM_SERVING_MLA_DECODE", mla_decode_fits, mla_decode_fit, floor);
 }
 
 static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
@@ -339,7 +356,7 @@ static const mla_context_fit *mla_context_fit_of(const fsim_serving_site *s)
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (size_t k = 0; k < sizeof mla_context_fits / sizeof *mla_context_fits; k++)
             if (mla_context_fits[k].design == fsim_serving_kin(s, i))
-                return &mla_context_fits[k];
+                return fsim_refitted(s->hw, &mla_context_fits[k]);
     return mla_context_fits;
 }
 
@@ -362,7 +379,7 @@ static const mla_decode_fit *mla_decode_fit_of(const fsim_serving_site *s)
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (size_t k = 0; k < sizeof mla_decode_fits / sizeof *mla_decode_fits; k++)
             if (mla_decode_fits[k].design == fsim_serving_kin(s, i))
-                return &mla_decode_fits[k];
+                return fsim_refitted(s->hw, &mla_decode_fits[k]);
     return mla_decode_fits;
 }
 

@@ -41,9 +41,11 @@ static const fit *fit_of(const fsim_serving_site *s)
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (size_t k = 0; k < sizeof fits / sizeof *fits; k++)
             if (has_own(s, &fits[k]) && fits[k].design == fsim_serving_kin(s, i))
-                return &fits[k];
+                return fsim_refitted(s->hw, &fits[k]);
     return fits;
 }
+
+fsim_refit_table fsim_experts_table(void) { return FSIM_REFIT_TABLE("FSIM_SERVING_EXPERTS", fits, fit, floor); }
 
 enum { HEIGHTS = 4, MOST_EXPERTS = 4096, LAUNCHES = 6, MOST_TUNED = 8 };
 static const int heights[HEIGHTS] = {16, 32, 64, 128};

@@ -82,9 +82,11 @@ static const fit *fit_of(const fsim_serving_site *s, fsim_serving_kind kind)
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (size_t k = 0; k < sizeof fits / sizeof *fits; k++)
             if (fits[k].kind == kind && fits[k].design == fsim_serving_kin(s, i))
-                return &fits[k];
+                return fsim_refitted(s->hw, &fits[k]);
     return fits;
 }
+
+fsim_refit_table fsim_product_table(void) { return FSIM_REFIT_TABLE("FSIM_SERVING_PRODUCT", fits, fit, share); }
 
 /* A product on its way to a price. */
 typedef struct {

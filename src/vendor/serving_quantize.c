@@ -30,9 +30,12 @@ static const fit *fit_of(const fsim_serving_site *s, const fit *rows, int count)
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (int k = 0; k < count; k++)
             if (rows[k].design == fsim_serving_kin(s, i))
-                return &rows[k];
+                return fsim_refitted(s->hw, &rows[k]);
     return rows;
 }
+
+fsim_refit_table fsim_static_table(void) { return FSIM_REFIT_TABLE("FSIM_SERVING_STATIC", of_static, fit, floor); }
+fsim_refit_table fsim_row_table(void) { return FSIM_REFIT_TABLE("FSIM_SERVING_ROW", of_rows, fit, floor); }
 
 /* The share of 3 m k bytes that DRAM moves. A product of the same call finds its operand in L2 where that fits: of
  * three bytes the two that are read come from DRAM. */

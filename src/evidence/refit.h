@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* refit.h: errors of rows that the code's own numbers were not fitted to. The calls of serving stacks and the
+ * collectives are priced with numbers that hold for all GPUs of a design (vendor/serving_fit.def, cost/collective.def).
+ * Here each row of these tables is fitted anew to the rows measured of it but for one fold, from starts that know no
+ * row, and the fold is predicted with the result, without the GPU's own factor (its keys serving_*).
+ *
+ * A fold has whole families, all GPUs together: a product's families are its n and k, with any m; those of attention
+ * its heads and features, with any batch and length; of latent attention heads and batch; of experts the model (hidden
+ * width, experts, experts a token), with any tokens, ranks and skew; of quantising k; of collectives the bytes. */
+#ifndef FUSESIM_EVIDENCE_REFIT_H
+#define FUSESIM_EVIDENCE_REFIT_H
+
+#include "evidence/evaluate.h"
+
+/* A row of a table, fitted to all rows measured of it. */
+typedef struct {
+    const char *table; /* the name of its macro */
+    int place;         /* in its table */
+    int rows, numbers;
+    const double *number; /* in the order of the table */
+} fsim_refitted_row;
+
+typedef struct {
+    fsim_refitted_row *at;
+    int count;
+} fsim_refits;
+
+enum { FSIM_MOST_REFIT_FOLDS = 20 };
+
+/* Replaces the predictions and intervals (widths as shipped) of e[0, count), rows of b, by those of rows not fitted,
+ * and excludes rows whose prediction does not depend on such numbers, or depends on numbers that too few rows tell
+ * (FSIM_EXCLUDED_REFIT). jobs: threads. In a. */
+fsim_refits fsim_refit_folds(const fsim_bench *b, fsim_evaluated *e, int count, int folds, int jobs, fsim_arena *a);
+
+#endif
