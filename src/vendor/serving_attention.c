@@ -383,26 +383,36 @@ static const mla_decode_fit *mla_decode_fit_of(const fsim_serving_site *s)
     return mla_decode_fits;
 }
 
-/* The weights are absorbed: all heads read one cache, in tiles of 64 heads. */
+enum { MLA_TILE = 64 };
+
+/* The heads of a tile: trtllm-gen, which Blackwell has, also comes with tiles of 16. */
+static double mla_tile(const mla_decode_fit *f, double heads)
+{
+    enum { FEW = 16 };
+    return f->design == FSIM_BLACKWELL && heads <= 2 * FEW ? FEW : MLA_TILE;
+}
+
+/* The weights are absorbed: all heads read one cache, in tiles of heads. */
 fsim_serving_time fsim_serving_decode_mla(const fsim_serving_site *s)
 {
-    enum { TILE = 64, KEYS = 64 };
+    enum { KEYS = 64 };
     const double *v = s->call->value, batch = v[0], heads = v[1], length = v[2], latent = v[3], rotary = v[4];
     const mla_decode_fit *f = mla_decode_fit_of(s);
     const fsim_cache held = {s->call, length, KEYS};
-    const double bytes = fsim_dtype_bytes(s->call->stored), tiles = fmax(1, ceil(heads / TILE)),
+    const double bytes = fsim_dtype_bytes(s->call->stored), tile = mla_tile(f, heads), tiles = ceil(heads / tile),
                  cached = batch * fsim_cache_tokens(&held) * (latent + rotary) * bytes +
                           batch * fsim_cache_table_bytes(&held),
                  slow = bytes == 1 ? f->byte_factor : 1,
                  missed = fsim_serving_missed(s, cached, f->from, serving_cache_ramp),
                  steps = fsim_cache_most_steps(&held),
-                 part = fmax(TILE, heads) / TILE; /* of a tile that every head reads the cache for */
-    const double memory_s = cached * (missed / (s->dram * f->dram) + (1 - missed) * part / (s->l2 * f->l2)),
+                 part = fmax(tile, heads) / tile, /* of a tile that every head reads the cache for */
+        again = tile < MLA_TILE ? 1 + serving_mla_again * (tiles - 1) : 1;
+    const double memory_s = cached * (missed * again / (s->dram * f->dram) + (1 - missed) * part / (s->l2 * f->l2)),
                  rate = fsim_serving_rate(s, s->call->dtype) * f->share;
     double best = INFINITY, compute_s = 0;
     for (int i = 0; i < SPLITS && (i == 0 || steps >= splits[i]); i++) {
         const double step_s =
-                         slow * (f->step_clocks / s->clock + 2 * (double)TILE * KEYS * (2 * latent + rotary) / rate),
+                         slow * (f->step_clocks / s->clock + 2 * tile * KEYS * (2 * latent + rotary) / rate),
                      on_each = batch * tiles * splits[i] / s->sms,
                      rounds = fmax(1, on_each < 6 ? ceil(on_each - serving_slack) : on_each),
                      all_s = in_rounds_s(&held, splits[i], rounds, step_s, f->block_clocks / s->clock),

@@ -3,7 +3,7 @@
  *
  *     static    floor + ((bytes from DRAM / DRAM)^3 + (bytes / L2)^3)^(1/3), bytes = 3 m k
  *     each row  floor + k clocks + the same with 5 m k bytes of L2 + m / SMs x clocks of a row
- * A row is read twice, for its largest magnitude and to be quantised; where the rows under way do not fit L2, twice
+ * Blocks of 128 numbers are read once, as by a known scale. A row is read twice, for its largest magnitude and to be quantised; where the rows under way do not fit L2, twice
  * from DRAM. Replays find in L2 what fits there; otherwise all bytes come from DRAM that L2 does not hold. */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
@@ -64,7 +64,8 @@ double fsim_quantize_rows_s(const fsim_serving_site *s, double m, double k)
     const fit *f = fit_of(s, of_rows, sizeof of_rows / sizeof *of_rows);
     const double under_way = 4 * s->sms * k,
                  again = 2 * m * k * fsim_ramp(under_way / s->l2_bytes, serving_rows_from, serving_rows_from);
-    return f->floor + k * f->element_clocks / s->clock + streamed_s(s, f, 3 * m * k, again, 5 * m * k) +
+    const double wider = s->call->kind == FSIM_SERVING_GEMM_F8_TOKEN ? serving_sglang_row : 1;
+    return f->floor + wider * k * f->element_clocks / s->clock + streamed_s(s, f, 3 * m * k, again, 5 * m * k) +
            m / s->sms * f->row_clocks / s->clock;
 }
 
