@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* refit.c: the fit. Numbers are fitted as logarithms, by Levenberg's and Marquardt's method with weights that make the
- * sum of squares one of sizes: a row's loss is sqrt(r^2 + NEAR^2), r = ln(predicted / measured), so that a few rows that
- * the equations cannot reach do not decide. From several starts, of which the best counts. */
+ * sum of squares one of sizes: a row's loss is sqrt(r^2 + NEAR^2), r = ln(predicted / measured), so that a few rows
+ * that the equations cannot reach do not decide. From several starts, of which the best counts. */
 #include "evidence/refit.h"
 
 #include "base/jobs.h"
 #include "cost/collective.h"
 #include "evidence/prepared.h"
+#include "evidence/residual.h"
 #include "hw/refit.h"
 #include "plan/price/interval.h"
 #include "vendor/serving.h"
@@ -36,10 +37,9 @@ enum { NUMBERS = sizeof numbers / sizeof *numbers };
 static fsim_refit_table table_of(int i)
 {
     static fsim_refit_table (*const of[TABLES])(void) = {
-        [STATIC] = fsim_static_table,           [ROW] = fsim_row_table,       [PRODUCT] = fsim_product_table,
-        [FLASH] = fsim_flash_table,             [DECODE] = fsim_decode_table, [MLA_CONTEXT] = fsim_mla_context_table,
-        [MLA_DECODE] = fsim_mla_decode_table,   [EXPERTS] = fsim_experts_table,
-        [COLLECTIVE] = fsim_collective_table};
+        [STATIC] = fsim_static_table,         [ROW] = fsim_row_table,         [PRODUCT] = fsim_product_table,
+        [FLASH] = fsim_flash_table,           [DECODE] = fsim_decode_table,   [MLA_CONTEXT] = fsim_mla_context_table,
+        [MLA_DECODE] = fsim_mla_decode_table, [EXPERTS] = fsim_experts_table, [COLLECTIVE] = fsim_collective_table};
     return of[i]();
 }
 
@@ -54,7 +54,10 @@ static const struct {
                 {"attention", {"heads", "kv_heads", "D"}},
                 {"context_attention", {"heads", "kv_heads", "D"}},
                 {"decode_attention", {"heads", "kv_heads", "D"}},
-                {"", {"elements"}}};
+                {"all_", {"elements"}},
+                {"reduce_scatter", {"elements"}},
+                {"send_recv", {"elements"}}};
+enum { FAMILIES = sizeof families / sizeof *families };
 
 /* "4096" of "M=1;N=4096", for "N"; "" */
 static const char *binding(const char *set, const char *name, size_t *length)
@@ -76,14 +79,17 @@ static unsigned hashed(unsigned h, const char *text, size_t length)
     return h;
 }
 
-static int fold_of(const fsim_measured *row, int folds)
+int fsim_family_fold(const fsim_measured *row, int folds)
 {
     const char *slash = strrchr(row->workload, '/'), *name = slash ? slash + 1 : row->workload;
     unsigned h = 2166136261u;
     size_t f = 0, length;
-    while (strncmp(name, families[f].begins, strlen(families[f].begins)) != 0)
+    while (f < FAMILIES && strncmp(name, families[f].begins, strlen(families[f].begins)) != 0)
         f++;
-    for (size_t i = 0; i < sizeof families[f].names / sizeof *families[f].names && families[f].names[i]; i++) {
+    if (f == FAMILIES)
+        h = hashed(h, row->id, strlen(row->id));
+    for (size_t i = 0; f < FAMILIES && i < sizeof families[f].names / sizeof *families[f].names && families[f].names[i];
+         i++) {
         const char *value = binding(row->set, families[f].names[i], &length);
         h = hashed(hashed(h, value, length), " ", 1);
     }
@@ -105,7 +111,7 @@ typedef struct {
     const void *row;
     int place, count, numbers, free;
     sample **of;
-    int at[MOST];                       /* of the numbers that are fitted, their place in the row */
+    int at[MOST];                              /* of the numbers that are fitted, their place in the row */
     double start[MOST], low[MOST], high[MOST]; /* logarithms */
 } wanted;
 
@@ -250,15 +256,21 @@ static double descend(fit *f, double *base)
     return best;
 }
 
-/* The best of several starts: as refit.def says, and with every second number twice and half as large. */
+/* Of start number `start`, is number k twice as large as refit.def says, and not half as large? */
+static bool is_larger(int start, int k) { return ((unsigned)(k + 1) * (unsigned)start * 2654435761u >> 16) % 2 == 0; }
+
+/* The best of several starts: as refit.def says, and with numbers twice and half as large; of more where rows are few,
+ * which leave more places for a search to end in. */
 static void fit_all(fit *f)
 {
-    enum { STARTS = 3 };
+    enum { FEW_ROWS = 300, MANY_STARTS = 10, STARTS = 3 };
     const wanted *w = f->of;
+    const double twice = log(2);
+    const int starts = w->count < FEW_ROWS ? MANY_STARTS : STARTS;
     double best = INFINITY, kept[MOST] = {0}, *base = fsim_new(f->scratch, double, w->count + 1);
-    for (int start = 0; start < STARTS; start++) {
+    for (int start = 0; start < starts; start++) {
         for (int k = 0; k < w->free; k++)
-            f->x[k] = fmin(w->high[k], w->start[k] + (start ? (k % 2 == start % 2 ? 0.69 : -0.69) : 0));
+            f->x[k] = fmin(w->high[k], w->start[k] + (start == 0 ? 0 : is_larger(start, k) ? twice : -twice));
         const double loss = descend(f, base);
         if (loss < best) {
             best = loss;
@@ -269,10 +281,18 @@ static void fit_all(fit *f)
     put(f, f->x);
 }
 
+static double mean_error(fit *f)
+{
+    double sum = 0;
+    for (int i = 0; i < f->of->count; i++)
+        sum += fabs(seconds_of(f, i) / f->of->of[i]->e->row->time_s - 1);
+    return sum / f->of->count;
+}
+
 /* Copies the GPUs of the samples, with a factor of their own of 1. */
 static void copy_gpus(fit *f)
 {
-    static const fsim_hw_key factor[] = {FSIM_HW_SERVING_GEMM_F8,    FSIM_HW_SERVING_GEMM_I8, FSIM_HW_SERVING_GEMM_W,
+    static const fsim_hw_key factor[] = {FSIM_HW_SERVING_GEMM_F8,    FSIM_HW_SERVING_GEMM_I8,  FSIM_HW_SERVING_GEMM_W,
                                          FSIM_HW_SERVING_GEMM_NVFP4, FSIM_HW_SERVING_QUANTIZE, FSIM_HW_SERVING_CONTEXT,
                                          FSIM_HW_SERVING_CAUSAL,     FSIM_HW_SERVING_DECODE,   FSIM_HW_SERVING_MLA,
                                          FSIM_HW_SERVING_MOE};
@@ -312,7 +332,7 @@ static fit fit_of(const wanted *w, int without, fsim_arena *a)
 typedef struct {
     const wanted *of;
     int fold;
-    double *out;
+    fsim_refitted_row *out;
 } task;
 typedef struct {
     const task *task;
@@ -328,12 +348,16 @@ static void do_task(void *to, int i, int worker)
     fit f = fit_of(t->of, t->fold, a);
     f.refit = (struct fsim_refit){.of = t->of->row, .instead = f.instead};
     copy_gpus(&f);
+    if (t->out)
+        t->out->before = mean_error(&f);
     fit_all(&f);
     for (int k = 0; k < t->of->count && !t->out; k++)
         if (!is_in(&f, k))
             t->of->of[k]->e->predicted_s = seconds_of(&f, k);
-    if (t->out)
-        memcpy(t->out, number_in(t->of, f.instead, 0), sizeof *t->out * (size_t)t->of->numbers);
+    if (t->out) {
+        t->out->after = mean_error(&f);
+        memcpy(t->out->number, number_in(t->of, f.instead, 0), sizeof *t->out->number * (size_t)t->of->numbers);
+    }
     fsim_rewind(a, mark);
 }
 
@@ -399,9 +423,35 @@ static int samples_of(const fsim_bench *b, fsim_evaluated *e, int count, sample 
     return n;
 }
 
+/* The widths that the rows tell of each GPU. */
+static void set_widths(const sample *s, int count, fsim_refits *out, fsim_arena *a)
+{
+    fsim_residual *r = fsim_new(a, fsim_residual, count + 1);
+    const fsim_hw **gpu = fsim_new(a, const fsim_hw *, count + 1);
+    int rows = 0, gpus = 0;
+    for (int i = 0; i < count; i++) {
+        int g = 0;
+        while (g < gpus && gpu[g] != s[i].hw)
+            g++;
+        gpu[g] = s[i].hw;
+        gpus = g == gpus ? gpus + 1 : gpus;
+        if (!s[i].e->excluded)
+            r[rows++] = fsim_residual_of(s[i].e, s[i].e->predicted_s, g);
+    }
+    out->width = fsim_new(a, fsim_refit_width, gpus * FSIM_ERROR_CLASSES + 1);
+    for (int g = 0; g < gpus; g++) {
+        const double none[FSIM_ERROR_CLASSES] = {0};
+        const fsim_widths w = fsim_widths_of(r, rows, g, none, a);
+        for (int c = 0; c < FSIM_ERROR_CLASSES; c++)
+            if (w.rows[c] && !w.others[c])
+                out->width[out->widths++] =
+                    (fsim_refit_width){gpu[g]->name, fsim_error_classes[c], w.width[c], w.rows[c]};
+    }
+}
+
 fsim_refits fsim_refit_folds(const fsim_bench *b, fsim_evaluated *e, int count, int folds, int jobs, fsim_arena *a)
 {
-    fsim_refits out;
+    fsim_refits out = {0};
     int rows = 0, todo = 0;
     for (int t = 0; t < TABLES; t++)
         rows += table_of(t).count;
@@ -409,18 +459,21 @@ fsim_refits fsim_refit_folds(const fsim_bench *b, fsim_evaluated *e, int count, 
     const int n = samples_of(b, e, count, s, a);
     wanted *w = fsim_new(a, wanted, rows + 1);
     for (int i = 0; i < n; i++)
-        s[i].fold = fold_of(s[i].e->row, folds);
+        s[i].fold = fsim_family_fold(s[i].e->row, folds);
     out.count = find_wanted(s, n, w, a);
     out.at = fsim_new(a, fsim_refitted_row, out.count + 1);
     task *t = fsim_new(a, task, out.count * (folds + 1) + 1);
     for (int i = 0; i < n; i++)
         s[i].e->excluded = fsim_exclusions[FSIM_EXCLUDED_REFIT];
     for (int i = 0; i < out.count; i++) {
-        double *all = fsim_new(a, double, w[i].numbers);
-        out.at[i] = (fsim_refitted_row){w[i].table.name, w[i].place, w[i].count, w[i].numbers, all};
+        out.at[i] = (fsim_refitted_row){.table = w[i].table.name,
+                                        .place = w[i].place,
+                                        .rows = w[i].count,
+                                        .numbers = w[i].numbers,
+                                        .number = fsim_new(a, double, w[i].numbers)};
         for (int f = 0; f < folds; f++)
             t[todo++] = (task){&w[i], f, NULL};
-        t[todo++] = (task){&w[i], -1, all};
+        t[todo++] = (task){&w[i], -1, &out.at[i]};
         for (int k = 0; k < w[i].count; k++)
             w[i].of[k]->e->excluded = NULL;
     }
@@ -431,5 +484,6 @@ fsim_refits fsim_refit_folds(const fsim_bench *b, fsim_evaluated *e, int count, 
         s[i].e->low_s = x.low;
         s[i].e->high_s = x.high;
     }
+    set_widths(s, n, &out, a);
     return out;
 }

@@ -12,17 +12,31 @@
 
 #include "evidence/evaluate.h"
 
+/* The fold of a row: that of its family; of other rows, by their ids. */
+int fsim_family_fold(const fsim_measured *row, int folds);
+
 /* A row of a table, fitted to all rows measured of it. */
 typedef struct {
     const char *table; /* the name of its macro */
     int place;         /* in its table */
     int rows, numbers;
-    const double *number; /* in the order of the table */
+    double before, after; /* mean error of these rows: as shipped, without the GPU's factors; fitted to all of them */
+    double *number;       /* in the order of the table */
 } fsim_refitted_row;
+
+/* The width of intervals that eight of ten of a GPU's rows not fitted stay within (residual.h). */
+typedef struct {
+    const char *hw;
+    fsim_hw_key key;
+    double width;
+    int rows;
+} fsim_refit_width;
 
 typedef struct {
     fsim_refitted_row *at;
     int count;
+    fsim_refit_width *width;
+    int widths;
 } fsim_refits;
 
 enum { FSIM_MOST_REFIT_FOLDS = 20 };

@@ -22,7 +22,9 @@
  * part; its XQA (option xqa) has caches of 8 bits on Hopper cost what FlashAttention-3's of 16 bits do, with half of
  * the bytes and of the clocks of a step. FlashAttention-2 takes the parts of its heuristic, and copies queries and
  * results into another order where several requests have several key heads; other libraries the fastest number.
- * bench/serving_fit.py has the same equations, and fits the numbers. */
+ * Decode of latent attention has tiles of 64 heads, on Blackwell tiles of 16 where heads are up to 32, of which the
+ * second reads a part of the cache again.
+ * The numbers are fitted by bench/rooflines.sh --fit. */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
 #include "vendor/serving_cache.h"
@@ -227,10 +229,7 @@ static const decode_fit *decode_fit_of(const fsim_serving_site *s)
     return fsim_refitted(s->hw, f ? f : decode_fits);
 }
 
-fsim_refit_table fsim_flash_table(void)
-{
-    return FSIM_REFIT_TABLE("FSIM_SERVING_FLASH", flash_fits, flash_fit, floor);
-}
+fsim_refit_table fsim_flash_table(void) { return FSIM_REFIT_TABLE("FSIM_SERVING_FLASH", flash_fits, flash_fit, floor); }
 fsim_refit_table fsim_decode_table(void)
 {
     return FSIM_REFIT_TABLE("FSIM_SERVING_DECODE", decode_fits, decode_fit, floor);
@@ -411,8 +410,7 @@ fsim_serving_time fsim_serving_decode_mla(const fsim_serving_site *s)
                  rate = fsim_serving_rate(s, s->call->dtype) * f->share;
     double best = INFINITY, compute_s = 0;
     for (int i = 0; i < SPLITS && (i == 0 || steps >= splits[i]); i++) {
-        const double step_s =
-                         slow * (f->step_clocks / s->clock + 2 * tile * KEYS * (2 * latent + rotary) / rate),
+        const double step_s = slow * (f->step_clocks / s->clock + 2 * tile * KEYS * (2 * latent + rotary) / rate),
                      on_each = batch * tiles * splits[i] / s->sms,
                      rounds = fmax(1, on_each < 6 ? ceil(on_each - serving_slack) : on_each),
                      all_s = in_rounds_s(&held, splits[i], rounds, step_s, f->block_clocks / s->clock),
