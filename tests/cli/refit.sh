@@ -18,7 +18,7 @@ header=id,hw,workload,set,strategy,l2,launch,time_s,source
     echo "$header"
     for k in 256 512 768 1024 1536 2048 3072 4096 5120 6144 7168 8192 10240 12288 16384 20480; do
         for m in 1 16 128 512 1024 2048 4096 8192; do
-            echo "token/$m/$k,h100-sxm5-80gb,ops/quantize_token,M=$m;K=$k;dtype=bf16,optimal,unknown,graph,1e-5,aiconfigurator"
+            echo "token/$m/$k,h100-sxm5-80gb,ops/quantize_token,M=$m;K=$k;dtype=bf16,optimal,unknown,graph,1e-5,aiconfigurator vllm/0.24.0"
         done
     done
 } >rows.csv
@@ -60,7 +60,7 @@ sys.exit(bad > 0)
 END
 
 # Rows that no such number has to do with, and too few rows, are left out, which is said.
-printf '%s\n' "$header" norm,h100-sxm5-80gb,ops/layer_norm,'M=4096;N=4096;dtype=f16',eager,warm,graph,1e-5,x >few.csv
+printf '%s\n' "$header" norm,h100-sxm5-80gb,ops/layer_norm,'B=4096;H=4096;dtype=f16',eager,warm,graph,1e-5,x >few.csv
 head -5 rows.csv | tail -4 >>few.csv
 "$FUSESIM" validate --measurements few.csv --refit >out 2>err && grep -q '^few.csv: 0 rows (and 5 excluded)' out || complain "few rows: $(cat out err)"
 
@@ -72,6 +72,6 @@ if [ -d "$data" ]; then
     }
     fits aiconfigurator_quantize.csv b200 7.2
     fits aiconfigurator_gemm_nvfp4.csv b200 9.5
-    fits collectives.csv h100 8.5
+    fits collectives.csv h100 10
 fi
 exit $failures
