@@ -249,7 +249,7 @@ SERVING = (("aiconfigurator_gemm_f8", "FP8 products with quantising"), ("aiconfi
 
 
 def serving():
-    say("## Calls of serving stacks, and collectives", "", "vLLM, SGLang, TensorRT-LLM and NCCL, replayed. The numbers of their equations (docs/MODEL.md) were fitted to these rows: the errors are of fitted rows (bench/serving_fit.py says those of attention on rows not fitted: 3 to 11 %). [rooflines.md](rooflines.md) has a roofline and the best fit of it beside them.", "")
+    say("## Calls of serving stacks, and collectives", "", "vLLM, SGLang, TensorRT-LLM and NCCL, replayed. The numbers of their equations (docs/MODEL.md) were fitted to these rows: the errors are of fitted rows. [rooflines.md](rooflines.md) has those of rows not fitted, and of a roofline and the best fit of it.", "")
     rows, commands = [], []
     for name, title in SERVING:
         d, command = validate(name, "--by", "workload,hw")

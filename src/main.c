@@ -149,6 +149,7 @@ static const fsim_arg options[] = {
     {"--host", "FILE", FSIM_ARG_TEXT, AT(host), NULL, CALIBRATE, "the host, as tools/host.py measured it"},
     {"--fresh", "", FSIM_ARG_FLAG, AT(fresh), NULL, CALIBRATE, "start from similar GPUs, not from the file"},
     {"--folds", "K", FSIM_ARG_COUNT, AT(folds), NULL, VALIDATE | CALIBRATE, "fit on other parts than judged (5)"},
+    {"--refit", "", FSIM_ARG_FLAG, AT(refit), NULL, VALIDATE, "of --folds: the code's own numbers"},
     {"--device", NULL, FSIM_ARG_CHOICE, AT(device), &devices, VALIDATE | CALIBRATE, "measure on this machine"},
     {"--registers", "", FSIM_ARG_FLAG, AT(registers), NULL, VALIDATE, "compile kernels, compare registers"},
     {"--arch", "NN[,...]", FSIM_ARG_ITEMS, AT(archs), NULL, VALIDATE, "of --registers: 80,90,100 or all (as --hw)"},

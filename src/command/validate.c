@@ -182,6 +182,15 @@ static int conclude_validate(fsim_context *c, const accuracy_options *o, const f
     return fsim_conclude(c, FSIM_EXIT_GATE);
 }
 
+/* --refit: the rows as the code's numbers predict them that were fitted to other rows. */
+static fsim_refits refitted(const fsim_context *c, const fsim_bench *bench, fsim_evaluated *e, int count)
+{
+    enum { FOLDS = 5 };
+    return c->set.refit ? fsim_refit_folds(bench, e, count, c->set.folds ? (int)c->set.folds : FOLDS,
+                                           fsim_jobs_of(c->set.jobs), c->arena)
+                        : (fsim_refits){0};
+}
+
 int fsim_run_validate(fsim_context *c)
 {
     enum { WORST = 10 };
@@ -210,7 +219,9 @@ int fsim_run_validate(fsim_context *c)
     }
     if (c->set.no_exclude)
         include_all(e, count);
-    const fsim_folded *folded = c->set.folds ? fsim_fold_intervals(e, count, (int)c->set.folds, c->arena) : NULL;
+    const fsim_folded *folded =
+        c->set.folds && !c->set.refit ? fsim_fold_intervals(e, count, (int)c->set.folds, c->arena) : NULL;
+    const fsim_refits refits = refitted(c, bench, e, count);
     fsim_pair *pair;
     const int pairs = fsim_pairs_of(e, count, c->arena, &pair);
     const fsim_accuracy x = {c->set.measurements.at,
@@ -225,6 +236,7 @@ int fsim_run_validate(fsim_context *c)
                              o.keys,
                              c->set.top ? (int)c->set.top : WORST,
                              folded,
+                             &refits,
                              c->set.verbose};
     return conclude_validate(c, &o, &x, rows.count, took_s);
 }

@@ -40,8 +40,13 @@ static const fit *fit_of(const fsim_hw *hw, double link, fsim_op op, library of)
     for (int i = 0; i < 2; i++)
         for (size_t k = 0; k < sizeof fits / sizeof *fits; k++)
             if (fits[k].op == op && fits[k].of == of && fits[k].design == nearest_design(hw, link, i))
-                return &fits[k];
+                return fsim_refitted(hw, &fits[k]);
     return NULL;
+}
+
+fsim_refit_table fsim_collective_table(void)
+{
+    return FSIM_REFIT_TABLE("FSIM_COLLECTIVE", fits, fit, protocol);
 }
 
 /* Bytes that each GPU sends, over the larger buffer. */

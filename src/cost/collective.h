@@ -4,7 +4,7 @@
 #define FUSESIM_COST_COLLECTIVE_H
 
 #include "graph/graph.h"
-#include "hw/hw.h"
+#include "hw/refit.h"
 
 /* Seconds of a collective (an operator of class communication) without its launch. bytes: of the larger buffer, as
  * nccl-tests counts; ranks: 2 or more; graph: in a CUDA graph, where serving stacks have an all-reduce of their own.
@@ -14,5 +14,7 @@ double fsim_collective_s(const fsim_hw *hw, fsim_op op, double bytes, double ran
 double fsim_all_reduce_by_s(const fsim_hw *hw, int algorithm, double bytes, double ranks);
 /* NCCL in so many steps one after the other, of a ring or a tree, in which each GPU sends so many bytes. */
 double fsim_stepwise_s(const fsim_hw *hw, double steps, double sent_bytes);
+/* The table of collective.def, to be fitted anew. */
+fsim_refit_table fsim_collective_table(void);
 
 #endif

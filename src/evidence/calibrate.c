@@ -2,6 +2,7 @@
 #include "evidence/calibrate.h"
 
 #include "evidence/optimiser.h"
+#include "evidence/refit.h"
 #include "evidence/residual.h"
 
 #include "base/jobs.h"
@@ -291,15 +292,7 @@ static bool fit(fitting *f, double *x, const char **why)
     return true;
 }
 
-static unsigned hash_of(const char *text)
-{
-    unsigned h = 2166136261u;
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 16777619u;
-    return h ^ h >> 15;
-}
-
-static int fold_of(const fsim_prepared *p, int folds) { return (int)(hash_of(p->row->id) % (unsigned)folds); }
+static int fold_of(const fsim_prepared *p, int folds) { return fsim_family_fold(p->row, folds); }
 
 /* Predicts row[0, count) with hw as it is, into the rows' places of `out`. */
 static void errors_into(fitting *f, const fsim_prepared *const *row, int count, fsim_evaluated *out)

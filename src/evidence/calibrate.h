@@ -3,9 +3,9 @@
  *
  * Scalars are fitted in groups, in the table's order because later groups build on earlier ones; each group has the
  * rows that depend on it. The objective is the mean of |predicted / measured - 1|, at most 1 for each row, so that a
- * few absurd rows do not decide the fit. Rows are divided into folds by a hash of their ids, and each fold is
- * predicted with scalars fitted to the others. Those errors are reported and decide: a fit whose errors on rows it
- * has not seen are no better than those of the scalars in the file is refused. Where these were themselves fitted,
+ * few absurd rows do not decide the fit. Rows are divided into folds by families of shapes (evidence/refit.h), and each
+ * fold is predicted with scalars fitted to the others. Those errors are reported and decide: a fit whose errors on rows
+ * it has not seen are no better than those of the scalars in the file is refused. Where these were themselves fitted,
  * perhaps to the same rows, the new ones must fit all rows better. */
 #ifndef FUSESIM_EVIDENCE_CALIBRATE_H
 #define FUSESIM_EVIDENCE_CALIBRATE_H
@@ -14,7 +14,7 @@
 #include "evidence/prepared.h"
 #include "evidence/stats.h"
 
-enum { FSIM_MOST_FIT_KEYS = 16, FSIM_MOST_FOLDS = 20 };
+enum { FSIM_MOST_FIT_KEYS = 24, FSIM_MOST_FOLDS = 20 };
 
 typedef struct {
     const char *name, *help;

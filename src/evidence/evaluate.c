@@ -280,6 +280,7 @@ fsim_maker fsim_row_maker(const fsim_measured *row, const fsim_graph *g)
 int fsim_bench_rows(const fsim_bench *b) { return b->rows->count; }
 
 const fsim_measured *fsim_bench_row(const fsim_bench *b, int i) { return &b->rows->at[i]; }
+const fsim_hw *fsim_bench_hw(const fsim_bench *b, int i) { return b->hw[i]; }
 
 static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsim_arena *a)
 {

@@ -74,6 +74,7 @@ typedef struct {
  *   workload  the row's workload is in none of the folders
  *   gradient  a row of a training has an operator whose gradient is not known
  *   mixed     a kernel of its plan belongs to its part of the training and to another: the part has no time of its own
+ *   refit     numbers of the code are fitted anew (refit.h), and none of them has to do with the row, or too few rows
  */
 enum {
     FSIM_EXCLUDED_BUS,
@@ -84,6 +85,7 @@ enum {
     FSIM_EXCLUDED_GRADIENT,
     FSIM_EXCLUDED_MIXED,
     FSIM_EXCLUDED_TRAINING,
+    FSIM_EXCLUDED_REFIT,
     FSIM_EXCLUSIONS
 };
 extern const char *const fsim_exclusions[FSIM_EXCLUSIONS];
@@ -105,6 +107,8 @@ fsim_maker fsim_row_maker(const fsim_measured *row, const fsim_graph *g);
 int fsim_bench_rows(const fsim_bench *b);
 /* Row i, from 0. */
 const fsim_measured *fsim_bench_row(const fsim_bench *b, int i);
+/* Its GPU; NULL where it is not known. */
+const fsim_hw *fsim_bench_hw(const fsim_bench *b, int i);
 /* Why row i can't be predicted: fsim_exclusions[FSIM_EXCLUDED_GPU or _WORKLOAD]. NULL: it can. */
 const char *fsim_bench_missing(const fsim_bench *b, int i);
 /* Row i's graph; NULL where the workload is not valid or computes nothing. In a. */

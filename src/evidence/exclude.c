@@ -11,7 +11,8 @@ const char *const fsim_exclusions[FSIM_EXCLUSIONS] = {"faster than the memory bu
                                                       "its workload is not here",
                                                       "an operator of its has no gradient",
                                                       "its part shares a kernel with another",
-                                                      "it was trained in a way that is not priced"};
+                                                      "it was trained in a way that is not priced",
+                                                      "not of numbers that were fitted anew"};
 
 /* A row with HOST_BOUND_KERNELS kernels or more measures the host where this share of its predicted time is waiting for
  * the host. With few kernels the host costs a constant, which the model has; with many, the framework's own code

@@ -93,6 +93,7 @@ typedef struct {
     bool host; /* a CPU: an "SM" is the core of a thread, which runs one block at a time; L2 is the last-level cache */
     fsim_quantity q[FSIM_HW_COUNT];
     fsim_hw_keys *read; /* records which keys are read through fsim_hw_get and its like; NULL: they are not recorded */
+    struct fsim_refit *refit; /* numbers of the code that are fitted anew (hw/refit.h); NULL: none */
 } fsim_hw;
 
 /* Reads and checks one file that inherits from no other (hw/load.h reads those too). NULL after errors (in d). In a. */

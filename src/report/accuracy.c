@@ -352,7 +352,11 @@ static void put_excluded(const sink *s)
                                          {.title = "no GPU", .drop = 2},
                                          {.title = "no workload", .drop = 1},
                                          {.title = "no gradient", .drop = 3},
-                                         {.title = "mixed", .drop = 3}};
+                                         {.title = "mixed", .drop = 3},
+                                         {.title = "trained", .drop = 4},
+                                         {.title = "not fitted", .drop = 4}};
+    enum { BEFORE = 4 };
+    _Static_assert(sizeof column / sizeof *column == BEFORE + FSIM_EXCLUSIONS, "a column for each reason");
     const fsim_accuracy *x = s->x;
     fsim_table t = fsim_table_new(s->a, column, (int)(sizeof column / sizeof *column));
     int excluded = 0;

@@ -5,6 +5,7 @@
 
 #include "evidence/folds.h"
 #include "evidence/gates.h"
+#include "evidence/refit.h"
 #include "report/canvas.h"
 #include "report/gate.h"
 #include "report/table.h"
@@ -22,6 +23,7 @@ typedef struct {
     int keys;
     int worst;                 /* number of rows to list with the largest errors */
     const fsim_folded *folded; /* what intervals were fitted to, where they were fitted in folds; NULL */
+    const fsim_refits *refits; /* numbers of the code that were fitted anew */
     bool verbose;              /* list every excluded row, count every verdict */
 } fsim_accuracy;
 

@@ -156,6 +156,29 @@ static void put_folds(FILE *out, const fsim_folded *f)
     fputs("}}", out);
 }
 
+static void put_refits(FILE *out, const fsim_refits *r)
+{
+    fputs(",\n \"refits\": [", out);
+    for (int i = 0; i < r->count; i++) {
+        fsim_json_text(out, i ? ",\n  {" : "\n  {", "table", r->at[i].table);
+        fprintf(out, ", \"place\": %d, \"rows\": %d", r->at[i].place, r->at[i].rows);
+        fsim_json_number(out, ", ", "before", r->at[i].before);
+        fsim_json_number(out, ", ", "after", r->at[i].after);
+        fputs(", \"numbers\": [", out);
+        for (int k = 0; k < r->at[i].numbers; k++)
+            fprintf(out, "%s%.4g", k ? ", " : "", r->at[i].number[k]);
+        fputs("]}", out);
+    }
+    fputs("],\n \"refit_widths\": [", out);
+    for (int i = 0; i < r->widths; i++) {
+        fsim_json_text(out, i ? ",\n  {" : "\n  {", "hw", r->width[i].hw);
+        fsim_json_text(out, ", ", "key", fsim_hw_rows[r->width[i].key].key);
+        fsim_json_number(out, ", ", "width", r->width[i].width);
+        fprintf(out, ", \"rows\": %d}", r->width[i].rows);
+    }
+    putc(']', out);
+}
+
 void fsim_json_accuracy(FILE *out, const fsim_accuracy *x)
 {
     static const fsim_grouping workloads[] = {FSIM_BY_HW, FSIM_BY_WORKLOAD},
@@ -176,6 +199,8 @@ void fsim_json_accuracy(FILE *out, const fsim_accuracy *x)
     put_speedups(out, x, a);
     if (x->folded)
         put_folds(out, x->folded);
+    if (x->refits->count)
+        put_refits(out, x->refits);
     fsim_json_gates(out, x->gate, x->gates);
     fputs("}\n", out);
     fsim_arena_free(a);

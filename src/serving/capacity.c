@@ -137,7 +137,7 @@ static bool is_priced(const fsim_loop *l)
 /* The load. */
 
 /* Parts of a replica that have requests of their own. */
-static int64_t ranks_of(const fsim_option *x) { return x->on.model->kv_lora ? x->on.ep : 1; }
+static int64_t ranks_of(const fsim_option *x) { return fsim_deployed_groups(&x->on); }
 
 /* What such a part has of the load, with all times longer by a factor. In a. */
 static fsim_loop_times times_with(const fsim_option *x, const fsim_load *load, int64_t replicas, double longer,

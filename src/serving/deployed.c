@@ -48,6 +48,8 @@ const char *fsim_unshared(const fsim_model *m, int64_t tp, int64_t ep, fsim_aren
 
 int64_t fsim_deployed_gpus(const fsim_deployed *s) { return s->tp > s->ep ? s->tp : s->ep; }
 
+int64_t fsim_deployed_groups(const fsim_deployed *s) { return s->ep > s->tp ? s->ep / s->tp : 1; }
+
 double fsim_host_s(const fsim_deployed *s)
 {
     return s->engine->host_s + s->engine->rank_s * (double)(fsim_deployed_gpus(s) - 1);
@@ -145,7 +147,7 @@ static double saved_s(const fsim_deployed *s, int64_t tokens)
     if (m->experts == 0)
         return 0;
     const double experts = (double)m->experts, picks = (double)m->topk;
-    const double t = (double)tokens * (m->kv_lora ? (double)s->ep : 1); /* of all ranks */
+    const double t = (double)tokens * (double)fsim_deployed_groups(s); /* of all that share the experts */
     const double weights = 3 * (double)(m->hidden * m->expert_ffn) / (double)fsim_deployed_gpus(s);
     const double stream = expert_stream * fsim_hw_get(s->hw, FSIM_HW_DRAM_BANDWIDTH);
     const double each = fsim_precision_bytes(s->weights), priced = each < 1 ? 1 : each;
@@ -193,16 +195,16 @@ double fsim_prompt_beside_s(const fsim_deployed *s, int64_t requests, double cac
     return together > 1 ? fmin(beside, fsim_prefill_s(s, together, input) / (double)together) : beside;
 }
 
-/* Weights of a GPU: shared evenly; of a model with latent attention all but the experts are on each. */
+/* Weights of a GPU: the experts shared by all, the others by those that share attention. */
 static double weights_of(const fsim_deployed *s)
 {
     const fsim_model *m = s->model;
     const double all = fsim_model_weight_bytes(m, s->weights), ranks = (double)fsim_deployed_gpus(s);
     double spread = 0;
-    for (int i = 0; i < m->parts && m->kv_lora; i++)
+    for (int i = 0; i < m->parts; i++)
         if (m->part[i].active < m->part[i].times)
             spread += (double)m->part[i].each * (double)m->part[i].times * fsim_precision_bytes(s->weights);
-    return m->kv_lora ? all - spread + spread / ranks : all / ranks;
+    return (all - spread) / (double)s->tp + spread / ranks;
 }
 
 fsim_deployed_memory fsim_deployed_memory_of(const fsim_deployed *s, int64_t tokens)

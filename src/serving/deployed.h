@@ -32,6 +32,9 @@ int64_t fsim_priced_width(const fsim_model *m);
 const char *fsim_unshared(const fsim_model *m, int64_t tp, int64_t ep, fsim_arena *a);
 /* GPUs that it takes. */
 int64_t fsim_deployed_gpus(const fsim_deployed *s);
+/* Groups of tp of them that have requests of their own: attention is data parallel where the experts are spread over
+ * more GPUs than attention is split over. */
+int64_t fsim_deployed_groups(const fsim_deployed *s);
 
 /* Seconds of the host that a step waits for. */
 double fsim_host_s(const fsim_deployed *s);

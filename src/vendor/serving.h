@@ -10,6 +10,7 @@
 #ifndef FUSESIM_VENDOR_SERVING_H
 #define FUSESIM_VENDOR_SERVING_H
 
+#include "hw/refit.h"
 #include "vendor/kernels.h"
 
 /* A call to be priced. */
@@ -62,6 +63,16 @@ double fsim_ramp(double x, double from, double width);
 /* The share of a call's operands and results that DRAM moves. In replays it grows with their bytes, from none where
  * these are `from` of L2's capacity to all at `from` + width; otherwise what L2 does not hold at the start. */
 double fsim_serving_missed(const fsim_serving_site *s, double bytes, double from, double width);
+
+/* The tables of serving_fit.def, to be fitted anew. */
+fsim_refit_table fsim_static_table(void);
+fsim_refit_table fsim_row_table(void);
+fsim_refit_table fsim_product_table(void);
+fsim_refit_table fsim_flash_table(void);
+fsim_refit_table fsim_decode_table(void);
+fsim_refit_table fsim_mla_context_table(void);
+fsim_refit_table fsim_mla_decode_table(void);
+fsim_refit_table fsim_experts_table(void);
 
 /* What the units alone would take, as far as they are known, beside what all take together. */
 fsim_serving_time fsim_serving_sum(double compute_s, double dram_s, double busy_s, int launches);

@@ -22,7 +22,9 @@
  * part; its XQA (option xqa) has caches of 8 bits on Hopper cost what FlashAttention-3's of 16 bits do, with half of
  * the bytes and of the clocks of a step. FlashAttention-2 takes the parts of its heuristic, and copies queries and
  * results into another order where several requests have several key heads; other libraries the fastest number.
- * bench/serving_fit.py has the same equations, and fits the numbers. */
+ * Decode of latent attention has tiles of 64 heads, on Blackwell tiles of 16 where heads are up to 32, of which the
+ * second reads a part of the cache again.
+ * The numbers are fitted by bench/rooflines.sh --fit. */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
 #include "vendor/serving_cache.h"
@@ -104,7 +106,7 @@ static const flash_fit *flash_fit_of(const fsim_serving_site *s)
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (size_t k = 0; k < sizeof flash_fits / sizeof *flash_fits; k++)
             if (flash_fits[k].kind == s->call->kind && flash_fits[k].design == fsim_serving_kin(s, i))
-                return &flash_fits[k];
+                return fsim_refitted(s->hw, &flash_fits[k]);
     return flash_fits;
 }
 
@@ -224,7 +226,21 @@ static const decode_fit *decode_fit_of(const fsim_serving_site *s)
         f = byte && !is_xqa(s) ? decode_row(BYTE, fsim_serving_kin(s, i)) : NULL;
         f = f ? f : decode_row(ANY, fsim_serving_kin(s, i));
     }
-    return f ? f : decode_fits;
+    return fsim_refitted(s->hw, f ? f : decode_fits);
+}
+
+fsim_refit_table fsim_flash_table(void) { return FSIM_REFIT_TABLE("FSIM_SERVING_FLASH", flash_fits, flash_fit, floor); }
+fsim_refit_table fsim_decode_table(void)
+{
+    return FSIM_REFIT_TABLE("FSIM_SERVING_DECODE", decode_fits, decode_fit, floor);
+}
+fsim_refit_table fsim_mla_context_table(void)
+{
+    return FSIM_REFIT_TABLE("FSIM_SERVING_MLA_CONTEXT", mla_context_fits, mla_context_fit, floor);
+}
+fsim_refit_table fsim_mla_decode_table(void)
+{
+    return FSIM_REFIT_TABLE("FSIM_SERVING_MLA_DECODE", mla_decode_fits, mla_decode_fit, floor);
 }
 
 static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
@@ -339,7 +355,7 @@ static const mla_context_fit *mla_context_fit_of(const fsim_serving_site *s)
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (size_t k = 0; k < sizeof mla_context_fits / sizeof *mla_context_fits; k++)
             if (mla_context_fits[k].design == fsim_serving_kin(s, i))
-                return &mla_context_fits[k];
+                return fsim_refitted(s->hw, &mla_context_fits[k]);
     return mla_context_fits;
 }
 
@@ -362,30 +378,39 @@ static const mla_decode_fit *mla_decode_fit_of(const fsim_serving_site *s)
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (size_t k = 0; k < sizeof mla_decode_fits / sizeof *mla_decode_fits; k++)
             if (mla_decode_fits[k].design == fsim_serving_kin(s, i))
-                return &mla_decode_fits[k];
+                return fsim_refitted(s->hw, &mla_decode_fits[k]);
     return mla_decode_fits;
 }
 
-/* The weights are absorbed: all heads read one cache, in tiles of 64 heads. */
+enum { MLA_TILE = 64 };
+
+/* The heads of a tile: trtllm-gen, which Blackwell has, also comes with tiles of 16. */
+static double mla_tile(const mla_decode_fit *f, double heads)
+{
+    enum { FEW = 16 };
+    return f->design == FSIM_BLACKWELL && heads <= 2 * FEW ? FEW : MLA_TILE;
+}
+
+/* The weights are absorbed: all heads read one cache, in tiles of heads. */
 fsim_serving_time fsim_serving_decode_mla(const fsim_serving_site *s)
 {
-    enum { TILE = 64, KEYS = 64 };
+    enum { KEYS = 64 };
     const double *v = s->call->value, batch = v[0], heads = v[1], length = v[2], latent = v[3], rotary = v[4];
     const mla_decode_fit *f = mla_decode_fit_of(s);
     const fsim_cache held = {s->call, length, KEYS};
-    const double bytes = fsim_dtype_bytes(s->call->stored), tiles = fmax(1, ceil(heads / TILE)),
+    const double bytes = fsim_dtype_bytes(s->call->stored), tile = mla_tile(f, heads), tiles = ceil(heads / tile),
                  cached = batch * fsim_cache_tokens(&held) * (latent + rotary) * bytes +
                           batch * fsim_cache_table_bytes(&held),
                  slow = bytes == 1 ? f->byte_factor : 1,
                  missed = fsim_serving_missed(s, cached, f->from, serving_cache_ramp),
                  steps = fsim_cache_most_steps(&held),
-                 part = fmax(TILE, heads) / TILE; /* of a tile that every head reads the cache for */
-    const double memory_s = cached * (missed / (s->dram * f->dram) + (1 - missed) * part / (s->l2 * f->l2)),
+                 part = fmax(tile, heads) / tile, /* of a tile that every head reads the cache for */
+        again = tile < MLA_TILE ? 1 + serving_mla_again * (tiles - 1) : 1;
+    const double memory_s = cached * (missed * again / (s->dram * f->dram) + (1 - missed) * part / (s->l2 * f->l2)),
                  rate = fsim_serving_rate(s, s->call->dtype) * f->share;
     double best = INFINITY, compute_s = 0;
     for (int i = 0; i < SPLITS && (i == 0 || steps >= splits[i]); i++) {
-        const double step_s =
-                         slow * (f->step_clocks / s->clock + 2 * (double)TILE * KEYS * (2 * latent + rotary) / rate),
+        const double step_s = slow * (f->step_clocks / s->clock + 2 * tile * KEYS * (2 * latent + rotary) / rate),
                      on_each = batch * tiles * splits[i] / s->sms,
                      rounds = fmax(1, on_each < 6 ? ceil(on_each - serving_slack) : on_each),
                      all_s = in_rounds_s(&held, splits[i], rounds, step_s, f->block_clocks / s->clock),

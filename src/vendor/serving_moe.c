@@ -41,9 +41,11 @@ static const fit *fit_of(const fsim_serving_site *s)
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (size_t k = 0; k < sizeof fits / sizeof *fits; k++)
             if (has_own(s, &fits[k]) && fits[k].design == fsim_serving_kin(s, i))
-                return &fits[k];
+                return fsim_refitted(s->hw, &fits[k]);
     return fits;
 }
+
+fsim_refit_table fsim_experts_table(void) { return FSIM_REFIT_TABLE("FSIM_SERVING_EXPERTS", fits, fit, floor); }
 
 enum { HEIGHTS = 4, MOST_EXPERTS = 4096, LAUNCHES = 6, MOST_TUNED = 8 };
 static const int heights[HEIGHTS] = {16, 32, 64, 128};
@@ -106,23 +108,22 @@ static void route_skewed(routing *r)
     const double most = fmax(2, serving_law_top * r->tokens), power = 1 - r->skew / 100,
                  rows =
                      fmin(r->tokens * fmin(r->topk, r->topk / r->ranks * hottest(r, most, power)), r->mine * r->tokens);
-    double scale = 0, sum = 0;
+    double scale = 0, sum = 0, load[MOST_EXPERTS];
     for (int i = 0; i < mine; i++)
-        sum += load_at((2 * i + 1) / (2 * (double)mine), most, power);
+        sum += load[i] = load_at((2 * i + 1) / (2 * (double)mine), most, power);
     scale = rows / sum;
     for (int pass = 0; pass < PASSES; pass++) { /* no expert gets a token twice: the others take what is over */
         sum = 0;
         for (int i = 0; i < mine; i++)
-            sum += fmin(r->tokens, scale * load_at((2 * i + 1) / (2 * (double)mine), most, power));
+            sum += fmin(r->tokens, scale * load[i]);
         scale *= sum < rows * serving_enough && pass + 1 < PASSES ? rows / sum : 1;
     }
     r->rows = sum;
     for (int i = 0; i < mine; i++) {
-        const double load = fmin(r->tokens, scale * load_at((2 * i + 1) / (2 * (double)mine), most, power)),
-                     likely = 1 - exp(-load);
+        const double of = fmin(r->tokens, scale * load[i]), likely = 1 - exp(-of);
         r->active += likely;
         for (int h = 0; h < HEIGHTS; h++)
-            r->tiles[h] += likely * ceil(fmax(1, load / fmax(likely, serving_slack)) / heights[h] - serving_slack);
+            r->tiles[h] += likely * ceil(fmax(1, of / fmax(likely, serving_slack)) / heights[h] - serving_slack);
     }
     r->active = fmax(1, r->active);
 }

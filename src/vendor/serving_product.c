@@ -35,11 +35,9 @@ static const tile all_tiles[] = {{16, 64},  {16, 128}, {32, 64},  {32, 128},  {6
                                  {64, 256}, {128, 32}, {128, 64}, {128, 128}, {128, 256}, {256, 64}, {256, 128}},
                   few_tiles[] = {{16, 64},  {16, 128}, {32, 64},   {32, 128},  {64, 64},
                                  {64, 128}, {128, 64}, {128, 128}, {128, 256}, {256, 128}},
-                  row_tiles[] = {{64, 64}, {64, 128}, {128, 128}, {256, 128}},
-                  block_tiles[] = {{64, 32}, {64, 64}, {64, 128}, {128, 32}, {128, 64}, {128, 128}},
-                  ada_tiles[] = {{16, 64}, {16, 128}, {16, 256}, {32, 64},  {32, 128},  {32, 256},
-                                 {64, 64}, {64, 128}, {64, 256}, {128, 64}, {128, 128}, {128, 256}},
+                  row_tiles[] = {{64, 64}, {64, 128}, {128, 128}},
                   wide_tiles[] = {{64, 64}, {64, 128}, {64, 256}, {128, 64}, {128, 128}, {128, 256}},
+                  block_tiles[] = {{64, 32}, {64, 64}, {64, 128}, {128, 32}, {128, 64}, {128, 128}},
                   any_width[] = {{64, 16},   {64, 32},   {64, 48},   {64, 64},   {64, 80},   {64, 96},
                                  {64, 112},  {64, 128},  {64, 160},  {64, 192},  {64, 224},  {64, 256},
                                  {128, 16},  {128, 32},  {128, 48},  {128, 64},  {128, 80},  {128, 96},
@@ -73,18 +71,42 @@ static const struct {
     fsim_design design;
     const tile *tiles;
     int count;
-} other_tiles[] = {{FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, TILES(ada_tiles)},
-                   {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_BLACKWELL, TILES(wide_tiles)},
+} other_tiles[] = {{FSIM_SERVING_GEMM_F8_TOKEN, FSIM_BLACKWELL, TILES(wide_tiles)},
                    {FSIM_SERVING_GEMM_F8_BLOCK, FSIM_BLACKWELL, TILES(any_width)}};
+
+/* Where a library has one tile for so many rows and columns of the result, the first that holds: SGLang's
+ * sm89_fp8_dispatch_shape; TensorRT-LLM's gemm_dispatch_sm89. */
+static const struct {
+    fsim_serving_kind kind;
+    fsim_design design;
+    double rows, columns;
+    tile tile;
+} chosen_tiles[] = {{FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, 1, 8192, {16, 64}},
+                    {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, 1, INFINITY, {32, 64}},
+                    {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, 16, 8192, {16, 64}},
+                    {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, 16, 16384, {32, 64}},
+                    {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, 16, INFINITY, {16, 64}},
+                    {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, 64, 16384, {32, 64}},
+                    {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, 64, INFINITY, {16, 64}},
+                    {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, 128, 16384, {64, 64}},
+                    {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, 128, INFINITY, {32, 64}},
+                    {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, 256, 8192, {128, 64}},
+                    {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, 256, 16384, {64, 128}},
+                    {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, 256, INFINITY, {128, 64}},
+                    {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_ADA, INFINITY, INFINITY, {128, 128}},
+                    {FSIM_SERVING_GEMM_F8_BLOCK, FSIM_ADA, INFINITY, INFINITY, {32, 128}}};
+enum { CHOSEN = sizeof chosen_tiles / sizeof *chosen_tiles };
 
 static const fit *fit_of(const fsim_serving_site *s, fsim_serving_kind kind)
 {
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (size_t k = 0; k < sizeof fits / sizeof *fits; k++)
             if (fits[k].kind == kind && fits[k].design == fsim_serving_kin(s, i))
-                return &fits[k];
+                return fsim_refitted(s->hw, &fits[k]);
     return fits;
 }
+
+fsim_refit_table fsim_product_table(void) { return FSIM_REFIT_TABLE("FSIM_SERVING_PRODUCT", fits, fit, share); }
 
 /* A product on its way to a price. */
 typedef struct {
@@ -106,14 +128,15 @@ static void take_tiles(pricing *p)
             p->tiles = other_tiles[i].tiles;
             p->count = other_tiles[i].count;
         }
+    for (int i = CHOSEN - 1; i >= 0; i--)
+        if (chosen_tiles[i].kind == p->f->kind && chosen_tiles[i].design == p->f->design &&
+            p->m <= chosen_tiles[i].rows && p->n <= chosen_tiles[i].columns) {
+            p->tiles = &chosen_tiles[i].tile;
+            p->count = 1;
+        }
 }
 
-static int rows_of_tile(const pricing *p)
-{
-    if (p->f->design == FSIM_ADA && p->f->kind == FSIM_SERVING_GEMM_F8_TOKEN)
-        return p->m <= 16 ? 16 : p->m <= 64 ? 32 : p->m <= 128 ? 64 : 128;
-    return p->m <= 128 ? 64 : 128;
-}
+static int rows_of_tile(const pricing *p) { return p->m <= 128 ? 64 : 128; }
 
 static double with(const pricing *p, tile t, int split, double *compute_s)
 {
@@ -140,7 +163,7 @@ static double tiled_s(pricing *p)
     for (int i = 0; i < p->count; i++)
         for (int split = 1; split <= p->c->splits && (split == 1 || ceil(p->k / split) >= LEAST_DEPTH); split *= 2) {
             double compute_s;
-            if (p->c->by_rows && p->tiles[i].m != rows_of_tile(p))
+            if (p->c->by_rows && p->count > 1 && p->tiles[i].m != rows_of_tile(p))
                 continue;
             const double seconds = with(p, p->tiles[i], split, &compute_s);
             p->compute_s = seconds < best ? compute_s : p->compute_s;
@@ -168,7 +191,7 @@ static bool quantizes_before(fsim_serving_kind kind)
 static double quantizing_s(const pricing *p)
 {
     const fsim_serving_kind kind = p->s->call->kind;
-    if (kind == FSIM_SERVING_GEMM_F8_TOKEN || kind == FSIM_SERVING_GEMM_F8_BLOCK)
+    if (kind == FSIM_SERVING_GEMM_F8_TOKEN)
         return fsim_quantize_rows_s(p->s, p->m, p->k);
     if (quantizes_before(kind))
         return fsim_quantize_static_s(p->s, p->m, p->k) + (kind == FSIM_SERVING_GEMM_F8_TENSOR ? serving_amax_s : 0);

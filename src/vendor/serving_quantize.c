@@ -3,7 +3,7 @@
  *
  *     static    floor + ((bytes from DRAM / DRAM)^3 + (bytes / L2)^3)^(1/3), bytes = 3 m k
  *     each row  floor + k clocks + the same with 5 m k bytes of L2 + m / SMs x clocks of a row
- * A row is read twice, for its largest magnitude and to be quantised; where the rows under way do not fit L2, twice
+ * Blocks of 128 numbers are read once, as by a known scale. A row is read twice, for its largest magnitude and to be quantised; where the rows under way do not fit L2, twice
  * from DRAM. Replays find in L2 what fits there; otherwise all bytes come from DRAM that L2 does not hold. */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
@@ -30,9 +30,12 @@ static const fit *fit_of(const fsim_serving_site *s, const fit *rows, int count)
     for (int i = 0; i < FSIM_SERVING_KIN; i++)
         for (int k = 0; k < count; k++)
             if (rows[k].design == fsim_serving_kin(s, i))
-                return &rows[k];
+                return fsim_refitted(s->hw, &rows[k]);
     return rows;
 }
+
+fsim_refit_table fsim_static_table(void) { return FSIM_REFIT_TABLE("FSIM_SERVING_STATIC", of_static, fit, floor); }
+fsim_refit_table fsim_row_table(void) { return FSIM_REFIT_TABLE("FSIM_SERVING_ROW", of_rows, fit, floor); }
 
 /* The share of 3 m k bytes that DRAM moves. A product of the same call finds its operand in L2 where that fits: of
  * three bytes the two that are read come from DRAM. */
@@ -61,7 +64,8 @@ double fsim_quantize_rows_s(const fsim_serving_site *s, double m, double k)
     const fit *f = fit_of(s, of_rows, sizeof of_rows / sizeof *of_rows);
     const double under_way = 4 * s->sms * k,
                  again = 2 * m * k * fsim_ramp(under_way / s->l2_bytes, serving_rows_from, serving_rows_from);
-    return f->floor + k * f->element_clocks / s->clock + streamed_s(s, f, 3 * m * k, again, 5 * m * k) +
+    const double wider = s->call->kind == FSIM_SERVING_GEMM_F8_TOKEN ? serving_sglang_row : 1;
+    return f->floor + wider * k * f->element_clocks / s->clock + streamed_s(s, f, 3 * m * k, again, 5 * m * k) +
            m / s->sms * f->row_clocks / s->clock;
 }
 

@@ -85,7 +85,7 @@ while read -r command; do
         --target) value=c ;;
         --engine) value=vllm ;;
         --color) value=never ;;
-        --compile-cost | --fused | --check | --summary | --train | --jvp | --no-* | --unseen | --fresh | --registers | --quiet | --verbose | --help | --version) value= ;;
+        --compile-cost | --fused | --check | --summary | --train | --jvp | --no-* | --unseen | --fresh | --refit | --registers | --quiet | --verbose | --help | --version) value= ;;
         *) value=3 ;;
         esac
         "$FUSESIM" "$command" "$option" $value >out 2>err </dev/null

@@ -33,6 +33,7 @@ plans dense_decode-pp dense_decode layers=8 pp=4
 plans dense_decode-cache dense_decode kv_dtype=f8e4m3
 plans moe_decode-ep moe_decode tp=4 ep=4
 plans moe_mixed-tp moe_mixed tp=4
+for phase in decode mixed prefill; do plans moe_$phase-dp moe_$phase ep=4; done
 plans mla_decode-one mla_decode ep=1 experts=32
 for steps in 100 20000; do # no bound of a short search is above what a longer one finds
     for workload in mla_mixed moe_decode; do
@@ -90,6 +91,12 @@ if not 8 * 2 * expert < plan["moe_decode-bf16"]["optimal"]["dram_read_bytes"] < 
     complain("moe_decode does not read all experts once")
 if not 2 * 2 * expert < plan["moe_decode-ep"]["optimal"]["dram_read_bytes"] < 2 * 2 * expert + cache:
     complain("a rank of moe_decode does not read its experts alone")
+
+# Attention data parallel: a rank of four has a quarter of the experts, to which the tokens of all four come; what it computes is what one GPU alone does.
+if kernels("moe_decode-dp") != kernels("moe_decode-bf16") + 2:
+    complain("tokens are not gathered and their results not scattered, once each")
+if not plan["moe_prefill-dp"]["serving"]["time_s"] > plan["moe_prefill-bf16"]["serving"]["time_s"]:
+    complain("experts of four ranks' tokens take no longer than those of one alone")
 
 # 8-bit weights and more ranks take less time, more layers more.
 for less, more in (("dense_decode-f8", "dense_decode-bf16"), ("dense_decode-tp", "dense_decode-bf16"), ("moe_decode-ep", "moe_decode-bf16"), ("dense_decode-bf16", "dense_decode-pp"),

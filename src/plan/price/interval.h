@@ -36,7 +36,7 @@ typedef struct {
     double faster_host; /* ln of the predicted time over that with a fast host */
 } fsim_plan_errors;
 
-enum { FSIM_ERROR_CLASSES = 15 };
+enum { FSIM_ERROR_CLASSES = 18 };
 /* Classes of common errors: the residual keys of kinds of kernels. */
 extern const fsim_hw_key fsim_error_classes[FSIM_ERROR_CLASSES];
 /* The place of the key among them. */

@@ -144,8 +144,17 @@ static void grow(fsim_store *s)
     }
 }
 
+static const fsim_serving_call *kept_call(fsim_arena *a, const fsim_serving_call *call)
+{
+    fsim_serving_call *own = fsim_copy(a, call, 1, sizeof *call);
+    own->of.node = fsim_copy(a, own->of.node, own->of.count, sizeof *own->of.node);
+    own->length = own->length ? fsim_copy(a, own->length, own->lengths, sizeof *own->length) : NULL;
+    return own;
+}
+
 void fsim_group_keep(fsim_arena *a, fsim_group *o)
 {
+    o->call = o->call ? kept_call(a, o->call) : NULL;
     o->member = fsim_copy(a, o->member, o->members, sizeof *o->member);
     o->read = fsim_copy(a, o->read, o->reads, sizeof *o->read);
     o->write = fsim_copy(a, o->write, o->writes, sizeof *o->write);
