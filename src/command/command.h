@@ -53,8 +53,8 @@ typedef struct {
     int64_t data_parallel, zero; /* GPUs and what they share out; 0: not used */
     double clip;                 /* 0: not used */
     bool fused;                  /* of capacity */
-    bool resume, check, summary, no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, refit, registers,
-        quiet, verbose, help, version;
+    bool resume, check, summary, no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, refit,
+        registers, quiet, verbose, help, version;
 } fsim_settings;
 
 /* The words of --precision. */

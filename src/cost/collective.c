@@ -44,10 +44,7 @@ static const fit *fit_of(const fsim_hw *hw, double link, fsim_op op, library of)
     return NULL;
 }
 
-fsim_refit_table fsim_collective_table(void)
-{
-    return FSIM_REFIT_TABLE("FSIM_COLLECTIVE", fits, fit, protocol);
-}
+fsim_refit_table fsim_collective_table(void) { return FSIM_REFIT_TABLE("FSIM_COLLECTIVE", fits, fit, protocol); }
 
 /* Bytes that each GPU sends, over the larger buffer. */
 static double bus_share(fsim_op op, double ranks)

@@ -19,16 +19,16 @@
 enum { STATIC, ROW, PRODUCT, FLASH, DECODE, MLA_CONTEXT, MLA_DECODE, EXPERTS, COLLECTIVE, TABLES };
 enum { MOST = 16, ROWS_A_NUMBER = 3 };
 
-/* held: see refit.def */
+/* settled: see refit.def */
 #define NONE NAN
 #define FEW  INFINITY
 typedef struct {
     int table;
     const char *name;
-    double start, most, held;
+    double start, most, settled;
 } number_row;
 static const number_row numbers[] = {
-#define FSIM_REFIT(table, name, start, most, held) {table, name, start, most, held},
+#define FSIM_REFIT(table, name, start, most, settled) {table, name, start, most, settled},
 #include "evidence/refit.def"
 #undef FSIM_REFIT
 };
@@ -370,9 +370,9 @@ static void set_numbers(wanted *w, int table)
         if (numbers[n].table != table)
             continue;
         const double is = *number_in(w, (char *)(uintptr_t)w->row, i);
-        const bool of_few = numbers[n].held == FEW;
+        const bool of_few = numbers[n].settled == FEW;
         few = of_few && isnan(few) ? is : few;
-        if (of_few ? few > 0 : is != numbers[n].held) {
+        if (of_few ? few > 0 : is != numbers[n].settled) {
             w->at[w->free] = i;
             w->start[w->free] = log(numbers[n].start);
             w->low[w->free] = log(numbers[n].start * 1e-3);

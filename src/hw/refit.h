@@ -15,10 +15,7 @@ typedef struct {
     int count;
 } fsim_refit_table;
 #define FSIM_REFIT_TABLE(name, rows, type, from)                                                                       \
-    (fsim_refit_table)                                                                                                 \
-    {                                                                                                                  \
-        name, rows, sizeof(type), offsetof(type, from), (int)(sizeof rows / sizeof *rows)                              \
-    }
+    (fsim_refit_table) { name, rows, sizeof(type), offsetof(type, from), (int)(sizeof rows / sizeof *rows) }
 
 /* What a GPU's prices are taken with: `instead` in the place of the row `of` (NULL: of none). first: the first row that
  * a price took since it was set to NULL. */

@@ -64,14 +64,21 @@ double fsim_ramp(double x, double from, double width);
  * these are `from` of L2's capacity to all at `from` + width; otherwise what L2 does not hold at the start. */
 double fsim_serving_missed(const fsim_serving_site *s, double bytes, double from, double width);
 
-/* The tables of serving_fit.def, to be fitted anew. */
+/* The numbers of serving_fit.def for products with a static scale, to be fitted anew. */
 fsim_refit_table fsim_static_table(void);
+/* The numbers of serving_fit.def for row kernels, to be fitted anew. */
 fsim_refit_table fsim_row_table(void);
+/* The numbers of serving_fit.def for products, to be fitted anew. */
 fsim_refit_table fsim_product_table(void);
+/* The numbers of serving_fit.def for attention over a prompt, to be fitted anew. */
 fsim_refit_table fsim_flash_table(void);
+/* The numbers of serving_fit.def for attention of one token, to be fitted anew. */
 fsim_refit_table fsim_decode_table(void);
+/* The numbers of serving_fit.def for latent attention over a prompt, to be fitted anew. */
 fsim_refit_table fsim_mla_context_table(void);
+/* The numbers of serving_fit.def for latent attention of one token, to be fitted anew. */
 fsim_refit_table fsim_mla_decode_table(void);
+/* The numbers of serving_fit.def for experts, to be fitted anew. */
 fsim_refit_table fsim_experts_table(void);
 
 /* What the units alone would take, as far as they are known, beside what all take together. */

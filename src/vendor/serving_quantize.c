@@ -3,8 +3,9 @@
  *
  *     static    floor + ((bytes from DRAM / DRAM)^3 + (bytes / L2)^3)^(1/3), bytes = 3 m k
  *     each row  floor + k clocks + the same with 5 m k bytes of L2 + m / SMs x clocks of a row
- * Blocks of 128 numbers are read once, as by a known scale. A row is read twice, for its largest magnitude and to be quantised; where the rows under way do not fit L2, twice
- * from DRAM. Replays find in L2 what fits there; otherwise all bytes come from DRAM that L2 does not hold. */
+ * Blocks of 128 numbers are read once, as by a known scale. A row is read twice, for its largest magnitude and to be
+ * quantised; where the rows under way do not fit L2, twice from DRAM. Replays find in L2 what fits there; otherwise all
+ * bytes come from DRAM that L2 does not hold. */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
 

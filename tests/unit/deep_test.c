@@ -146,7 +146,7 @@ static void try_stack(uint64_t seed, int64_t steps, tally *t)
                        (whole.proven && other > least);
     t->stacks++;
     t->proven += layered.proven;
-    t->left_out += layered.proven && layered.states * 10 < whole.states * 9;
+    t->left_out += layered.proven && layered.steps * 10 < whole.steps * 9;
     t->wrong += wrong;
     if (getenv("DEEP_TEST_VERBOSE"))
         fprintf(stderr, "seed %llu %s: %d layers, %d primitives: proven %d %d, states %lld %lld, steps %lld %lld\n",

@@ -15,6 +15,7 @@
 #include "plan/search/frontier.h"
 #include "plan/search/given.h"
 #include "plan/search/priced.h"
+#include "plan/search/shadow.h"
 #include "predict.h"
 #include "random.h"
 #include <math.h>
@@ -139,11 +140,12 @@ static void check_parted(const fsim_problem *p, fsim_sum least, fsim_arena *a)
         const fsim_one_side few = {.clone_sets = clone_sets};
         const fsim_frontier *f = fsim_frontier_of_side(&fresh, node, p->graph->nodes,
                                                        (fsim_scope){FSIM_PARTED, clone_sets ? &few : NULL}, &budget, a);
-        if (fsim_frontier_bound(f) > least)
-            fprintf(stderr, "in parts, %d choices of clones: bound %lld, least %lld\n", clone_sets,
-                    (long long)fsim_frontier_bound(f), (long long)least);
         assert_true(fsim_frontier_bound(f) <= least);
     }
+    fsim_shadow y;
+    const fsim_scope parts = {FSIM_PARTED, NULL};
+    if (fsim_find_shadow(fsim_frontier_ready(&fresh, node, p->graph->nodes, parts, &budget, a), &y))
+        assert_true(y.bound <= least);
 }
 
 /* A bound by prices, or of a search below a known plan, may never exceed the least plan. Returns how much of that it

@@ -5,29 +5,31 @@
 #include <float.h>
 #include <math.h>
 
-/* Each class's key of the hardware file, and its common error. */
-#define CLASSES(class)                                                                                                 \
-    class(STREAMING, streaming) class(ROWS, rows) class(FP32, fp32) class(TENSOR, tensor) class(                       \
-        CONVOLUTION, convolution) class(ATTENTION, attention) class(SERVING_PRODUCT, serving) class(SERVING_TOKEN,     \
-                                                                                                    serving) class     \
-        (SERVING_QUANTIZE, serving) class(SERVING_STATIC, serving) class(SERVING_CAUSAL, serving) class(               \
-            SERVING_CONTEXT,                                                                                           \
-            serving) class(SERVING_DECODE,                                                                             \
-                           serving) class(SERVING_DECODE_BYTE,                                                         \
-                                          serving) class(SERVING_MLA,                                                  \
-                                                         serving) class(SERVING_EXPERTS,                               \
-                                                                        serving) class(COLLECTIVE, other) class(OTHER, \
-                                                                                                                other)
-#define KEY(id, common)    FSIM_HW_RESIDUAL_##id,
-#define COMMON(id, common) common_##common,
-#define ONE(id, common)    +1
-const fsim_hw_key fsim_error_classes[FSIM_ERROR_CLASSES] = {CLASSES(KEY)};
-const double fsim_common_errors[FSIM_ERROR_CLASSES] = {CLASSES(COMMON)};
-_Static_assert(0 CLASSES(ONE) == FSIM_ERROR_CLASSES, "every class has a key and a common error");
-#undef CLASSES
-#undef KEY
-#undef COMMON
-#undef ONE
+/* One class after the other, in the order of both tables. */
+const fsim_hw_key fsim_error_classes[] = {FSIM_HW_RESIDUAL_STREAMING,
+                                          FSIM_HW_RESIDUAL_ROWS,
+                                          FSIM_HW_RESIDUAL_FP32,
+                                          FSIM_HW_RESIDUAL_TENSOR,
+                                          FSIM_HW_RESIDUAL_CONVOLUTION,
+                                          FSIM_HW_RESIDUAL_ATTENTION,
+                                          FSIM_HW_RESIDUAL_SERVING_PRODUCT,
+                                          FSIM_HW_RESIDUAL_SERVING_TOKEN,
+                                          FSIM_HW_RESIDUAL_SERVING_QUANTIZE,
+                                          FSIM_HW_RESIDUAL_SERVING_STATIC,
+                                          FSIM_HW_RESIDUAL_SERVING_CAUSAL,
+                                          FSIM_HW_RESIDUAL_SERVING_CONTEXT,
+                                          FSIM_HW_RESIDUAL_SERVING_DECODE,
+                                          FSIM_HW_RESIDUAL_SERVING_DECODE_BYTE,
+                                          FSIM_HW_RESIDUAL_SERVING_MLA,
+                                          FSIM_HW_RESIDUAL_SERVING_EXPERTS,
+                                          FSIM_HW_RESIDUAL_COLLECTIVE,
+                                          FSIM_HW_RESIDUAL_OTHER};
+const double fsim_common_errors[] = {
+    common_streaming, common_rows,    common_fp32,    common_tensor,  common_convolution, common_attention,
+    common_serving,   common_serving, common_serving, common_serving, common_serving,     common_serving,
+    common_serving,   common_serving, common_serving, common_serving, common_other,       common_other};
+_Static_assert(sizeof fsim_error_classes / sizeof *fsim_error_classes == FSIM_ERROR_CLASSES, "a key for each class");
+_Static_assert(sizeof fsim_common_errors / sizeof *fsim_common_errors == FSIM_ERROR_CLASSES, "an error for each class");
 
 int fsim_error_class(fsim_hw_key key)
 {

@@ -38,10 +38,10 @@ typedef struct {
 fsim_frontier *fsim_frontier_of_side(fsim_problem *p, const int *node, int count, fsim_scope scope,
                                      const fsim_budget *budget, fsim_arena *a);
 
-/* The same in two steps: what is known before a search, and the search. False where the list is too wide for the bits.
- */
+/* The same in two steps. What is known before a search; */
 fsim_frontier *fsim_frontier_ready(fsim_problem *p, const int *node, int count, fsim_scope scope,
                                    const fsim_budget *budget, fsim_arena *a);
+/* and the search. False where the list is too wide for the bits. */
 bool fsim_frontier_search(fsim_frontier *f);
 /* A lower bound of the objective of every plan of the list, in the objective's unit. */
 fsim_sum fsim_frontier_bound(const fsim_frontier *f);

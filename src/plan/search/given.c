@@ -213,8 +213,7 @@ static void leave_out(const giver *w, fsim_shortened *out)
             out->node[out->nodes++] = number[w->l.node[i]];
 }
 
-bool fsim_leave_out_given(fsim_problem *p, const int *node, int count, int far, fsim_arena *a, fsim_shortened *out,
-                          bool *in_turn)
+bool fsim_leave_out_given(fsim_problem *p, const int *node, int count, int far, fsim_arena *a, fsim_shortened *out)
 {
     const fsim_graph *g = p->graph;
     giver w = {.g = g, .a = a, .left_out = fsim_new(a, bool, count + 1), .far = far};
@@ -224,7 +223,7 @@ bool fsim_leave_out_given(fsim_problem *p, const int *node, int count, int far, 
     fsim_places_of(p, node, count, (fsim_set_limits){.most = 1}, a, &w.l);
     if (give(&w) == 0)
         return false;
-    *in_turn = read_in_turn(&w);
+    out->in_turn = read_in_turn(&w);
     out->node = fsim_new(a, int, count + 1);
     out->left_out = fsim_new(a, int, count + 1);
     out->origin = fsim_new(a, int, g->nodes + 1);
@@ -263,12 +262,11 @@ bool fsim_search_without_given(fsim_problem *p, const int *node, int count, cons
                                fsim_without *out)
 {
     fsim_shortened x;
-    bool in_turn;
     fsim_problem q = *p;
     fsim_spent spent;
     const fsim_one_side side = {.any_order = true};
     *out = (fsim_without){.far = out->far};
-    if (!fsim_leave_out_given(p, node, count, out->far, a, &x, &in_turn) || !in_turn)
+    if (!fsim_leave_out_given(p, node, count, out->far, a, &x) || !x.in_turn)
         return false;
     q.graph = q.limits.graph = x.graph;
     q.progress = NULL;

@@ -21,12 +21,12 @@ typedef struct {
     int *origin;           /* and what each has in the whole graph, by its number there */
     int *left_out, givens; /* as numbers of the whole graph, ascending */
     bool *wanted;          /* per primitive of the whole graph: it is given, and others read it */
+    bool in_turn;          /* each primitive that reads what is given depends on the one before it that does */
 } fsim_shortened;
 
 /* Leaves out of node[0, count) of p's graph, ascending, what makes small values whose readers are more than `far`
- * places apart. False where there are none. *in_turn: does each of their readers depend on the one before? In a. */
-bool fsim_leave_out_given(fsim_problem *p, const int *node, int count, int far, fsim_arena *a, fsim_shortened *out,
-                          bool *in_turn);
+ * places apart. False where there are none. In a. */
+bool fsim_leave_out_given(fsim_problem *p, const int *node, int count, int far, fsim_arena *a, fsim_shortened *out);
 /* Turns the primitives of a plan of that graph into those of the whole one, and adds kernels for what is given, which
  * store what the others read. */
 void fsim_add_given(fsim_problem *p, const fsim_shortened *x, const fsim_budget *budget, fsim_arena *a,

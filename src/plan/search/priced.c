@@ -12,6 +12,8 @@ enum { SEARCH_SHARES = 2 }; /* a search may take this part of the budget that pr
 /* The graph that is searched: p's, or that without what is given. */
 typedef struct {
     fsim_problem p;
+    const fsim_budget *whole;       /* what the whole graph has, by its own work, */
+    const fsim_shortened *left_out; /* and what was left out of it; NULL: nothing */
     const int *node;
     int nodes;
     fsim_shadow shadow;
@@ -43,9 +45,9 @@ static fsim_sum better_of(fsim_problem *p, const fsim_partition *part, fsim_aren
 
 static fsim_sum least_of(fsim_sum x, fsim_sum y) { return x < y ? x : y; }
 
-/* Looks for plans that cost less than `known`. given: what was left out; NULL: nothing. */
-static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_shortened *given,
-                   const fsim_budget *budget, fsim_arena *a, fsim_priced *out)
+/* Looks for plans that cost less than `known`. */
+static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_budget *budget, fsim_arena *a,
+                   fsim_priced *out)
 {
     const fsim_sum most = known;
     fsim_spent spent;
@@ -53,15 +55,15 @@ static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_s
     fsim_frontier_limit(x->f, &x->shadow, most, &own);
     fsim_frontier_search(x->f);
     if (fsim_frontier_plan(x->f, &out->part[0], a)) {
-        if (given)
-            fsim_add_given(p, given, budget, a, &out->part[0]);
+        if (x->left_out)
+            fsim_add_given(p, x->left_out, x->whole, a, &out->part[0]);
         known = better_of(p, &out->part[0], a, known);
     }
     fsim_sum bound = least_of(fsim_frontier_bound(x->f), most);
     out->bound = bound > out->bound ? bound : out->bound;
     const bool ended = spent.end == FSIM_SEARCH_NOT_STOPPED && !spent.over;
     out->ended = ended;
-    if (given || fsim_frontier_has_parts(x->f) || out->bound >= known || !ended)
+    if (x->left_out || fsim_frontier_has_parts(x->f) || out->bound >= known || !ended)
         return;
     fsim_frontier_with_l2(x->f, known, &own, &out->part[1], &bound, a);
     out->ended = spent.end == FSIM_SEARCH_NOT_STOPPED && !spent.over;
@@ -70,11 +72,11 @@ static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_s
 }
 
 /* What is worth what, by the numbers of the whole graph. */
-static fsim_sum *prices_of(const fsim_problem *p, const part_priced *x, const fsim_shortened *given, fsim_arena *a)
+static fsim_sum *prices_of(const fsim_problem *p, const part_priced *x, fsim_arena *a)
 {
     fsim_sum *price = fsim_new(a, fsim_sum, p->graph->nodes + 1);
     for (int i = 0; i < x->nodes; i++)
-        price[given ? given->origin[x->node[i]] : x->node[i]] = x->shadow.price[i];
+        price[x->left_out ? x->left_out->origin[x->node[i]] : x->node[i]] = x->shadow.price[i];
     return price;
 }
 
@@ -82,37 +84,34 @@ bool fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
 {
     const int nodes = p->graph->nodes;
     int *node = fsim_new(a, int, nodes + 1);
-    part_priced x = {*p, node, nodes, {0}, NULL};
+    part_priced x = {*p, budget, NULL, node, nodes, {0}, NULL};
     fsim_shortened without;
     fsim_spent spent;
     fsim_budget own = *budget;
-    bool in_turn;
     *out = (fsim_priced){.part = {{0, fsim_new(a, fsim_part, 2 * nodes + 2)}, {0, fsim_new(a, fsim_part, nodes + 1)}}};
     for (int n = 0; n < nodes; n++)
         node[n] = n;
-    const bool given = fsim_leave_out_given(p, node, nodes, FSIM_FAR_READER, a, &without, &in_turn);
-    bool short_of_given = false;
-    if (!find_prices(&x, &own, !given, a)) {
-        if (!given)
+    const bool shortens = fsim_leave_out_given(p, node, nodes, FSIM_FAR_READER, a, &without);
+    if (!find_prices(&x, &own, !shortens, a)) {
+        if (!shortens)
             return false;
-        x = (part_priced){*p, without.node, without.nodes, {0}, NULL};
+        x = (part_priced){*p, budget, &without, without.node, without.nodes, {0}, NULL};
         x.p.graph = x.p.limits.graph = without.graph;
         x.p.progress = NULL;
         x.p.store = fsim_store_new(a);
         own = fsim_budget_left(budget, p, &spent);
-        short_of_given = true;
         find_prices(&x, &own, true, a);
     }
     if (x.f) {
         out->bound = x.shadow.bound;
-        out->price = prices_of(p, &x, short_of_given ? &without : NULL, a);
+        out->price = prices_of(p, &x, a);
         if (out->bound < known)
-            search(p, &x, known, short_of_given ? &without : NULL, &own, a, out);
+            search(p, &x, known, &own, a, out);
         out->groups = fsim_frontier_groups(x.f);
         out->states = fsim_frontier_states(x.f);
     }
     out->ended = out->ended || out->bound >= known;
-    if (short_of_given) {
+    if (x.left_out) {
         fsim_add_work(p, fsim_work(&x.p));
         budget->spent->over = budget->spent->over || spent.over;
         budget->spent->end = spent.end;

@@ -145,6 +145,16 @@ typedef struct {
     bool any_order;           /* for a bound of kernels that may be launched in another order than here */
 } fsim_one_side;
 
+/* Prices such that no kernel costs less, in relaxed costs, than the primitives that it owns are worth: those of a
+ * feasible solution of the dual of set partitioning (Balas and Padberg, SIAM Review 18, 1976). Each primitive is owned
+ * by one kernel of a plan, so that the sum of all prices is a lower bound of every plan, and a kernel's excess, what it
+ * costs beyond its prices, is what a plan with it costs at least beyond that bound. */
+typedef struct fsim_shadow {
+    fsim_sum bound;    /* the sum of all prices, in the objective's unit */
+    fsim_sum *price;   /* per place; some may be negative */
+    fsim_sum **excess; /* per root, per set of its family: at least; FSIM_NEVER where the set is no kernel */
+} fsim_shadow;
+
 /* Prepares the list node[0, count) of p's graph, ascending, which stays referenced. Results live in a. */
 void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits limits, fsim_arena *a,
                     fsim_places *out);

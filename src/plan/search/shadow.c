@@ -10,20 +10,24 @@
 #include "plan/search/places.h"
 #include "plan/search/pricer.h"
 
-/* Do kernels at both roots, whose families are the same, read the same graph inputs for the first time? */
+/* Do kernels at both roots, whose families are the same, cost the same: do they compute as much in every plan, and read
+ * the same graph inputs for the first time? */
 static bool read_alike(const fsim_frontier *f, int x, int y)
 {
     const fsim_places *l = &f->l;
     const fsim_graph *g = f->p->graph;
     const fsim_family *family = l->family[x];
-    for (int i = -family->back; i <= family->reach; i++)
+    for (int i = -family->back; i <= family->reach; i++) {
+        if (y + i >= l->count || x + i >= l->count || f->whole[x + i] != f->whole[y + i])
+            return false;
         for (int k = 0; k < fsim_node_of(f, x + i)->args; k++) {
             const int one = fsim_node_of(f, x + i)->arg[k].tensor, other = fsim_node_of(f, y + i)->arg[k].tensor;
             const fsim_tensor *t = &g->tensor[one], *u = &g->tensor[other];
+            if (fsim_may_reside(f->p, one) != fsim_may_reside(f->p, other))
+                return false;
             if (t->producer >= 0 && u->producer >= 0)
                 continue;
-            if (f->read_outside[one] != f->read_outside[other] || t->readers != u->readers ||
-                fsim_may_reside(f->p, one) != fsim_may_reside(f->p, other))
+            if (f->read_outside[one] != f->read_outside[other] || t->readers != u->readers || t->role != u->role)
                 return false;
             bool beyond_x = false, beyond_y = false;
             for (int r = 0; r < t->readers; r++) {
@@ -36,6 +40,7 @@ static bool read_alike(const fsim_frontier *f, int x, int y)
             if (one == other && !(beyond_x && beyond_y))
                 return false;
         }
+    }
     return true;
 }
 

@@ -8,7 +8,6 @@
 #include "plan/search/floor.h"
 #include "plan/search/runs.h"
 #include "plan/search/sets.h"
-#include "plan/search/shadow.h"
 
 enum { FSIM_RECALLED = 128 };    /* places below the base that passed kernels may have depended on */
 #define FSIM_NEVER FSIM_SUM_MOST /* greater than the cost of any plan */
@@ -120,14 +119,14 @@ struct fsim_frontier {
     bool *read_anyhow; /* per place: a copy of it, whatever others it has with it, reads something as large as its
                           result as that would be read */
     bool *stale;       /* per place: once its result is stored, L2 never holds what it was computed from longer */
-    bool *read_outside;               /* per tensor */
-    double *floor_input;              /* per tensor: work of reading a graph input for the first time */
-    double floor_launch;              /* work of a launch, which the rest of a plan has at least one of */
-    double floor_write;               /* parted list: share of a launch for each result; see fsim_least_joined */
-    double *read_s, *write_s;         /* per tensor: seconds (or bytes) of DRAM for reading it once, for writing it */
-    bool products;                    /* a kernel may contain a contraction */
-    const struct fsim_shadow *shadow; /* NULL: no prices are known */
-    fsim_sum slack;                   /* plans are looked for that cost less than so much beyond the sum of prices */
+    bool *read_outside;        /* per tensor */
+    double *floor_input;       /* per tensor: work of reading a graph input for the first time */
+    double floor_launch;       /* work of a launch, which the rest of a plan has at least one of */
+    double floor_write;        /* parted list: share of a launch for each result; see fsim_least_joined */
+    double *read_s, *write_s;  /* per tensor: seconds (or bytes) of DRAM for reading it once, for writing it */
+    bool products;             /* a kernel may contain a contraction */
+    const fsim_shadow *shadow; /* NULL: no prices are known */
+    fsim_sum slack;            /* plans are looked for that cost less than so much beyond the sum of prices */
 };
 
 /* Has the budget's time for a hasty end gone by too? */

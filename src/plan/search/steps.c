@@ -349,7 +349,7 @@ fsim_sum fsim_least_of_set(fsim_frontier *f, int root, const fsim_family *family
         if (v) /* no choice beats storing what may be stored for free */
             note_cost(&x, v);
     }
-    return x.least;
+    return x.cut ? 0 : x.least; /* cut: the budget ended before all choices were seen */
 }
 
 /* Can the kernel of `place`, which is ready, be passed over, so that a kernel with this root or a higher one is
