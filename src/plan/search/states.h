@@ -12,6 +12,8 @@
 enum { FSIM_RECALLED = 128 };    /* places below the base that passed kernels may have depended on */
 #define FSIM_NEVER FSIM_SUM_MOST /* greater than the cost of any plan */
 
+typedef struct fsim_frontier fsim_frontier; /* frontier.h */
+
 /* A set that may be launched from a state. */
 typedef struct prospect {
     fsim_bits own, waits_for; /* relative to the state's base: its members; its producers that have still to run */
