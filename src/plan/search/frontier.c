@@ -524,10 +524,10 @@ fsim_frontier *fsim_frontier_of(fsim_problem *p, const int *node, int count, fsi
 
 fsim_sum fsim_frontier_bound(const fsim_frontier *f)
 {
-    const fsim_sum found = f->last >= 0 ? f->state[f->last].spent : FSIM_NEVER;
-    fsim_sum floor = (fsim_sum)(f->state[0].left * (1 - 1e-9)); /* where it broke off */
-    floor = f->shadow && f->shadow->bound > floor ? f->shadow->bound : floor;
-    return found < f->lost ? found : f->lost == FSIM_NEVER ? floor : f->lost;
+    const fsim_sum found = f->last >= 0 ? f->state[f->last].spent : FSIM_NEVER,
+                   least = found < f->lost ? found : f->lost,
+                   floor = fsim_unavoidable(f, &f->state[0]); /* where it broke off, or parts count for little */
+    return least == FSIM_NEVER || least < floor ? floor : least;
 }
 bool fsim_frontier_complete(const fsim_frontier *f)
 {

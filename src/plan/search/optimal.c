@@ -69,12 +69,15 @@ typedef struct {
     fsim_sum before;       /* and of the side before it */
     fsim_priced priced;    /* where the bound is one by prices: these */
     fsim_open_part layers; /* equal layers that keep the proof open; last 0: none */
+    bool in_parts;         /* some piece was searched without kernels of independent parts */
     bool short_of_given;   /* the bound is of a graph without what makes its masks: a search of all of it is too wide */
     bool masked;           /* may some chain of contractions skip what a causal mask hides? */
     bool brief;            /* no piece is searched with every possible copy, which is enough where that proves a plan */
     bool hurried;          /* some piece would be otherwise */
 } solver;
 
+/* What is bounded so closely, but for what makes masks, is not searched in pieces. */
+static const double close_enough = 0.99;
 /* What changes to a plan must save of it: for less, equal layers stay equal. */
 static const double worth_a_change = 1e-3;
 
@@ -270,6 +273,7 @@ static void solve(solver *s, const int *node, int count, bool alone)
     s->states += fsim_frontier_states(f);
     if (!fsim_frontier_plan(f, &s->found, s->a))
         add_singles(s, node, count);
+    s->in_parts = s->in_parts || fsim_frontier_has_parts(f);
     s->only = alone ? f : NULL;
 }
 
@@ -457,6 +461,9 @@ static void by_pieces(solver *s, bool whole, fsim_arena *keep, fsim_plan *best)
     fsim_progress_bound(s->p, s->bound);
     fsim_progress_phase(s->p, "merges");
     improve(s->p, &s->found, keep, best);
+    fsim_plan merged;
+    if (s->in_parts && fsim_merge_greedily(s->p, &s->found, s->a, &merged))
+        improve(s->p, &merged.partition, keep, best);
     s->brief = false;
     if (!s->hurried || s->bound >= cost_of(best))
         return;
@@ -466,7 +473,7 @@ static void by_pieces(solver *s, bool whole, fsim_arena *keep, fsim_plan *best)
     by_pieces(s, whole, keep, best);
 }
 
-/* The whole graph by the prices of its primitives. Are there any? */
+/* The whole graph by the prices of its primitives. Need it not be searched in pieces? */
 static bool by_prices(solver *s, fsim_arena *keep, fsim_plan *best)
 {
     fsim_priced y;
@@ -487,7 +494,8 @@ static bool by_prices(solver *s, fsim_arena *keep, fsim_plan *best)
         s->least = y.bound < cost_of(best) ? y.bound : cost_of(best);
         fsim_progress_bound(s->p, s->least);
     }
-    return true;
+    const bool close = (double)s->least >= (double)cost_of(best) * close_enough;
+    return s->least >= cost_of(best) || (y.shortened && y.ended && close) || !fsim_within(&s->budget, s->p);
 }
 
 /* The best of those plans replaces *best where it is better. */
@@ -540,7 +548,6 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
             compared = true;
             priced = by_prices(&s, a, out);
         }
-        priced = priced && (s.least >= cost_of(out) || !fsim_within(&s.budget, p));
         if (!priced)
             by_pieces(&s, whole, a, out);
     }
@@ -565,8 +572,10 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     fsim_progress_phase(p, "search with L2");
     if (s.bound < cost_of(out) && !priced && !spent.over && !fsim_late(p) && !s.short_of_given)
         close_gap(&s, a, out);
-    if (s.bound < cost_of(out) && !compared && p->graph->fuses == 0 && !fsim_late(p) && by_prices(&s, a, out))
+    if (s.bound < cost_of(out) && !compared && p->graph->fuses == 0 && !fsim_late(p)) {
+        by_prices(&s, a, out);
         s.bound = s.least > s.bound ? s.least : s.bound;
+    }
     if (s.bound < cost_of(out) && out->kernels > 0 && out->kernels <= POLISH_PARTS)
         polish(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];

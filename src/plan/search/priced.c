@@ -111,6 +111,7 @@ bool fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
         out->states = fsim_frontier_states(x.f);
     }
     out->ended = out->ended || out->bound >= known;
+    out->shortened = x.left_out != NULL;
     if (x.left_out) {
         fsim_add_work(p, fsim_work(&x.p));
         budget->spent->over = budget->spent->over || spent.over;

@@ -9,6 +9,7 @@ typedef struct {
     fsim_sum bound;         /* of every plan, in the objective's unit */
     fsim_sum *price;        /* per primitive: what it is worth at least (shadow.h) */
     bool ended;             /* the search for plans that cost less than the known one came to its end */
+    bool shortened;         /* what makes masks and tables was left out */
     fsim_partition part[2]; /* plans, the better one last; no parts: none was found */
     int64_t groups, states;
 } fsim_priced;
