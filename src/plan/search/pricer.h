@@ -22,7 +22,9 @@ typedef struct {
     priced_set *all; /* those of one root after those of the other */
     int count, room;
     priced_cost **cost; /* per root, per set of its family */
-    int *first;         /* per root: all[first[root], first[root + 1]) */
+    int *latest,
+        *older; /* per family, by its root: 1 + the last root with costs of its own; per such root: the one before */
+    int *first; /* per root: all[first[root], first[root + 1]) */
     fsim_sum *price;
 } pricer;
 

@@ -10,6 +10,8 @@
 #include "plan/search/places.h"
 #include "plan/search/pricer.h"
 
+enum { MOST_TRIES = 8 }; /* roots that are compared before one has costs of its own */
+
 /* Do kernels at both roots, whose families are the same, cost the same: do they compute as much in every plan, and read
  * the same graph inputs for the first time? */
 static bool read_alike(const fsim_frontier *f, int x, int y)
@@ -49,11 +51,14 @@ static void find_costs(pricer *w, int root)
 {
     fsim_frontier *f = w->f;
     const fsim_family *family = f->l.family[root];
-    for (int like = root; like-- > 0 && !f->l.parted;)
-        if (f->l.family[like] == family && read_alike(f, like, root)) {
-            w->cost[root] = w->cost[like];
+    int tries = 0;
+    for (int like = w->latest[family->root]; like && !f->l.parted && tries++ < MOST_TRIES; like = w->older[like - 1])
+        if (read_alike(f, like - 1, root)) {
+            w->cost[root] = w->cost[like - 1];
             return;
         }
+    w->older[root] = w->latest[family->root];
+    w->latest[family->root] = root + 1;
     w->cost[root] = fsim_new(f->a, priced_cost, family->sets + 1);
     for (int i = 0; i < family->sets; i++) {
         priced_cost *x = &w->cost[root][i];
@@ -69,6 +74,8 @@ static bool list_sets(pricer *w)
     fsim_frontier *f = w->f;
     w->first = fsim_new(f->a, int, f->l.count + 1);
     w->cost = fsim_new(f->a, priced_cost *, f->l.count + 1);
+    w->latest = fsim_new(f->a, int, f->l.count + 1);
+    w->older = fsim_new(f->a, int, f->l.count + 1);
     for (int root = 0; root < f->l.count; root++) {
         const fsim_family *family = fsim_family_of(&f->l, root);
         w->first[root] = w->count;
