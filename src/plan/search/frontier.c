@@ -527,7 +527,7 @@ fsim_sum fsim_frontier_bound(const fsim_frontier *f)
     const fsim_sum found = f->last >= 0 ? f->state[f->last].spent : FSIM_NEVER,
                    least = found < f->lost ? found : f->lost,
                    floor = fsim_unavoidable(f, &f->state[0]); /* where it broke off, or parts count for little */
-    return least == FSIM_NEVER || least < floor ? floor : least;
+    return least == FSIM_NEVER || (f->l.any_joinable && least < floor) ? floor : least;
 }
 bool fsim_frontier_complete(const fsim_frontier *f)
 {
