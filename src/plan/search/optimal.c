@@ -479,7 +479,7 @@ static bool by_prices(solver *s, fsim_arena *keep, fsim_plan *best)
     fsim_priced y;
     fsim_spent spent;
     fsim_budget own = fsim_budget_but_share(&s->budget, s->p, WHOLE_SHARES, &spent);
-    own.steps += s->p->search_steps / PRICE_SHARES;
+    own.steps += own.steps < INT64_MAX / 2 ? s->p->search_steps / PRICE_SHARES : 0; /* there may be no limit */
     fsim_progress_phase(s->p, "prices");
     if (best->kernels == 0 || !fsim_search_priced(s->p, best->objective, &own, s->a, &y))
         return false;
