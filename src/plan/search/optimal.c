@@ -481,7 +481,7 @@ static bool by_prices(solver *s, fsim_arena *keep, fsim_plan *best)
     fsim_budget own = fsim_budget_but_share(&s->budget, s->p, WHOLE_SHARES, &spent);
     own.steps += own.steps < INT64_MAX / 2 ? s->p->search_steps / PRICE_SHARES : 0; /* there may be no limit */
     fsim_progress_phase(s->p, "prices");
-    if (best->kernels == 0 || !fsim_search_priced(s->p, best->objective, &own, s->a, &y))
+    if (best->kernels == 0 || fsim_late(s->p) || !fsim_search_priced(s->p, best->objective, &own, s->a, &y))
         return false;
     s->considered += y.groups;
     s->states += y.states;
@@ -521,7 +521,7 @@ static void find_first_plan(solver *s, const fsim_plan *known, int count, fsim_a
     const fsim_partition singles = fsim_singles(s->p, s->a);
     take_better(known, count, best);
     take_rivals(s, keep, best);
-    if (fsim_merge_greedily(s->p, &singles, s->a, &merged))
+    if (fsim_within(&s->budget, s->p) && !fsim_late(s->p) && fsim_merge_greedily(s->p, &singles, s->a, &merged))
         improve(s->p, &merged.partition, keep, best);
 }
 
