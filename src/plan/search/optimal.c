@@ -566,7 +566,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
         if (out->kernels > 0 && fsim_merge_greedily(p, &out->partition, scratch, &better))
             improve(p, &better.partition, a, out);
         const fsim_partition singles = fsim_singles(p, scratch);
-        if (p->graph->fuses == 0 && fsim_merge_greedily(p, &singles, scratch, &better))
+        if (p->graph->fuses == 0 && !compared && fsim_merge_greedily(p, &singles, scratch, &better))
             improve(p, &better.partition, a, out);
     }
     fsim_progress_phase(p, "search with L2");

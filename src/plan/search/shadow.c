@@ -79,9 +79,8 @@ static bool list_sets(pricer *w)
     for (int root = 0; root < f->l.count; root++) {
         const fsim_family *family = fsim_family_of(&f->l, root);
         w->first[root] = w->count;
-        if (!family->complete || f->l.wide || !fsim_proceed(f, &f->budget, 1 + family->sets)) {
+        if (!family->complete || f->l.wide || !fsim_proceed(f, &f->budget, 1 + family->sets))
             return false;
-        }
         find_costs(w, root);
         for (int i = 0; i < family->sets; i++)
             *FSIM_PUSH(f->a, w->all, w->count, w->room) = (priced_set){root, i, &w->cost[root][i]};
