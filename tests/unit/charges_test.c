@@ -15,6 +15,7 @@
 #include "plan/search/frontier.h"
 #include "plan/search/search.h"
 #include "predict.h"
+#include "priced_check.h"
 #include "random.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +103,7 @@ static void no_plan_takes_less(void **unused)
 {
     (void)unused;
     int compared = 0, updated = 0, half = 0;
+    told_bounds told = {0};
     state = 48;
     for (int turn = 0; turn < GRAPHS; turn++) {
         fsim_arena *a = fsim_arena_new();
@@ -123,6 +125,7 @@ static void no_plan_takes_less(void **unused)
             assert_true(floor > 0 && floor <= m.least);
             const fsim_one_side after = {.after = true, .free = true};
             assert_true(floor_of(&p, &after, a) <= m.least);
+            check_told(&p, m.least, a, &told);
             compared++;
             updated += update == FSIM_SGD;
             half += (double)floor > 0.5 * (double)m.least;
@@ -131,6 +134,9 @@ static void no_plan_takes_less(void **unused)
     }
     printf("%d joint graphs, %d with an update; the floor is above half of the least plan on %d\n", compared, updated,
            half);
+    printf("wide kernels told by their places: %d bounds, %d at least half of the least plan\n", told.bounds,
+           told.near);
+    assert_true(told.near * 2 > told.bounds);
     assert_true(compared > GRAPHS / 4 && updated > GRAPHS / 40 && half > compared / 2);
 }
 

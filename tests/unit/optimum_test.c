@@ -125,6 +125,8 @@ static bool take(void *to, const fsim_plan *plan)
     return true;
 }
 
+static told_bounds told;
+
 /* The search of graphs with very many sets, on a small one: kernels whose parts have only inputs in common are left to
  * a bound of each part, which may never exceed the least plan; nor may it where few choices of clones are tried. */
 static void check_parted(const fsim_problem *p, fsim_sum least, fsim_arena *a)
@@ -142,10 +144,8 @@ static void check_parted(const fsim_problem *p, fsim_sum least, fsim_arena *a)
                                                        (fsim_scope){FSIM_PARTED, clone_sets ? &few : NULL}, &budget, a);
         assert_true(fsim_frontier_bound(f) <= least);
     }
-    fsim_shadow y;
-    const fsim_scope parts = {FSIM_PARTED, NULL};
-    if (fsim_find_shadow(fsim_frontier_ready(&fresh, node, p->graph->nodes, parts, &budget, a), &y))
-        assert_true(y.bound <= least);
+    parted_bound(&fresh, least, a);
+    check_told(&fresh, least, a, &told);
 }
 
 /* The search that large graphs get, on a small one: what it leaves out may not hide the least plan, and with L2
@@ -241,6 +241,9 @@ static void optimum_is_the_least_of_all(void **unused)
     }
     printf("%d graphs, %lld partitions, at most %lld of one; %d proven; as if large, %d of %d cold ones met\n", turns,
            (long long)partitions, (long long)most, proven, exact, colds);
+    printf("wide kernels told by their places: %d bounds, %d at least half of the least plan\n", told.bounds,
+           told.near);
+    assert_true(told.near * 4 > told.bounds); /* elementwise primitives have little work */
     printf("prices: %.2f %% of the least on average; found below a tick more: %d\n",
            100 * priced.reached / priced.turns, priced.met);
     assert_int_equal(wrong, 0);

@@ -5,6 +5,7 @@
 #define FUSESIM_TESTS_PRICED_CHECK_H
 
 #include "plan/search/priced.h"
+#include "plan/search/shadow.h"
 #include <cmocka.h>
 
 /* How close prices alone come to the least plan, on average, and how often a search below a plan that costs a tick more
@@ -35,6 +36,52 @@ static inline void check_priced(const fsim_problem *p, fsim_sum least, fsim_aren
     }
     t->turns++;
     t->met += met;
+}
+
+/* What prices reach of the least plan where kernels whose parts have only inputs in common are left to prices of these,
+ * which may not exceed it; 0 where there are none. */
+static inline double parted_bound(const fsim_problem *p, fsim_sum least, fsim_arena *a)
+{
+    fsim_spent spent;
+    fsim_shadow y;
+    fsim_problem fresh = *p;
+    fresh.store = fsim_store_new(a);
+    const fsim_budget budget = fsim_budget_of(&fresh, &spent);
+    int *node = fsim_new(a, int, p->graph->nodes + 1);
+    const fsim_scope parts = {FSIM_PARTED, NULL};
+    for (int n = 0; n < p->graph->nodes; n++)
+        node[n] = n;
+    if (!fsim_find_shadow(fsim_frontier_ready(&fresh, node, p->graph->nodes, parts, &budget, a), &y))
+        return 0;
+    assert_true(y.bound <= least);
+    return (double)y.bound / (double)least;
+}
+
+/* Bounds of lists whose widest kernels are told by their places, and how many are half of the least plan or more. */
+typedef struct {
+    int bounds, near;
+} told_bounds;
+
+/* As if the bits of a set were few, so that wider kernels are told by their places: prices may not exceed the least
+ * plan. */
+static inline void check_told(const fsim_problem *p, fsim_sum least, fsim_arena *a, told_bounds *out)
+{
+    fsim_spent spent;
+    fsim_shadow y;
+    fsim_problem fresh = *p;
+    fresh.store = fsim_store_new(a);
+    const fsim_budget budget = fsim_budget_of(&fresh, &spent);
+    int *node = fsim_new(a, int, p->graph->nodes + 1);
+    for (int n = 0; n < p->graph->nodes; n++)
+        node[n] = n;
+    for (int ahead = 1; ahead <= 4; ahead++) {
+        const fsim_one_side few = {.ahead = ahead};
+        const fsim_scope linked = {FSIM_LINKED, &few};
+        assert_true(fsim_find_shadow(fsim_frontier_ready(&fresh, node, p->graph->nodes, linked, &budget, a), &y));
+        assert_true(y.bound <= least);
+        out->bounds++;
+        out->near += 2 * y.bound >= least;
+    }
 }
 
 #endif

@@ -129,12 +129,42 @@ static void mark_all(pairs *w, const int *list, int count, bool asks, bool *mark
                 mark(w, (marking){&w->of[x], &w->of[y], side, marked, asks});
 }
 
+static double bytes_of(const fsim_places *l, int i)
+{
+    const fsim_node *n = fsim_place_node(l, i);
+    double sum = 0;
+    for (int k = 0; k < n->args; k++)
+        sum += (double)n->arg[k].distinct * fsim_dtype_bytes(l->p->graph->tensor[n->arg[k].tensor].dtype);
+    for (int r = 0; r < n->results; r++)
+        sum += (double)l->p->graph->tensor[n->result[r]].written_bytes;
+    return sum;
+}
+
+/* The path that moves most is heavy. */
+static void find_heavy(fsim_places *l)
+{
+    double *most = fsim_new(l->a, double, l->count + 1);
+    int *next = fsim_new(l->a, int, l->count + 1), from = -1;
+    l->heavy = fsim_new(l->a, bool, l->count + 1);
+    for (int i = l->count; i-- > 0;) {
+        next[i] = -1;
+        for (int k = l->succ_first[i]; k < l->succ_first[i + 1]; k++)
+            if (next[i] < 0 || most[l->succ[k]] > most[next[i]])
+                next[i] = l->succ[k];
+        most[i] = bytes_of(l, i) + (next[i] < 0 ? 0 : most[next[i]]);
+        from = from < 0 || most[i] >= most[from] ? i : from;
+    }
+    for (; from >= 0; from = next[from])
+        l->heavy[from] = true;
+}
+
 void fsim_find_beside(fsim_places *l)
 {
     pairs w = {.l = l, .refused = fsim_new(l->a, uint64_t, ANSWERS), .one_space = has_one_space(l)};
     int *all = fsim_new(l->a, int, l->count + 1);
     l->shares = fsim_new(l->a, bool, l->count + 1);
     l->joinable = fsim_new(l->a, bool, l->count + 1);
+    l->seen = fsim_new(l->a, int, l->count + 1);
     for (int t = 0; t < l->p->graph->tensors; t++)
         if (l->touching_first[t + 1] - l->touching_first[t] > 1)
             mark_all(&w, l->touching + l->touching_first[t], l->touching_first[t + 1] - l->touching_first[t], false,
@@ -143,38 +173,41 @@ void fsim_find_beside(fsim_places *l)
         all[i] = i;
         l->any_joinable = l->any_joinable || l->shares[i];
     }
+    find_heavy(l);
     if (l->any_joinable)
         mark_all(&w, all, l->count, true, l->joinable);
     for (int i = 0; i < l->count; i++)
         l->class[i] = fsim_mix(l->class[i], (l->joinable[i] ? 2u : 0u) | (l->shares[i] ? 1u : 0u));
 }
 
-/* May another part of a kernel own place q? No member needs it, and a kernel may hold it beside each. None is needed by
- * it, but for members that the kernel may have as copies: a part may be launched before the kernel that owns them. */
+/* May another part of a kernel own place q? No member needs it, and a kernel may hold it beside each. It needs no
+ * member but those that the kernel may have as copies, since a part may be launched before the kernel that owns them;
+ * and not all of them, or nothing of the set would be the kernel's own. */
 static bool may_stand_beside(fsim_places *l, int root, const fsim_own_set *s, int q)
 {
     const int base = root - FSIM_BACK;
     const int bit = q - base;
+    bool needs_all = true;
     if (bit >= 0 && bit < FSIM_BITS && fsim_bit(&s->own, bit))
         return false;
     FSIM_EACH_BIT(i, s->own)
     {
         const int at = base + i;
-        if (q < at ? ordered(l, q, at) : !l->clonable[at] && ordered(l, at, q))
-            return false;
-        if (!l->clonable[at] && fsim_never_together(l, at, q))
+        const bool needed = q > at && ordered(l, at, q);
+        needs_all = needs_all && needed;
+        if ((q < at && ordered(l, q, at)) || (!l->clonable[at] && (needed || fsim_never_together(l, at, q))))
             return false;
     }
-    return true;
+    return !needs_all;
 }
 
 bool fsim_may_be_beside(fsim_places *l, int root, const fsim_own_set *s)
 {
-    if (l->count > FSIM_BITS)
-        return true;
     FSIM_EACH_BIT(i, s->own)
     {
         const int at = root - FSIM_BACK + i;
+        if (l->far[at])
+            return true;
         for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++)
             if (may_stand_beside(l, root, s, l->near[k]))
                 return true;
@@ -206,29 +239,43 @@ bool fsim_may_meet_contraction(fsim_places *l, int root, fsim_own_set *s)
     return s->meets = count > 0 && !fsim_is_aloof_set(l, root, s, contraction, count);
 }
 
-bool fsim_is_only_part(fsim_places *l, int root, fsim_own_set *s)
+/* Lists a place that a kernel with the set may own besides, unless it is listed. */
+static void list_beside(fsim_places *l, int root, fsim_own_set *s, place_list *queue, int q)
 {
-    int queue[FSIM_BITS], queued = 0;
-    fsim_bits seen = {{0}};
-    if (l->count > FSIM_BITS || s->only_for == root + 1)
-        return l->count <= FSIM_BITS && s->only;
-    s->only_for = root + 1;
-    s->only = true;
+    if (l->seen[q] == l->seens || fsim_place_node(l, q)->gemm.k || !may_stand_beside(l, root, s, q))
+        return;
+    l->seen[q] = l->seens;
+    fsim_list_place(queue, q);
+    s->company.any = s->company.any || l->joinable[q];
+    s->company.heavy = s->company.heavy || l->heavy[q];
+    FSIM_EACH_BIT(i, s->own)
+    s->company.copies = s->company.copies || (q > root - FSIM_BACK + i && ordered(l, root - FSIM_BACK + i, q));
+}
+
+fsim_company fsim_company_of(fsim_places *l, int root, fsim_own_set *s)
+{
+    const fsim_company whole = {true, true, true};
+    if (s->company_for == root + 1)
+        return s->company;
+    const fsim_mark mark = fsim_save(l->a);
+    place_list queue = {.a = l->a};
+    l->seens++;
+    s->company_for = root + 1;
+    s->company = (fsim_company){0};
     FSIM_EACH_BIT(i, s->own)
     {
-        queue[queued++] = root - FSIM_BACK + i;
-        fsim_bit_set(&seen, root - FSIM_BACK + i);
+        l->seen[root - FSIM_BACK + i] = l->seens;
+        fsim_list_place(&queue, root - FSIM_BACK + i);
     }
-    for (int i = 0; i < queued && s->only; i++)
-        for (int k = l->near_first[queue[i]]; k < l->near_first[queue[i] + 1] && s->only; k++) {
-            const int q = l->near[k];
-            if (fsim_bit(&seen, q) || fsim_place_node(l, q)->gemm.k || !may_stand_beside(l, root, s, q))
-                continue;
-            fsim_bit_set(&seen, q);
-            queue[queued++] = q;
-            s->only = !l->joinable[q];
-        }
-    return s->only;
+    for (int i = 0; i < queue.count && !(s->company.any && s->company.heavy && s->company.copies); i++) {
+        const int at = queue.item[i];
+        if (l->far[at])
+            s->company = whole;
+        for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++)
+            list_beside(l, root, s, &queue, l->near[k]);
+    }
+    fsim_rewind(l->a, mark);
+    return s->company;
 }
 
 int fsim_most_sharers(fsim_places *l, int root, const fsim_own_set *s, int tensor)

@@ -6,8 +6,8 @@
 #include <math.h>
 
 enum {
-    MOST_CLONE_SETS = 96, /* choices of clones for one kernel that can pay by relaxed costs */
-    MOST_OF_ALL = 2048    /* choices of clones when every one is considered */
+    MOST_CLONE_SETS = 400, /* choices of clones for one kernel that can pay by relaxed costs */
+    MOST_OF_ALL = 2048     /* choices of clones when every one is considered */
 };
 
 /* Adds the producers of place that were not stored, and the producers that those need. False where they are too far

@@ -190,19 +190,18 @@ static bool belongs(const builder *b, const growth *x, int bit)
 
 /* Does a place that is too far away for the bits of the set need `at`, or is it a contraction like it, and could both
  * be in one kernel? */
-static bool misses(const builder *b, int at, int far)
+static bool may_have_both(fsim_places *l, int at, int far)
 {
-    fsim_places *l = b->l;
     bool path = far - at <= FSIM_BITS && fsim_bit(&l->after[at], far - at - 1);
     return (!l->parted || path || fsim_may_be_siblings(l, at, far)) && !fsim_separated(l, at, far, &path);
 }
 
 /* The same for entry k of the places near `at`, computed once. */
-static bool misses_near(const builder *b, int at, int k)
+static bool misses_near(fsim_places *l, int at, int k)
 {
-    signed char *missed = &b->l->missed[k];
+    signed char *missed = &l->missed[k];
     if (*missed == 0)
-        *missed = misses(b, at, b->l->near[k]) ? 1 : -1;
+        *missed = may_have_both(l, at, l->near[k]) ? 1 : -1;
     return *missed > 0;
 }
 
@@ -236,6 +235,9 @@ static void grow(builder *b, growth x)
     try_set(b, x.set, &why);
     if (why.final)
         return;
+    if (l->linked)
+        FSIM_EACH_BIT(v, x.set)
+    b->f->with[v] = fsim_bits_or(b->f->with[v], x.set);
     FSIM_EACH_BIT(v, x.fresh)
     {
         const int at = b->base + v;
@@ -243,10 +245,14 @@ static void grow(builder *b, growth x)
         x.below = fsim_bits_or(x.below, window(&l->after[at], at + 1, b->base));
         for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++) {
             const int bit = l->near[k] - b->base;
-            if (bit >= FSIM_BITS)
-                b->f->complete = b->f->complete && !misses_near(b, at, k);
-            else if (bit > FSIM_BACK)
+            if (bit >= FSIM_BACK + l->ahead) {
+                const bool misses = misses_near(l, at, k);
+                b->f->complete = b->f->complete && (l->linked || !misses);
+                if (misses)
+                    fsim_bit_set(&b->f->far, v);
+            } else if (bit > FSIM_BACK) {
                 fsim_bit_set(&x.fringe, bit);
+            }
         }
     }
     x.fringe = fsim_bits_without(fsim_bits_without(x.fringe, x.barred), x.set);
@@ -280,6 +286,7 @@ static fsim_family *build(fsim_places *l, int root)
     builder b = {l, f, root - FSIM_BACK, 0};
     growth seed = {{{0}}, {{0}}, {{0}}, {{0}}, {{0}}, {{0}}};
     *f = (fsim_family){.root = root, .complete = true};
+    f->with = l->linked ? fsim_new(l->a, fsim_bits, FSIM_BITS) : NULL;
     fsim_bit_set(&seed.set, FSIM_BACK);
     seed.fresh = seed.set;
     grow(&b, seed);
@@ -395,4 +402,30 @@ const fsim_family *fsim_family_of(fsim_places *l, int root)
     f->next = *slot;
     *slot = f;
     return l->family[root] = f;
+}
+
+/* Marks the ends of what makes sets of this root too wide. */
+static void mark_ends(fsim_places *l, int root)
+{
+    const int base = root - FSIM_BACK;
+    FSIM_EACH_BIT(v, l->family[root]->far)
+    for (int k = l->near_first[base + v]; base + v < l->count && k < l->near_first[base + v + 1]; k++)
+        if (l->near[k] - root >= l->ahead && misses_near(l, base + v, k))
+            l->ends[base + v] = l->ends[l->near[k]] = true;
+}
+
+bool *fsim_far_places(fsim_places *l)
+{
+    bool *out = fsim_new(l->a, bool, l->count + 1);
+    for (int root = 0; root < l->count; root++)
+        mark_ends(l, root);
+    for (int root = 0; root < l->count; root++) {
+        const int base = root - FSIM_BACK;
+        for (int v = 0; v < FSIM_BITS; v++)
+            if (base + v >= 0 && base + v < l->count && l->ends[base + v])
+                FSIM_EACH_BIT(i, l->family[root]->with[v])
+        if (base + i < l->count)
+            out[base + i] = true;
+    }
+    return out;
 }

@@ -481,8 +481,12 @@ fsim_frontier *fsim_frontier_ready(fsim_problem *p, const int *node, int count, 
                          .side = side,
                          .last = -1,
                          .lost = FSIM_NEVER};
-    const fsim_set_limits limits = {MOST_TRIED, how == FSIM_UNLESS_WIDE, how == FSIM_PARTED,
-                                    side ? side->wanted : NULL};
+    const fsim_set_limits limits = {.most = MOST_TRIED,
+                                    .watched = how == FSIM_UNLESS_WIDE,
+                                    .parted = how == FSIM_PARTED || how == FSIM_LINKED,
+                                    .linked = how == FSIM_LINKED,
+                                    .ahead = side ? side->ahead : 0,
+                                    .wanted = side ? side->wanted : NULL};
     fsim_places_of(p, node, count, limits, a, &f->l);
     f->l.budget = &f->budget;
     f->by_size = fsim_new(a, int, count + 1);

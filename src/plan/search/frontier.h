@@ -20,6 +20,8 @@ typedef enum {
     FSIM_BEST_ONLY,   /* leave out states and copies that can't be part of the best plan */
     FSIM_UNLESS_WIDE, /* the same, but give up at a primitive that very many sets begin with */
     FSIM_PARTED,      /* the same, but no kernels whose parts have only inputs in common: a lower bound of each part */
+    FSIM_LINKED,      /* the same, and what may be in a kernel that is too wide for the bits has the price of its work:
+                         for prices only (shadow.h) */
     FSIM_EVERY_CLONE, /* also consider copies of results that could be read as cheaply */
     FSIM_EVERY_ORDER  /* launch kernels in every order, not only in launch order, and account for memory */
 } fsim_thoroughness;

@@ -52,7 +52,8 @@ enum {
     POLISH_STEPS = 750000, /* and so many at most; */
     POLISH_PARTS = 20000,  /* a plan of more kernels takes too many of them for one price */
     LONG = 64,             /* graphs of more primitives are searched by prices, */
-    PRICE_SHARES = 3,      /* for which there are as many steps again as this part of all */
+    PRICE_SHARES = 1,      /* for which there are as many steps again as this part of all, */
+    PIECE_STEPS = 3,       /* and at least this part for pieces, then */
     VISITED_MOST = 32      /* largest graph whose partitions are visited one by one */
 };
 
@@ -479,13 +480,16 @@ static bool by_prices(solver *s, fsim_arena *keep, fsim_plan *best)
     fsim_priced y;
     fsim_spent spent;
     fsim_budget own = fsim_budget_but_share(&s->budget, s->p, WHOLE_SHARES, &spent);
-    own.steps += own.steps < INT64_MAX / 2 ? s->p->search_steps / PRICE_SHARES : 0; /* there may be no limit */
+    const bool limited = own.steps < INT64_MAX / 2;
+    own.steps += limited ? s->p->search_steps / PRICE_SHARES : 0;
     fsim_progress_phase(s->p, "prices");
     if (best->kernels == 0 || fsim_late(s->p) || !fsim_search_priced(s->p, best->objective, &own, s->a, &y))
         return false;
     s->considered += y.groups;
     s->states += y.states;
     s->budget.spent->over = s->budget.spent->over || spent.over;
+    const int64_t enough = limited ? fsim_work(s->p) + s->p->search_steps / PIECE_STEPS : 0;
+    s->budget.steps = s->budget.steps > enough ? s->budget.steps : enough;
     for (int i = 0; i < 2; i++)
         if (y.part[i].parts > 0)
             improve(s->p, &y.part[i], keep, best);

@@ -173,6 +173,14 @@ bool fsim_may_be_siblings(const fsim_places *l, int x, int y)
     return a->gemm.k && b->gemm.k && a->arg[0].tensor == b->arg[0].tensor;
 }
 
+/* A linked list: notes that a kernel may have both. */
+static bool is_link(fsim_places *l, int low, int high)
+{
+    if (l->linked)
+        l->ends[low] = l->ends[high] = true;
+    return l->linked;
+}
+
 /* The same for a parted list: places without a path between them need not be in one set, unless they are contractions.
  * A path is followed step by step when sets grow, so that only its single steps can be too long. latest: per tensor,
  * zero before and after. */
@@ -190,9 +198,10 @@ static bool steps_apart_when_far(fsim_places *l, int tensor, const int *list, in
             sibling[k] = latest[n->arg[0].tensor];
             latest[n->arg[0].tensor] = k + 1;
         }
-        all = far == 0 || list[0] != maker || fsim_separated(l, maker, list[k], &path); /* it is before all readers */
+        all = far == 0 || list[0] != maker || fsim_separated(l, maker, list[k], &path) || /* it is before all readers */
+              is_link(l, maker, list[k]);
         for (int i = sibling[k]; i > 0 && all; i = sibling[i - 1])
-            all = i > far || fsim_separated(l, list[i - 1], list[k], &path);
+            all = i > far || fsim_separated(l, list[i - 1], list[k], &path) || is_link(l, list[i - 1], list[k]);
     }
     for (int k = 0; k < count; k++)
         if (fsim_place_node(l, list[k])->gemm.k)
@@ -227,6 +236,10 @@ static void find_near(fsim_places *l)
     for (int t = 0; t < g->tensors && l->complete; t++)
         l->complete = l->parted ? steps_apart_when_far(l, t, who + many[t], fill[t], latest)
                                 : apart_when_far(l, who + many[t], fill[t]);
+    for (int t = 0; t < g->tensors; t++)
+        for (int k = many[t]; k < many[t] + fill[t]; k++)
+            l->far[who[k]] = l->far[who[k]] || who[k] - who[many[t]] >= FSIM_BITS ||
+                             who[many[t] + fill[t] - 1] - who[k] >= FSIM_BITS;
     int *seen = fsim_new(l->a, int, l->count + 1);
     for (int i = 0; i < l->count; i++) {
         l->near_first[i] = near.count;
@@ -291,7 +304,9 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
                          .complete = true,
                          .most = limits.most,
                          .watched = limits.watched,
-                         .parted = limits.parted};
+                         .parted = limits.parted,
+                         .linked = limits.linked,
+                         .ahead = limits.ahead > 0 ? limits.ahead : FSIM_AHEAD};
     out->place = fsim_new(a, int, p->graph->nodes + 1);
     for (int n = 0; n < p->graph->nodes; n++)
         out->place[n] = -1;
@@ -304,6 +319,8 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     out->outside = fsim_new(a, bool, count + 1);
     out->clonable = fsim_new(a, bool, count + 1);
     out->cone = fsim_new(a, int, count + 1);
+    out->far = fsim_new(a, bool, count + 1);
+    out->ends = fsim_new(a, bool, count + 1);
     out->before = fsim_new(a, fsim_bits, count + 1);
     out->after = fsim_new(a, fsim_bits, count + 1);
     out->class = fsim_new(a, uint64_t, count + 1);

@@ -7,7 +7,10 @@
 #include "plan/search/given.h"
 #include "plan/search/shadow.h"
 
-enum { SEARCH_SHARES = 2 }; /* a search may take this part of the budget that prices leave */
+enum { WAYS = 3, SEARCH_SHARES = 2 }; /* a search may take this part of the budget that prices leave */
+static const fsim_thoroughness way[WAYS] = {FSIM_UNLESS_WIDE, FSIM_PARTED, FSIM_LINKED};
+/* Without what is given, prices of less than this part of a plan may be those of a graph with very much left out. */
+static const double close_enough = 0.95;
 
 /* The graph that is searched: p's, or that without what is given. */
 typedef struct {
@@ -18,17 +21,17 @@ typedef struct {
     int nodes;
     fsim_shadow shadow;
     fsim_frontier *f; /* NULL: no prices were found */
+    bool linked;      /* what may be in kernels that are too wide for the bits is worth its work only */
 } part_priced;
 
-/* Prepares the list and finds its prices, without the kernels whose parts have only inputs in common where these are
- * too many and `parted`. */
-static bool find_prices(part_priced *x, const fsim_budget *budget, bool parted, fsim_arena *a)
+/* Prepares the list and finds its prices, in the first of these ways in which there are any. */
+static bool find_prices(part_priced *x, const fsim_budget *budget, const fsim_thoroughness *of, int ways, fsim_arena *a)
 {
-    static const fsim_thoroughness way[] = {FSIM_UNLESS_WIDE, FSIM_PARTED};
-    for (int i = 0; i < (parted ? 2 : 1); i++) {
-        fsim_frontier *f = fsim_frontier_ready(&x->p, x->node, x->nodes, (fsim_scope){way[i], NULL}, budget, a);
+    for (int i = 0; i < ways; i++) {
+        fsim_frontier *f = fsim_frontier_ready(&x->p, x->node, x->nodes, (fsim_scope){of[i], NULL}, budget, a);
         if (!fsim_frontier_gave_up(f) && fsim_find_shadow(f, &x->shadow)) {
             x->f = f;
+            x->linked = of[i] == FSIM_LINKED;
             return true;
         }
     }
@@ -59,6 +62,8 @@ static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_b
             fsim_add_given(p, x->left_out, x->whole, a, &out->part[0]);
         known = better_of(p, &out->part[0], a, known);
     }
+    if (x->linked) /* there may be kernels that it knows nothing of */
+        return;
     fsim_sum bound = least_of(fsim_frontier_bound(x->f), most);
     out->bound = bound > out->bound ? bound : out->bound;
     const bool ended = spent.end == FSIM_SEARCH_NOT_STOPPED && !spent.over;
@@ -84,29 +89,33 @@ bool fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
 {
     const int nodes = p->graph->nodes;
     int *node = fsim_new(a, int, nodes + 1);
-    part_priced x = {*p, budget, NULL, node, nodes, {0}, NULL};
+    part_priced x = {.p = *p, .whole = budget, .node = node, .nodes = nodes};
     fsim_shortened without;
     fsim_spent spent;
-    fsim_budget own = *budget;
+    fsim_budget own;
     *out = (fsim_priced){.part = {{0, fsim_new(a, fsim_part, 2 * nodes + 2)}, {0, fsim_new(a, fsim_part, nodes + 1)}}};
     for (int n = 0; n < nodes; n++)
         node[n] = n;
     const bool shortens = fsim_leave_out_given(p, node, nodes, FSIM_FAR_READER, a, &without);
-    if (!find_prices(&x, &own, !shortens, a)) {
-        if (!shortens)
-            return false;
-        x = (part_priced){*p, budget, &without, without.node, without.nodes, {0}, NULL};
-        x.p.graph = x.p.limits.graph = without.graph;
-        x.p.progress = NULL;
-        x.p.store = fsim_store_new(a);
+    if (!find_prices(&x, budget, way, shortens ? 1 : WAYS, a) && shortens) {
+        part_priced y = {.p = *p, .whole = budget, .left_out = &without, .node = without.node, .nodes = without.nodes};
+        y.p.graph = y.p.limits.graph = without.graph;
+        y.p.progress = NULL;
+        y.p.store = fsim_store_new(a);
         own = fsim_budget_left(budget, p, &spent);
-        find_prices(&x, &own, true, a);
+        find_prices(&y, &own, way, WAYS, a);
+        if (!y.f || (double)y.shadow.bound < (double)known * close_enough)
+            find_prices(&x, budget, way + WAYS - 1, 1, a);
+        if (y.f && (!x.f || y.shadow.bound > x.shadow.bound))
+            x = y;
+        else
+            fsim_add_work(p, fsim_work(&y.p));
     }
     if (x.f) {
         out->bound = x.shadow.bound;
         out->price = prices_of(p, &x, a);
         if (out->bound < known)
-            search(p, &x, known, &own, a, out);
+            search(p, &x, known, x.left_out ? &own : budget, a, out);
         out->groups = fsim_frontier_groups(x.f);
         out->states = fsim_frontier_states(x.f);
     }

@@ -24,8 +24,10 @@ typedef struct {
     priced_cost **cost; /* per root, per set of its family */
     int *latest,
         *older; /* per family, by its root: 1 + the last root with costs of its own; per such root: the one before */
+    int *like;  /* per root: the one that has the same costs as its own */
     int *first; /* per root: all[first[root], first[root + 1]) */
     fsim_sum *price;
+    fsim_sum *most; /* per place: its price may not be more; NULL: all may be anything */
 } pricer;
 
 /* The set in its family. */

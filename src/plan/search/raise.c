@@ -11,10 +11,11 @@
 #include <stdlib.h>
 
 enum {
-    WIDE = 48,   /* places of a window */
-    STEP = 24,   /* places to the next one */
-    PIVOTS = 20, /* per place, at most */
-    SHARES = 2   /* the windows may take this part of the budget */
+    WIDE = 48,    /* places of a window */
+    STEP = 24,    /* places to the next one */
+    PIVOTS = 20,  /* per place, at most */
+    LAYER = 1024, /* places of the longest layer whose prices are repeated */
+    SHARES = 8    /* this part of the budget is kept back */
 };
 
 /* A set that has places of the window. */
@@ -46,10 +47,7 @@ static void list_columns(program *x)
             continue;
         column c = {.set = s};
         const fsim_bits own = fsim_bits_shifted(o->own, s->root - FSIM_BACK - x->low);
-        c.mask = own.w[0] &
-                 ((x->count == 64 ? UINT64_MAX
-                                  : (x->count == 64 ? UINT64_MAX
-                                                    : (x->count == 64 ? UINT64_MAX : ((uint64_t)1 << x->count) - 1))));
+        c.mask = own.w[0] & (((uint64_t)1 << x->count) - 1);
         if (c.mask == 0)
             continue;
         c.rest = s->cost->least - fsim_left_for(w, s);
@@ -101,7 +99,11 @@ static bool settle(program *x, int at)
 
 static double cost_of(const column *c) { return (double)(c->set->cost->least - c->rest); }
 
-/* A basis of sets that have one place of the window each. False where some place has none. */
+/* The most that place i of the window may be worth. */
+static double most_of(const program *x, int i) { return x->w->most ? (double)x->w->most[x->low + i] : INFINITY; }
+
+/* A basis of sets that have one place of the window each, or of the most that a place may be worth. False where some
+ * place has neither. */
 static bool begin(program *x)
 {
     for (int i = 0; i < x->count; i++) {
@@ -115,9 +117,11 @@ static bool begin(program *x)
         if ((c->mask & (c->mask - 1)) == 0 && settle(x, x->group[g]))
             x->cost[__builtin_ctzll(c->mask)] = cost_of(c);
     }
-    for (int i = 0; i < x->count; i++)
+    for (int i = 0; i < x->count; i++) {
+        x->cost[i] = fmin(x->cost[i], most_of(x, i));
         if (isinf(x->cost[i]))
             return false;
+    }
     return true;
 }
 
@@ -191,7 +195,7 @@ static void take_prices(program *x)
 {
     fsim_sum price[WIDE], more = 0;
     for (int i = 0; i < x->count; i++)
-        price[i] = (fsim_sum)floor(x->price[i]);
+        price[i] = (fsim_sum)floor(fmin(x->price[i], most_of(x, i)));
     for (int c = 0; c < x->columns; c++) {
         if (x->column[c].set->cost->least == FSIM_NEVER)
             continue;
@@ -226,16 +230,90 @@ static bool solve(program *x)
     return true;
 }
 
+/* How far before this place the latest one is whose sets are the same; 0: none is. */
+static int shift_to_like(const fsim_frontier *f, int place)
+{
+    for (int i = place - 1; i >= 0 && i >= place - LAYER; i--)
+        if (f->l.family[i] == f->l.family[place])
+            return place - i;
+    return 0;
+}
+
+/* The end of the places from `low` on whose sets are those of the places so far before them. */
+static int end_of_likes(const fsim_frontier *f, int low, int by)
+{
+    while (low < f->l.count && f->l.family[low] == f->l.family[low - by])
+        low++;
+    return low;
+}
+
+/* Lowers prices from `low` to below `end` until no set forbids them. False where the budget ends. */
+static bool lower(program *x, int low, int end)
+{
+    pricer *w = x->w;
+    for (int k = w->first[low < FSIM_BITS ? 0 : low - FSIM_BITS]; k < w->first[end]; k++) {
+        const priced_set *s = &w->all[k];
+        const fsim_own_set *o = fsim_set_priced(w, s);
+        if (s->root + o->last < low || s->cost->least == FSIM_NEVER)
+            continue;
+        fsim_sum left = fsim_left_for(w, s);
+        while (left < 0 && s->cost->how < FSIM_BY_PRICE && s->cost->least != FSIM_NEVER) {
+            fsim_look_closer(w, s);
+            left = fsim_left_for(w, s);
+        }
+        if (!fsim_proceed(w->f, &x->own, 1))
+            return false;
+        FSIM_EACH_BIT(i, o->own)
+        {
+            const int at = s->root - FSIM_BACK + i;
+            if (s->cost->least != FSIM_NEVER && left < 0 && at >= low && at < end) {
+                w->price[at] += left;
+                left = 0;
+            }
+        }
+    }
+    return true;
+}
+
+/* Where two layers before the window are equal, and it and others after it equal to them, these have the same prices.
+ * Returns the end of those; low where there are none, or where that is no better. */
+static int repeat_prices(program *x, int low)
+{
+    const fsim_frontier *f = x->w->f;
+    fsim_sum *price = x->w->price, more = 0;
+    const int by = shift_to_like(f, low);
+    if (by == 0 || low < 2 * by || end_of_likes(f, low - by, by) < low)
+        return low;
+    const int end = end_of_likes(f, low, by);
+    if (end < low + by)
+        return low;
+    fsim_sum *before = fsim_new(f->a, fsim_sum, end - low + 1);
+    for (int i = low; i < end; i++) {
+        before[i - low] = price[i];
+        price[i] = price[i - by];
+        if (x->w->most && price[i] > x->w->most[i])
+            price[i] = x->w->most[i];
+    }
+    const bool all = lower(x, low, end);
+    for (int i = low; i < end; i++)
+        more += price[i] - before[i - low];
+    for (int i = low; i < end && (!all || more <= 0); i++)
+        price[i] = before[i - low];
+    return all && more > 0 ? end : low;
+}
+
 void fsim_raise_prices(pricer *w)
 {
     const fsim_frontier *f = w->f;
     fsim_spent spent;
     program *x = fsim_new(f->a, program, 1);
     x->w = w;
-    x->own = fsim_budget_share(&f->budget, f->p, SHARES, &spent);
+    x->own = fsim_budget_but_share(&f->budget, f->p, SHARES, &spent);
     for (x->low = 0; x->low < f->l.count; x->low += STEP) {
         x->count = f->l.count - x->low < WIDE ? f->l.count - x->low : WIDE;
         if (!solve(x))
             break;
+        const int next = x->low + STEP, end = next < f->l.count ? repeat_prices(x, next) : next;
+        x->low = end > next ? end - WIDE - STEP : x->low;
     }
 }

@@ -48,6 +48,13 @@ typedef struct {
     double with_room, without_room; /* seconds (or bytes) of DRAM, where L2 has room for all that it moves; where not */
 } fsim_least_traffic;
 
+/* What may be beside a set in a larger kernel. */
+typedef struct {
+    bool any;    /* another part; */
+    bool heavy;  /* one with a heavy place; */
+    bool copies; /* one that has members of the set as copies */
+} fsim_company;
+
 typedef struct {
     fsim_bits own;
     int last;            /* highest member minus the root */
@@ -64,8 +71,8 @@ typedef struct {
     bool has_company;      /* and the answer */
     int met;               /* the same for whether that kernel may have a contraction beside it */
     bool meets;
-    int only_for; /* the same for fsim_is_only_part */
-    bool only;
+    int company_for; /* the same for fsim_company_of */
+    fsim_company company;
     int traffic_for; /* the same for fsim_least_traffic_of */
     fsim_least_traffic traffic;
     fsim_variant **slot; /* its variants, hashed */
@@ -79,6 +86,9 @@ typedef struct fsim_family {
     fsim_own_set *set;
     int sets, room;
     bool complete;
+    fsim_bits far;   /* a linked list: members of sets that a place behind the bits might be in, too; */
+    fsim_bits *with; /* and per place, all that it is in a set with: bits, as those of a set. Also of sets that are no
+                        kernels, but which larger ones might have */
 } fsim_family;
 
 typedef struct {
@@ -114,15 +124,22 @@ typedef struct {
                     side */
     bool *shares, *joinable; /* parted: does it access a tensor that a place accesses too which neither needs it nor is
                               needed by it; may a kernel store it beside such a place? */
+    bool *far;   /* does a place that is too far away for the bits access a tensor that this one accesses? */
+    bool linked; /* parted, and sets that are too wide for the bits are told by their places (fsim_far_places) */
+    int ahead;   /* places behind a root that its sets may have */
+    bool *ends;  /* linked: may a kernel have the place and another one that is too far for the bits? */
+    bool *heavy; /* parted: of what a kernel may hold side by side, which one pays for its launch */
     bool any_joinable;
+    int *seen, seens; /* beside.c: per place: the number of the last walk that met it */
 } fsim_places;
 
 /* Which sets are looked for. */
 typedef struct {
-    int64_t most;         /* tried for one root */
-    bool watched, parted; /* as in fsim_places */
-    const bool *wanted;   /* per primitive of the graph: is it stored for readers outside of the list? NULL: it is where
-                             there are any, and so are outputs */
+    int64_t most;                 /* tried for one root */
+    bool watched, parted, linked; /* as in fsim_places */
+    int ahead;          /* linked: places behind a root that its sets may have; 0: as many as there are bits */
+    const bool *wanted; /* per primitive of the graph: is it stored for readers outside of the list? NULL: it is where
+                           there are any, and so are outputs */
 } fsim_set_limits;
 
 /* What a primitive is to a call of a library (plan/price/calls.h, sdpa.h). Kernels may read through permutes, whether
@@ -143,6 +160,7 @@ typedef struct {
                                  cost nothing; */
     bool within_call;         /* or the others do: kernels of nothing but views */
     bool any_order;           /* for a bound of kernels that may be launched in another order than here */
+    int ahead;                /* as in fsim_set_limits: for tests, on small graphs */
 } fsim_one_side;
 
 /* Prices such that no kernel costs less, in relaxed costs, than the primitives that it owns are worth: those of a
@@ -168,14 +186,17 @@ static inline bool fsim_across_barrier(const fsim_places *l, int x, int y)
 bool fsim_fit_no_space(const fsim_places *l, int x, int y);
 /* The sets with this root. */
 const fsim_family *fsim_family_of(fsim_places *l, int root);
+/* A linked list whose families are known: per place, may it be in a kernel that is too wide for the bits? Also where it
+ * may only be in one with a place that may. In l's arena. */
+bool *fsim_far_places(fsim_places *l);
 /* A parted list of at most FSIM_BITS places: may a larger kernel have this set of root's family as a part? Some other
  * place that none of its members needs, nor is needed by, then has a tensor in common with it. */
 bool fsim_may_be_beside(fsim_places *l, int root, const fsim_own_set *s);
 /* The same for a set without a contraction: may the larger kernel have one, in another part of it? */
 bool fsim_may_meet_contraction(fsim_places *l, int root, fsim_own_set *s);
-/* Is the set all of every kernel without a contraction that has it as a part? Each part has a joinable place, and a
- * kernel's parts hang together by tensors that they have in common. False where a list has more places than bits. */
-bool fsim_is_only_part(fsim_places *l, int root, fsim_own_set *s);
+/* The other parts of kernels without a contraction that have the set as a part. Each part has a joinable place, and a
+ * kernel's parts hang together by tensors that they have in common. */
+fsim_company fsim_company_of(fsim_places *l, int root, fsim_own_set *s);
 /* How many parts of a kernel, this one included, may read the tensor? */
 int fsim_most_sharers(fsim_places *l, int root, const fsim_own_set *s, int tensor);
 /* The kernel of a set of root's family, with clones and stored results as bits of the family. NULL where illegal.

@@ -55,8 +55,10 @@ static void find_costs(pricer *w, int root)
     for (int like = w->latest[family->root]; like && !f->l.parted && tries++ < MOST_TRIES; like = w->older[like - 1])
         if (read_alike(f, like - 1, root)) {
             w->cost[root] = w->cost[like - 1];
+            w->like[root] = like - 1;
             return;
         }
+    w->like[root] = root;
     w->older[root] = w->latest[family->root];
     w->latest[family->root] = root + 1;
     w->cost[root] = fsim_new(f->a, priced_cost, family->sets + 1);
@@ -76,6 +78,7 @@ static bool list_sets(pricer *w)
     w->cost = fsim_new(f->a, priced_cost *, f->l.count + 1);
     w->latest = fsim_new(f->a, int, f->l.count + 1);
     w->older = fsim_new(f->a, int, f->l.count + 1);
+    w->like = fsim_new(f->a, int, f->l.count + 1);
     for (int root = 0; root < f->l.count; root++) {
         const fsim_family *family = fsim_family_of(&f->l, root);
         w->first[root] = w->count;
@@ -86,7 +89,7 @@ static bool list_sets(pricer *w)
             *FSIM_PUSH(f->a, w->all, w->count, w->room) = (priced_set){root, i, &w->cost[root][i]};
     }
     w->first[f->l.count] = w->count;
-    return f->l.complete;
+    return true;
 }
 
 fsim_sum fsim_left_for(const pricer *w, const priced_set *x)
@@ -134,21 +137,69 @@ static bool find_least(pricer *w, int root, fsim_sum *left, fsim_sum *out)
     return *out != FSIM_NEVER;
 }
 
+/* Do the places from root + 1 to the last one of its sets have the prices of those so far behind them? */
+static bool prices_repeat(const pricer *w, int root, int by)
+{
+    const int end = root + w->f->l.family[root]->reach + 1;
+    bool same = end + by <= w->f->l.count;
+    for (int i = root + 1; i < end && same; i++)
+        same = w->price[i] == w->price[i + by];
+    return same;
+}
+
 static bool price_all(pricer *w)
 {
     fsim_sum *left = fsim_new(w->f->a, fsim_sum, w->count + 1);
+    int *next = fsim_new(w->f->a, int, w->f->l.count + 1); /* per root with costs of its own: the first place that has
+                                                              them, of those that have a price */
     w->price = fsim_new(w->f->a, fsim_sum, w->f->l.count + 1);
-    for (int root = w->f->l.count; root-- > 0;)
-        if (w->first[root] == w->first[root + 1] || !find_least(w, root, left, &w->price[root]))
+    for (int root = w->f->l.count; root-- > 0;) {
+        int *like = &next[w->like[root]];
+        if (*like > 0 && prices_repeat(w, root, *like - root))
+            w->price[root] = w->price[*like];
+        else if (w->first[root] == w->first[root + 1] || !find_least(w, root, left, &w->price[root]))
             return false;
+        *like = root;
+        if (w->most && w->price[root] > w->most[root])
+            w->price[root] = w->most[root];
+    }
     return true;
+}
+
+/* The work of a primitive that every kernel with it has, and of reading the inputs that it alone reads. */
+static fsim_sum work_of(const fsim_frontier *f, int place)
+{
+    const fsim_node *n = fsim_node_of(f, place);
+    double sum = f->floor_own[place] + f->floor_start[place];
+    for (int k = 0; k < n->args; k++) {
+        bool again = f->p->graph->tensor[n->arg[k].tensor].readers > 1;
+        for (int q = 0; q < k && !again; q++)
+            again = n->arg[q].tensor == n->arg[k].tensor;
+        sum += again ? 0 : f->floor_input[n->arg[k].tensor];
+    }
+    return (fsim_sum)(sum * (1 - 1e-9));
+}
+
+/* A linked list: what may be in a kernel that is not among the sets is worth its work at most, which adds up to no more
+ * than any kernel costs. */
+static fsim_sum *most_of_places(fsim_frontier *f)
+{
+    const bool *far = fsim_far_places(&f->l);
+    fsim_sum *most = fsim_new(f->a, fsim_sum, f->l.count + 1);
+    for (int i = 0; i < f->l.count; i++)
+        most[i] = far[i] ? work_of(f, i) : FSIM_SUM_MOST;
+    return most;
 }
 
 bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
 {
     pricer w = {.f = f};
     *out = (fsim_shadow){0};
-    if (f->l.count == 0 || !list_sets(&w) || !price_all(&w))
+    f->run = NULL; /* what is known of a set, and what is looked at, depends on what is around it */
+    if (f->l.count == 0 || !f->l.complete || !list_sets(&w))
+        return false;
+    w.most = f->l.linked ? most_of_places(f) : NULL;
+    if (!price_all(&w))
         return false;
     fsim_raise_prices(&w);
     out->price = w.price;
@@ -168,5 +219,5 @@ void fsim_frontier_limit(fsim_frontier *f, const fsim_shadow *shadow, fsim_sum m
     f->budget = *budget;
     f->shadow = shadow;
     f->slack = most - shadow->bound;
-    f->run = NULL; /* what is looked at depends on what has been spent */
+    f->l.linked = false; /* a search for a plan, no bound */
 }

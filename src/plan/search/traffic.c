@@ -103,6 +103,15 @@ static bool is_aloof(fsim_frontier *f, fsim_own_set *part, int root)
     return aloof;
 }
 
+/* Has the part a heavy place? */
+static bool is_heavy(const fsim_frontier *f, const fsim_own_set *part, int root)
+{
+    FSIM_EACH_BIT(i, part->own)
+    if (f->l.heavy[root - FSIM_BACK + i])
+        return true;
+    return false;
+}
+
 fsim_sum fsim_least_joined(fsim_frontier *f, fsim_own_set *part, int root, fsim_variant *v, bool any)
 {
     bool free = true; /* the rest may be a call that costs nothing */
@@ -114,8 +123,18 @@ fsim_sum fsim_least_joined(fsim_frontier *f, fsim_own_set *part, int root, fsim_
     }
     if (free || !is_aloof(f, part, root))
         return 0;
-    if (!f->run && fsim_is_only_part(&f->l, root, part)) /* it is in no larger kernel */
-        return FSIM_NEVER;
+    if (!f->run) {
+        const fsim_company beside = fsim_company_of(&f->l, root, part);
+        const bool heavy = is_heavy(f, part, root);
+        if (!beside.any)
+            return FSIM_NEVER;
+        if (f->l.linked) /* what is beside it may be too wide for the bits */
+            return 0;
+        if (heavy && !beside.heavy && !beside.copies)
+            launches = f->floor_launch;
+        else if (beside.heavy && !heavy)
+            launches = 0;
+    }
     const int asks = 2 * root + 1 + any;
     if (v->joined_for != asks) { /* what equal layers take from each other may say nothing of what is around them */
         const double unit = f->p->objective == FSIM_MINIMISE_BYTES ? 1 : 1 / FSIM_TICK_S,
