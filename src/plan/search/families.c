@@ -173,6 +173,7 @@ typedef struct {
     fsim_bits above, below; /* all that a member depends on; all that depends on a member */
     fsim_bits fringe;       /* all that have a tensor in common with a member */
     fsim_bits barred;       /* excluded from this set */
+    fsim_bits cut_off;      /* of the fringe: with them something barred would come, here and in every larger set */
 } growth;
 
 /* A parted list: is a primitive that has a tensor in common with the set to be added to it? It is where one needs the
@@ -206,19 +207,80 @@ static bool misses_near(const builder *b, int at, int k)
     return *missed > 0;
 }
 
-/* Can a primitive that depends on `place` still be added to the set? What lies between the two would come with it. */
-static bool may_gain_below(const builder *b, const growth *x, int place)
+/* A primitive that may still be added to a set, as a bit of it, and what would come with it. */
+typedef struct {
+    int bit; /* those below can't be added, nor to a set from which more is barred */
+    fsim_bits with;
+} gain;
+
+/* Can a primitive that depends on `place` still be added to the set? What lies between the two would come with it.
+ * known: the answer for the same set while less was barred from it. */
+static bool may_gain_below(const builder *b, const growth *x, int place, gain *known)
 {
+    if (known->bit >= 0 && !fsim_bit(&x->barred, known->bit) && !fsim_bits_meet(&known->with, &x->barred))
+        return true;
     const fsim_bits below = window(&b->l->after[place], place + 1, b->base),
                     out = fsim_bits_without(fsim_bits_without(below, x->set), x->barred);
-    FSIM_EACH_BIT(u, out)
-    {
-        const fsim_bits up = window(&b->l->before[b->base + u], b->base + u - FSIM_BITS, b->base),
-                        between = fsim_bits_and(up, below);
-        if (b->base + u < b->l->count && !fsim_bits_meet(&between, &x->barred))
+    for (int u = fsim_bits_next(&out, known->bit + 1); u < FSIM_BITS && b->base + u < b->l->count;
+         u = u + 1 < FSIM_BITS ? fsim_bits_next(&out, u + 1) : FSIM_BITS) {
+        const fsim_bits up = window(&b->l->before[b->base + u], b->base + u - FSIM_BITS, b->base);
+        *known = (gain){u, fsim_bits_and(up, below)};
+        if (!fsim_bits_meet(&known->with, &x->barred))
             return true;
     }
     return false;
+}
+
+/* The set with primitive u of its fringe, and with what lies between the two. */
+static fsim_bits added_with(const builder *b, const growth *x, int u)
+{
+    const fsim_places *l = b->l;
+    const int place = b->base + u;
+    const fsim_bits up = window(&l->before[place], place - FSIM_BITS, b->base),
+                    down = window(&l->after[place], place + 1, b->base);
+    fsim_bits more = fsim_bits_or(fsim_bits_and(x->below, up), fsim_bits_and(x->above, down));
+    fsim_bit_set(&more, u);
+    return fsim_bits_without(more, x->set);
+}
+
+/* Finds what depends on the set, what it depends on, and what has a tensor in common with it. */
+static void look_about(builder *b, growth *x)
+{
+    const fsim_places *l = b->l;
+    FSIM_EACH_BIT(v, x->fresh)
+    {
+        const int at = b->base + v;
+        x->above = fsim_bits_or(x->above, window(&l->before[at], at - FSIM_BITS, b->base));
+        x->below = fsim_bits_or(x->below, window(&l->after[at], at + 1, b->base));
+        for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++) {
+            const int bit = l->near[k] - b->base;
+            if (bit >= FSIM_BITS)
+                b->f->complete = b->f->complete && !misses_near(b, at, k);
+            else if (bit > FSIM_BACK)
+                fsim_bit_set(&x->fringe, bit);
+        }
+    }
+    x->fringe = fsim_bits_without(fsim_bits_without(x->fringe, x->barred), x->set);
+    x->cut_off = fsim_bits_and(x->cut_off, x->fringe);
+    const fsim_bits unknown = fsim_bits_without(x->fringe, x->cut_off);
+    FSIM_EACH_BIT(u, unknown)
+    {
+        const fsim_bits more = added_with(b, x, u);
+        if (fsim_bits_meet(&more, &x->barred) && belongs(b, x, u))
+            fsim_bit_set(&x->cut_off, u);
+    }
+}
+
+/* Primitives of the fringe from the last one that was tried to before u can't be added: they are passed over. */
+static void pass_over(builder *b, growth *x, const fsim_bits *passed, int u)
+{
+    fsim_bits before = {{0}};
+    fsim_bits_set_first(&before, u);
+    before = fsim_bits_and(before, *passed);
+    const int last = fsim_bits_last(&before);
+    if (last >= 0)
+        reach(b, b->base + last);
+    x->barred = fsim_bits_or(x->barred, before);
 }
 
 /* Visits each convex set that contains the root and is connected by tensors, once. */
@@ -226,6 +288,7 @@ static void grow(builder *b, growth x)
 {
     fsim_places *l = b->l;
     refused why;
+    gain below = {-1, {{0}}};
     if (l->watched && b->tried > WIDE)
         l->wide = true;
     if (l->wide || ++b->tried > l->most || (!fsim_within(l->budget, l->p) && b->tried > TRIED_IN_HASTE) ||
@@ -236,33 +299,18 @@ static void grow(builder *b, growth x)
     try_set(b, x.set, &why);
     if (why.final)
         return;
-    FSIM_EACH_BIT(v, x.fresh)
+    look_about(b, &x);
+    const fsim_bits passed = why.misread >= 0 ? (fsim_bits){{0}} : x.cut_off, /* else each has its turn */
+                    tried = fsim_bits_without(x.fringe, passed);
+    FSIM_EACH_BIT(u, tried)
     {
-        const int at = b->base + v;
-        x.above = fsim_bits_or(x.above, window(&l->before[at], at - FSIM_BITS, b->base));
-        x.below = fsim_bits_or(x.below, window(&l->after[at], at + 1, b->base));
-        for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++) {
-            const int bit = l->near[k] - b->base;
-            if (bit >= FSIM_BITS)
-                b->f->complete = b->f->complete && !misses_near(b, at, k);
-            else if (bit > FSIM_BACK)
-                fsim_bit_set(&x.fringe, bit);
-        }
-    }
-    x.fringe = fsim_bits_without(fsim_bits_without(x.fringe, x.barred), x.set);
-    FSIM_EACH_BIT(u, x.fringe)
-    {
-        if (why.misread >= 0 && !may_gain_below(b, &x, why.misread))
+        if (why.misread >= 0 && !may_gain_below(b, &x, why.misread, &below))
             return;
-        const int place = b->base + u;
+        pass_over(b, &x, &passed, u);
         if (!belongs(b, &x, u))
             continue;
-        const fsim_bits up = window(&l->before[place], place - FSIM_BITS, b->base),
-                        down = window(&l->after[place], place + 1, b->base);
-        fsim_bits more = fsim_bits_or(fsim_bits_and(x.below, up), fsim_bits_and(x.above, down));
-        fsim_bit_set(&more, u);
-        more = fsim_bits_without(more, x.set);
-        reach(b, place);
+        const fsim_bits more = added_with(b, &x, u);
+        reach(b, b->base + u);
         growth larger = x;
         larger.set = fsim_bits_or(x.set, more);
         larger.fresh = more;
@@ -272,13 +320,14 @@ static void grow(builder *b, growth x)
         if (!b->f->complete && (b->tried > l->most || !fsim_within(l->budget, l->p)))
             return;
     }
+    pass_over(b, &x, &passed, FSIM_BITS);
 }
 
 static fsim_family *build(fsim_places *l, int root)
 {
     fsim_family *f = fsim_new(l->a, fsim_family, 1);
     builder b = {l, f, root - FSIM_BACK, 0};
-    growth seed = {{{0}}, {{0}}, {{0}}, {{0}}, {{0}}, {{0}}};
+    growth seed = {.set = {{0}}};
     *f = (fsim_family){.root = root, .complete = true};
     fsim_bit_set(&seed.set, FSIM_BACK);
     seed.fresh = seed.set;
