@@ -145,17 +145,29 @@ static bool try_set(builder *b, fsim_bits own, refused *out)
 
 static fsim_bits window(const fsim_bits *x, int from, int base) { return fsim_bits_shifted(*x, from - base); }
 
-bool fsim_never_together(fsim_places *l, int x, int y)
+static bool find_never_together(fsim_places *l, int low, int high)
 {
-    if (fsim_fit_no_space(l, x, y) || fsim_across_barrier(l, x, y))
+    if (fsim_fit_no_space(l, low, high) || fsim_across_barrier(l, low, high))
         return true;
-    const int low = x < y ? x : y, high = x < y ? y : x;
     if (fsim_classes[fsim_ops[fsim_place_node(l, low)->op].class].inlines ||
         fsim_classes[fsim_ops[fsim_place_node(l, high)->op].class].inlines)
         return false;
     const int pair[2] = {l->node[low], l->node[high]};
     const fsim_candidate *c = fsim_candidate_of(l->p, pair, 2, (const bool[2]){true, true});
     return !c->legal && c->why.final;
+}
+
+bool fsim_never_together(fsim_places *l, int x, int y)
+{
+    const int low = x < y ? x : y, high = x < y ? y : x, bit = high - low - 1;
+    if (bit >= FSIM_BITS)
+        return find_never_together(l, low, high);
+    if (!fsim_bit(&l->asked[low], bit)) {
+        if (find_never_together(l, low, high))
+            fsim_bit_set(&l->never[low], bit);
+        fsim_bit_set(&l->asked[low], bit);
+    }
+    return fsim_bit(&l->never[low], bit);
 }
 
 static bool holds_apart(builder *b, fsim_bits set, fsim_bits fresh)

@@ -306,6 +306,8 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     out->cone = fsim_new(a, int, count + 1);
     out->before = fsim_new(a, fsim_bits, count + 1);
     out->after = fsim_new(a, fsim_bits, count + 1);
+    out->asked = fsim_new(a, fsim_bits, count + 1);
+    out->never = fsim_new(a, fsim_bits, count + 1);
     out->class = fsim_new(a, uint64_t, count + 1);
     out->last_use = fsim_new(a, int, p->graph->tensors + 1);
     out->family = fsim_new(a, fsim_family *, count + 1);

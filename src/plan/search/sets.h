@@ -102,6 +102,7 @@ typedef struct {
     fsim_bits *spaces;         /* apart.c: aloof: the points of spaces that it fits, as bits */
     fsim_bits *results;        /* apart.c: the points of what depends on it */
     fsim_bits *before, *after; /* bit j of before[i]: i - FSIM_BITS + j leads to i; of after[i]: i leads to i + 1 + j */
+    fsim_bits *asked, *never;  /* bit j: was it asked whether no kernel contains i and i + 1 + j, and is that so? */
     uint64_t *class;
     int *last_use; /* per tensor of the graph: the last place that may read it, through clones too; -1 */
     fsim_family **family, **slot;
