@@ -134,9 +134,9 @@ static bool try_set(builder *b, fsim_bits own, refused *out)
     const bool connected = fsim_set_connected(b->l, b->base, own);
     if (!connected && !b->l->p->recompute)
         return false;
-    if (!c->group.joint && c->group.across == 0) { /* sums over all rows have points of their own */
-        s.points = c->group.points;
-        s.whole = c->group.points * c->group.reduced;
+    if (!c->group->joint && c->group->across == 0) { /* sums over all rows have points of their own */
+        s.points = c->group->points;
+        s.whole = c->group->points * c->group->reduced;
     }
     keep_set(b, own, &s, connected);
     b->l->kept++;
