@@ -68,7 +68,6 @@ static void sort_out_stores(const fsim_places *l, int base, fsim_own_set *s)
 static void keep_set(builder *b, fsim_bits own, const fsim_own_set *stores, bool connected)
 {
     fsim_own_set *s = FSIM_PUSH(b->l->a, b->f->set, b->f->sets, b->f->room);
-    place_list preds = {.a = b->l->a};
     *s = (fsim_own_set){.own = own,
                         .must = stores->must,
                         .may = stores->may,
@@ -78,20 +77,13 @@ static void keep_set(builder *b, fsim_bits own, const fsim_own_set *stores, bool
                         .connected = connected};
     FSIM_EACH_BIT(i, own)
     for (int k = b->l->pred_first[b->base + i]; k < b->l->pred_first[b->base + i + 1]; k++) {
-        const int offset = b->l->pred[k] - b->f->root;
-        bool known = offset >= 0 && fsim_bit(&own, offset + FSIM_BACK);
-        for (int j = 0; j < preds.count && !known; j++)
-            known = preds.item[j] == offset;
-        if (!known)
-            fsim_list_place(&preds, offset);
+        const int bit = b->l->pred[k] - b->base;
+        if (bit < 0)
+            fsim_bit_set(&s->far, i);
+        else if (!fsim_bit(&own, bit))
+            fsim_bit_set(&s->needs, bit);
     }
-    s->preds = preds.count;
-    s->pred = preds.item;
-    for (int k = 0; k < s->preds; k++)
-        if (s->pred[k] >= -FSIM_BACK)
-            fsim_bit_set(&s->needs, s->pred[k] + FSIM_BACK);
-        else
-            s->needs_more = true;
+    s->needs_more = !fsim_bits_empty(&s->far);
     bool shares = false, joinable = false, contracts = false, multiplies = false;
     FSIM_EACH_BIT(i, own)
     {
@@ -335,6 +327,22 @@ static void grow(builder *b, growth x)
     pass_over(b, &x, &passed, FSIM_BITS);
 }
 
+/* How far behind root is what may be cloned for a kernel with places of [root, high]? */
+static int copied_back(const fsim_places *l, int root, int high)
+{
+    bool copied[FSIM_BACK + 1] = {false}; /* per place behind root */
+    int back = 0;
+    for (int i = high; i >= root - back; i--)
+        for (int k = l->pred_first[i]; k < l->pred_first[i + 1] && (i >= root || copied[root - i]); k++) {
+            const int by = root - l->pred[k];
+            if (by <= 0 || by > FSIM_BACK || !l->clonable[l->pred[k]])
+                continue;
+            copied[by] = true;
+            back = by > back ? by : back;
+        }
+    return back;
+}
+
 static fsim_family *build(fsim_places *l, int root)
 {
     fsim_family *f = fsim_new(l->a, fsim_family, 1);
@@ -345,10 +353,7 @@ static fsim_family *build(fsim_places *l, int root)
     seed.fresh = seed.set;
     grow(&b, seed);
     l->looked_at += b.tried;
-    int low = root;
-    for (int i = root; i <= root + f->reach; i++)
-        low = l->cone[i] < low ? l->cone[i] : low;
-    f->back = root - low < FSIM_BACK ? root - low : FSIM_BACK;
+    f->back = copied_back(l, root, root + f->reach);
     return f;
 }
 
@@ -385,6 +390,25 @@ static bool read_beyond(const fsim_places *l, int t, int place)
     return x->readers > 0 && x->reader[x->readers - 1] > l->node[place];
 }
 
+/* Does place i, around root, read what place i - by reads around root - by, as a kernel sees it: the same of its
+ * neighbours, and of what is made further back, below `low`, the same tensors as places before it? */
+static bool reads_alike(const fsim_places *l, int i, int by, int root, int low)
+{
+    const fsim_node *x = fsim_place_node(l, i), *y = fsim_place_node(l, i - by);
+    for (int k = 0; k < x->args; k++) {
+        const int t = x->arg[k].tensor, s = y->arg[k].tensor, from = fsim_place_of_maker(l, t),
+                  other = fsim_place_of_maker(l, s);
+        if ((from >= root - FSIM_BACK || other >= root - by - FSIM_BACK) && from - by != other)
+            return false;
+        for (int j = 0; j < k; j++)
+            if ((x->arg[j].tensor == t) != (y->arg[j].tensor == s))
+                return false;
+        if (from < low && reader_before(l, t, i, low) != reader_before(l, s, i - by, low - by))
+            return false;
+    }
+    return true;
+}
+
 /* Are the surroundings of root equal to those of the family's representative? */
 static bool looks_like(const fsim_places *l, const fsim_family *f, int root)
 {
@@ -392,16 +416,16 @@ static bool looks_like(const fsim_places *l, const fsim_family *f, int root)
     if (low < 0 || high >= l->count)
         return false;
     for (int i = low; i <= high; i++)
-        if (l->class[i] != l->class[i - by])
+        if (l->near_class[i] != l->near_class[i - by])
             return false;
     for (int i = low; i <= high; i++) {
         const fsim_node *x = fsim_place_node(l, i), *y = fsim_place_node(l, i - by);
+        if (!reads_alike(l, i, by, root, low))
+            return false;
         for (int k = 0; k < x->args; k++) {
             const int t = x->arg[k].tensor, s = y->arg[k].tensor;
-            if (fsim_place_of_maker(l, t) < low &&
-                (reader_before(l, t, i, low) != reader_before(l, s, i - by, low - by) ||
-                 read_beyond(l, t, high) != read_beyond(l, s, high - by)))
-                return false;
+            if (fsim_place_of_maker(l, t) < low && read_beyond(l, t, high) && !read_beyond(l, s, high - by))
+                return false; /* a set may miss a reader there; where there is none, it misses none */
         }
         for (int r = 0; r < x->results; r++)
             if (read_beyond(l, x->result[r], high) != read_beyond(l, y->result[r], high - by))
@@ -412,18 +436,16 @@ static bool looks_like(const fsim_places *l, const fsim_family *f, int root)
 
 static bool same_set(const fsim_own_set *x, const fsim_own_set *y)
 {
-    bool same = fsim_bits_equal(&x->own, &y->own) && fsim_bits_equal(&x->must, &y->must) &&
-                fsim_bits_equal(&x->may, &y->may) && x->preds == y->preds && x->connected == y->connected &&
-                x->joinable == y->joinable;
-    for (int k = 0; k < x->preds && same; k++)
-        same = x->pred[k] == y->pred[k];
-    return same;
+    return fsim_bits_equal(&x->own, &y->own) && fsim_bits_equal(&x->must, &y->must) &&
+           fsim_bits_equal(&x->may, &y->may) && fsim_bits_equal(&x->needs, &y->needs) &&
+           fsim_bits_equal(&x->far, &y->far) && x->connected == y->connected && x->joinable == y->joinable;
 }
 
 /* Do two families have the same sets of places that look alike? Sets that were tried and are no kernels may differ:
  * behind the last layer of many other operators come. */
 static bool same_sets(const fsim_places *l, const fsim_family *x, const fsim_family *y)
 {
+    const int by = y->root - x->root;
     int last = 0;
     if (x->sets != y->sets || x->back != y->back || x->complete != y->complete)
         return false;
@@ -432,8 +454,8 @@ static bool same_sets(const fsim_places *l, const fsim_family *x, const fsim_fam
             return false;
         last = x->set[i].last > last ? x->set[i].last : last;
     }
-    for (int i = -x->back; i <= last; i++)
-        if (l->class[x->root + i] != l->class[y->root + i])
+    for (int i = y->root - y->back; i <= y->root + last; i++)
+        if (l->near_class[i] != l->near_class[i - by] || !reads_alike(l, i, by, y->root, y->root - y->back))
             return false;
     return true;
 }
@@ -444,7 +466,7 @@ const fsim_family *fsim_family_of(fsim_places *l, int root)
         return l->family[root];
     uint64_t h = 1;
     for (int i = root; i < root + 4 && i < l->count; i++)
-        h = fsim_mix(h, l->class[i]);
+        h = fsim_mix(h, l->near_class[i]);
     fsim_family **slot = &l->slot[h & (uint64_t)(l->slots - 1)];
     for (fsim_family *f = *slot; f; f = f->next)
         if (looks_like(l, f, root))

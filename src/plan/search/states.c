@@ -244,9 +244,27 @@ static bool was_ready(recalled *r, const fsim_own_set *set)
         if (!all)
             return false;
     }
-    for (int k = 0; k < set->preds && set->needs_more && all; k++)
-        all = set->pred[k] >= -FSIM_BACK || was_at_hand(r, r->root + set->pred[k]);
+    const fsim_places *l = &r->f->l;
+    const int base = r->root - FSIM_BACK;
+    if (set->needs_more)
+        FSIM_EACH_BIT(i, set->far)
+    for (int k = l->pred_first[base + i]; k < l->pred_first[base + i + 1]; k++)
+        all = all && (l->pred[k] >= base || had_run(r, l->pred[k]));
     return all;
+}
+
+/* Adds what it depends on that the set was ready. */
+static void note_ready(recalled *r, const fsim_own_set *set)
+{
+    const fsim_places *l = &r->f->l;
+    const int base = r->root - FSIM_BACK;
+    FSIM_EACH_BIT(i, set->needs)
+    note_at_hand(r, base + i);
+    if (set->needs_more)
+        FSIM_EACH_BIT(i, set->far)
+    for (int k = l->pred_first[base + i]; k < l->pred_first[base + i + 1]; k++)
+        if (l->pred[k] < base)
+            note_at_hand(r, l->pred[k]);
 }
 
 /* Keeps of the record of passed kernels what decides whether later kernels were ready then: the places that they
@@ -273,8 +291,7 @@ void fsim_recall_passed(fsim_frontier *f, state *s)
             if (root + set->last >= s->passed || fsim_bits_meet(&set->own, &done))
                 continue;
             if (was_ready(&r, set)) {
-                for (int k = 0; k < set->preds; k++)
-                    note_at_hand(&r, root + set->pred[k]);
+                note_ready(&r, set);
                 passed = root + set->last + 1 > passed ? root + set->last + 1 : passed;
             }
         }
