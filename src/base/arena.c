@@ -204,6 +204,14 @@ void *fsim_copy(fsim_arena *a, const void *items, int count, size_t size)
     return copy;
 }
 
+void *fsim_exact_copy(fsim_arena *a, const void *items, int count, size_t size)
+{
+    void *copy = take(a, (size_t)count, size);
+    if (count)
+        memcpy(copy, items, (size_t)count * size);
+    return copy;
+}
+
 fsim_mark fsim_save(const fsim_arena *a) { return (fsim_mark){a->newest, a->newest ? a->newest->used_bytes : 0}; }
 
 void fsim_rewind(fsim_arena *a, fsim_mark mark)

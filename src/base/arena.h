@@ -60,6 +60,9 @@ void *fsim_alloc(fsim_arena *a, size_t count, size_t size);
 /* A copy of items[0, count), each of `size` bytes, and behind them a zeroed one. */
 void *fsim_copy(fsim_arena *a, const void *items, int count, size_t size);
 
+/* The same without the zeroed one. */
+void *fsim_exact_copy(fsim_arena *a, const void *items, int count, size_t size);
+
 /* A place in an arena. Everything allocated after a save is released by its rewind. Marks nest. */
 fsim_mark fsim_save(const fsim_arena *a);
 /* Back to that place. Arenas made as children stay. */

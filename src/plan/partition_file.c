@@ -356,8 +356,8 @@ static bool is_kernel(const checker *c, const fsim_part *part, fsim_refusal *why
                           .through = -1,
                           .limit = (double)c->p->limits.shared_per_block,
                           .unit = FSIM_IN_SHARED_BYTES};
-    return fsim_kernel_for(c->p, candidate, fsim_new(c->a, bool, candidate->group.reads + 1),
-                           fsim_new(c->a, bool, candidate->group.writes + 1)) != NULL;
+    return fsim_kernel_for(c->p, candidate, fsim_new(c->a, bool, candidate->group->reads + 1),
+                           fsim_new(c->a, bool, candidate->group->writes + 1)) != NULL;
 }
 
 static void check_groups(checker *c)

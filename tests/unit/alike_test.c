@@ -158,7 +158,7 @@ static bool compare(fsim_problem *p, const int *node, int count, const bool *sto
                     c->why.needed == why.needed && c->why.limit == why.limit && c->why.through == why.through);
         return c->like != NULL;
     }
-    same_group(&c->group, &group);
+    same_group(c->group, &group);
     for (int times = 0; times < 2; times++) {
         bool *hit = fsim_new(a, bool, group.reads + 1), *absorbed = fsim_new(a, bool, group.writes + 1);
         for (int i = 0; i < group.reads; i++)
@@ -172,7 +172,7 @@ static bool compare(fsim_problem *p, const int *node, int count, const bool *sto
         assert_true((own != NULL) == (alone.time_s > 0) && (priced != NULL) == (alone.time_s > 0));
         if (own) {
             same_kernel(own, &alone);
-            assert_true(own->group == &c->group && priced->time_s == alone.time_s);
+            assert_true(own->group == c->group && priced->time_s == alone.time_s);
         }
     }
     return c->like != NULL;

@@ -8,11 +8,11 @@
 
 typedef struct fsim_groups fsim_groups;
 
-/* What is known of a set. Arrays of the group are in the arena of fsim_groups_arena. */
+/* What is known of a set. The group is in the arena of fsim_groups_arena. */
 typedef struct {
     bool legal;
     fsim_refusal why;
-    fsim_group group;
+    const fsim_group *group; /* NULL where it is not legal */
     fsim_rests_on rests_on;
     int64_t shared_per_block; /* bytes, where it was found out */
     bool strict;

@@ -39,7 +39,7 @@ void fsim_find_residency(const fsim_problem *p, const fsim_launches *launches, f
         c.last[t] = -1e30;
     for (int run = p->warm ? 0 : 1; run < 2; run++)
         for (int k = 0; k < launches->kernels; k++) {
-            const fsim_group *o = &launches->kernel[k]->group;
+            const fsim_group *o = launches->kernel[k]->group;
             const bool room = fsim_bytes_in_flight(p->graph, o) <= c.capacity;
             for (int i = 0; i < o->reads; i++) {
                 hit[k][i] = room && resident(&c, o->read[i].tensor);
@@ -54,7 +54,7 @@ void fsim_find_residency(const fsim_problem *p, const fsim_launches *launches, f
             run_through(p, &c, o, hit[k]);
         }
     for (int k = 0; k < launches->kernels; k++) {
-        const fsim_group *o = &launches->kernel[k]->group;
+        const fsim_group *o = launches->kernel[k]->group;
         for (int i = 0; i < o->writes; i++) {
             const fsim_tensor *t = &g->tensor[o->write[i].tensor];
             launches->absorbed[k][i] =

@@ -45,7 +45,7 @@ static bool may_launch(const ordering *w, const lean_state *s, int k)
 /* Launches kernel k and updates the live bytes during and after it. left: per tensor, readers that have not run. */
 static void launch_one(const ordering *w, lean_state *s, int k, int *left)
 {
-    const fsim_group *o = &w->kernel[k]->group;
+    const fsim_group *o = w->kernel[k]->group;
     s->launched[k >> 6] |= (uint64_t)1 << (k & 63);
     s->count++;
     s->before += w->side[k] == FSIM_BEFORE_BARRIER;
@@ -69,7 +69,7 @@ static fsim_sum order_by_rule(const ordering *w, bool greedily, int *order, fsim
         int best = n;
         fsim_sum least = FSIM_SUM_MOST;
         for (int k = 0; k < w->kernels && greedily; k++) {
-            const fsim_group *o = &w->kernel[k]->group;
+            const fsim_group *o = w->kernel[k]->group;
             fsim_sum live = 0;
             if (!may_launch(w, &s, k))
                 continue;
@@ -123,8 +123,8 @@ static fsim_sum order_by_search(const ordering *w, fsim_sum known, int *order, f
             memcpy(next.launched, all[at].launched, (size_t)words * sizeof *next.launched);
             memcpy(left, w->reading, (size_t)tensors * sizeof *left);
             for (int i = 0; i < w->kernels; i++)
-                for (int r = 0; was_launched(&all[at], i) && r < w->kernel[i]->group.reads; r++)
-                    left[w->kernel[i]->group.read[r].tensor]--;
+                for (int r = 0; was_launched(&all[at], i) && r < w->kernel[i]->group->reads; r++)
+                    left[w->kernel[i]->group->read[r].tensor]--;
             launch_one(w, &next, k, left);
             bool known_before = next.peak >= known;
             for (int i = 0; i < count && !known_before; i++)
@@ -168,7 +168,7 @@ static void lean_order(const fsim_problem *p, const fsim_launches *launches, int
             if (!part[k]->clone[i])
                 home[part[k]->node[i]] = k;
     for (int k = 0; k < kernels; k++) {
-        const fsim_group *o = &launches->kernel[k]->group;
+        const fsim_group *o = launches->kernel[k]->group;
         fsim_sum alone = 0;
         w.waits_first[k] = count;
         w.side[k] = side_of(g, part[k]);

@@ -309,8 +309,8 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
     if (p->lean)
         fsim_order_for_memory(p, &all, a);
     for (int k = 0; k < parts; k++) {
-        all.hit[k] = fsim_new(a, bool, all.kernel[k]->group.reads + 1);
-        all.absorbed[k] = fsim_new(a, bool, all.kernel[k]->group.writes + 1);
+        all.hit[k] = fsim_new(a, bool, all.kernel[k]->group->reads + 1);
+        all.absorbed[k] = fsim_new(a, bool, all.kernel[k]->group->writes + 1);
     }
     fsim_find_residency(p, &all, a);
     out->kernels = parts;

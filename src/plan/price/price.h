@@ -34,7 +34,7 @@ static inline void fsim_add_work(fsim_problem *p, int64_t steps) { ((fsim_worked
 typedef struct fsim_candidate {
     bool legal;
     fsim_refusal why;
-    fsim_group group;
+    const fsim_group *group;     /* NULL where it is not legal */
     struct priced *kernel;       /* its prices, one for each residency */
     struct fsim_candidate *like; /* a set that is the same to prices (alike.h), and has them; NULL */
     fsim_call_lead *lead;        /* see fsim_call_lead_for; NULL: not known */

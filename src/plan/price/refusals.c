@@ -72,11 +72,11 @@ static const fsim_kernel *merged(refusals *w, const fsim_group *group, const fsi
     fsim_candidate *c = fsim_candidate_of(w->p, node, count, stored);
     if (!c->legal)
         return NULL;
-    bool *hit = fsim_new(w->a, bool, c->group.reads + 1), *absorbed = fsim_new(w->a, bool, c->group.writes + 1);
-    for (int i = 0; i < c->group.reads; i++)
-        hit[i] = spares(x, c->group.read[i].tensor) || spares(y, c->group.read[i].tensor);
-    for (int i = 0; i < c->group.writes; i++)
-        absorbed[i] = spares(x, c->group.write[i].tensor) || spares(y, c->group.write[i].tensor);
+    bool *hit = fsim_new(w->a, bool, c->group->reads + 1), *absorbed = fsim_new(w->a, bool, c->group->writes + 1);
+    for (int i = 0; i < c->group->reads; i++)
+        hit[i] = spares(x, c->group->read[i].tensor) || spares(y, c->group->read[i].tensor);
+    for (int i = 0; i < c->group->writes; i++)
+        absorbed[i] = spares(x, c->group->write[i].tensor) || spares(y, c->group->write[i].tensor);
     return fsim_kernel_for(w->p, c, hit, absorbed);
 }
 

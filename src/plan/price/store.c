@@ -146,24 +146,24 @@ static void grow(fsim_store *s)
 
 static const fsim_serving_call *kept_call(fsim_arena *a, const fsim_serving_call *call)
 {
-    fsim_serving_call *own = fsim_copy(a, call, 1, sizeof *call);
-    own->of.node = fsim_copy(a, own->of.node, own->of.count, sizeof *own->of.node);
-    own->length = own->length ? fsim_copy(a, own->length, own->lengths, sizeof *own->length) : NULL;
+    fsim_serving_call *own = fsim_exact_copy(a, call, 1, sizeof *call);
+    own->of.node = fsim_exact_copy(a, own->of.node, own->of.count, sizeof *own->of.node);
+    own->length = own->length ? fsim_exact_copy(a, own->length, own->lengths, sizeof *own->length) : NULL;
     return own;
 }
 
 void fsim_group_keep(fsim_arena *a, fsim_group *o)
 {
     o->call = o->call ? kept_call(a, o->call) : NULL;
-    o->member = fsim_copy(a, o->member, o->members, sizeof *o->member);
-    o->read = fsim_copy(a, o->read, o->reads, sizeof *o->read);
-    o->write = fsim_copy(a, o->write, o->writes, sizeof *o->write);
-    o->joint = o->joint ? fsim_copy(a, o->joint, 1, sizeof *o->joint) : NULL;
+    o->member = fsim_exact_copy(a, o->member, o->members, sizeof *o->member);
+    o->read = fsim_exact_copy(a, o->read, o->reads, sizeof *o->read);
+    o->write = fsim_exact_copy(a, o->write, o->writes, sizeof *o->write);
+    o->joint = o->joint ? fsim_exact_copy(a, o->joint, 1, sizeof *o->joint) : NULL;
     for (int i = 0; i < o->reads; i++) {
         fsim_read *r = &o->read[i];
-        r->map = fsim_copy(a, r->map, r->maps, sizeof *r->map);
-        r->place = r->place ? fsim_copy(a, r->place, r->maps, sizeof *r->place) : NULL;
-        r->access = r->derived ? fsim_copy(a, r->access, 1, sizeof *r->access) : r->access;
+        r->map = fsim_exact_copy(a, r->map, r->maps, sizeof *r->map);
+        r->place = r->place ? fsim_exact_copy(a, r->place, r->maps, sizeof *r->place) : NULL;
+        r->access = r->derived ? fsim_exact_copy(a, r->access, 1, sizeof *r->access) : r->access;
     }
 }
 
@@ -190,8 +190,8 @@ static entry *add(fsim_store *s, const fsim_selection *set, uint64_t hash)
     entry **slot = slot_of(s, s->slot, hash);
     e->hash = hash;
     e->count = set->count;
-    e->node = fsim_copy(s->a, set->node, set->count, sizeof *set->node);
-    e->stored = fsim_copy(s->a, set->stored, set->count, sizeof *set->stored);
+    e->node = fsim_exact_copy(s->a, set->node, set->count, sizeof *set->node);
+    e->stored = fsim_exact_copy(s->a, set->stored, set->count, sizeof *set->stored);
     e->next = *slot;
     *slot = e;
     return e;
@@ -259,10 +259,13 @@ static void group_anew(fsim_problem *p, entry *e)
     fsim_limits limits = fsim_limits_of(p);
     limits.rests_on = &on;
     const fsim_mark mark = fsim_save(s->scratch);
-    e->value.legal = fsim_group_of(&limits, &set, s->scratch, &e->value.group, &e->value.why);
+    fsim_group group;
+    e->value.legal = fsim_group_of(&limits, &set, s->scratch, &group, &e->value.why);
     if (e->value.legal) {
-        forget_known(p->graph, &e->value.group);
-        fsim_group_keep(shared ? fsim_groups_arena(shared) : s->a, &e->value.group);
+        fsim_arena *a = shared ? fsim_groups_arena(shared) : s->a;
+        forget_known(p->graph, &group);
+        fsim_group_keep(a, &group);
+        e->value.group = fsim_exact_copy(a, &group, 1, sizeof group);
     }
     fsim_rewind(s->scratch, mark);
     if (shared)
@@ -280,7 +283,7 @@ static void offer_to_likes(fsim_problem *p, entry *e, uint64_t likeness)
     entry **slot = slot_of(p->store, p->store->alike, likeness);
     const fsim_selection set = set_of(e);
     e->serves =
-        e->value.legal ? fsim_group_may_move(p->graph, &e->value.group) : fsim_refusal_moved(&set, &set, &e->value.why);
+        e->value.legal ? fsim_group_may_move(p->graph, e->value.group) : fsim_refusal_moved(&set, &set, &e->value.why);
     e->likeness = likeness;
     e->next_alike = *slot;
     *slot = e;
@@ -293,10 +296,12 @@ static void take_from_like(fsim_problem *p, entry *e, entry *first)
     e->value.legal = first->value.legal;
     e->value.why = first->value.why;
     e->value.like = &first->value;
-    if (e->value.legal)
-        e->value.group = fsim_group_moved(p->graph, &first->value.group, &set, p->store->a);
-    else
+    if (e->value.legal) {
+        const fsim_group moved = fsim_group_moved(p->graph, first->value.group, &set, p->store->a);
+        e->value.group = fsim_exact_copy(p->store->a, &moved, 1, sizeof moved);
+    } else {
         fsim_refusal_moved(&other, &set, &e->value.why);
+    }
 }
 
 fsim_candidate *fsim_candidate_of(fsim_problem *p, const int *node, int count, const bool *stored)
@@ -333,12 +338,12 @@ int fsim_by_int(const void *x, const void *y) { return *(const int *)x - *(const
 
 static bool same_flags(const bool *x, const bool *y, int count) { return memcmp(x, y, (size_t)count * sizeof *x) == 0; }
 
-static bool *copy_flags(fsim_arena *a, const bool *x, int count) { return fsim_copy(a, x, count, sizeof *x); }
+static bool *copy_flags(fsim_arena *a, const bool *x, int count) { return fsim_exact_copy(a, x, count, sizeof *x); }
 
 static priced *find_price(const fsim_candidate *c, const bool *hit, const bool *absorbed)
 {
     for (priced *k = c->kernel; k; k = k->next)
-        if (same_flags(k->hit, hit, c->group.reads) && same_flags(k->absorbed, absorbed, c->group.writes))
+        if (same_flags(k->hit, hit, c->group->reads) && same_flags(k->absorbed, absorbed, c->group->writes))
             return k;
     return NULL;
 }
@@ -359,14 +364,14 @@ static void price_anew(fsim_problem *p, const fsim_candidate *c, priced *k)
     fsim_store *s = p->store;
     const fsim_residency l2 = {.hit = k->hit, .absorbed = k->absorbed};
     const fsim_mark mark = fsim_save(s->scratch);
-    s->worked.steps += c->group.template == FSIM_TILED_CONTRACTION || c->group.template == FSIM_CHAINED_CONTRACTION
+    s->worked.steps += c->group->template == FSIM_TILED_CONTRACTION || c->group->template == FSIM_CHAINED_CONTRACTION
                            ? WORK_OF_CONTRACTION
                            : WORK_OF_KERNEL;
-    k->kernel = fsim_kernel_of(p->graph, p->hw, p->regime, &c->group, &l2, s->scratch);
+    k->kernel = fsim_kernel_of(p->graph, p->hw, p->regime, c->group, &l2, s->scratch);
     k->fits = k->kernel.time_s > 0;
-    assert(lists_group(&k->kernel, &c->group));
-    k->kernel.input = fsim_copy(s->a, k->kernel.input, k->kernel.inputs, sizeof *k->kernel.input);
-    k->kernel.output = fsim_copy(s->a, k->kernel.output, k->kernel.outputs, sizeof *k->kernel.output);
+    assert(lists_group(&k->kernel, c->group));
+    k->kernel.input = fsim_exact_copy(s->a, k->kernel.input, k->kernel.inputs, sizeof *k->kernel.input);
+    k->kernel.output = fsim_exact_copy(s->a, k->kernel.output, k->kernel.outputs, sizeof *k->kernel.output);
     fsim_rewind(s->scratch, mark);
 }
 
@@ -376,7 +381,7 @@ const fsim_call_lead *fsim_call_lead_for(fsim_problem *p, fsim_candidate *c)
     fsim_candidate *of = c->like ? c->like : c;
     if (!of->lead) {
         const fsim_mark mark = fsim_save(s->scratch);
-        const fsim_call_lead lead = fsim_call_lead_of(p->graph, p->hw, p->regime, &of->group, s->scratch);
+        const fsim_call_lead lead = fsim_call_lead_of(p->graph, p->hw, p->regime, of->group, s->scratch);
         fsim_rewind(s->scratch, mark);
         s->worked.steps += lead.call ? WORK_OF_CONTRACTION : 1;
         of->lead = fsim_new(s->a, fsim_call_lead, 1);
@@ -389,13 +394,13 @@ const fsim_call_lead *fsim_call_lead_for(fsim_problem *p, fsim_candidate *c)
 static fsim_kernel kernel_moved(const fsim_candidate *c, const fsim_kernel *from, fsim_arena *a)
 {
     fsim_kernel k = *from;
-    k.group = &c->group;
-    k.input = fsim_copy(a, from->input, from->inputs, sizeof *from->input);
-    k.output = fsim_copy(a, from->output, from->outputs, sizeof *from->output);
+    k.group = c->group;
+    k.input = fsim_exact_copy(a, from->input, from->inputs, sizeof *from->input);
+    k.output = fsim_exact_copy(a, from->output, from->outputs, sizeof *from->output);
     for (int i = 0; i < from->inputs; i++)
-        k.input[i].tensor = c->group.read[i].tensor;
+        k.input[i].tensor = c->group->read[i].tensor;
     for (int i = 0; i < from->outputs; i++)
-        k.output[i].tensor = c->group.write[i].tensor;
+        k.output[i].tensor = c->group->write[i].tensor;
     return k;
 }
 
@@ -407,8 +412,8 @@ const fsim_kernel *fsim_kernel_for(fsim_problem *p, fsim_candidate *c, const boo
         return k->fits ? &k->kernel : NULL;
     const fsim_kernel *like = c->like ? fsim_kernel_for(p, c->like, hit, absorbed) : NULL;
     k = fsim_new(s->a, priced, 1);
-    k->hit = copy_flags(s->a, hit, c->group.reads);
-    k->absorbed = copy_flags(s->a, absorbed, c->group.writes);
+    k->hit = copy_flags(s->a, hit, c->group->reads);
+    k->absorbed = copy_flags(s->a, absorbed, c->group->writes);
     k->next = c->kernel;
     c->kernel = k;
     if (like) {
@@ -432,10 +437,10 @@ static const launched *launch(fsim_problem *p, fsim_maker maker, const fsim_cand
     launched *x = fsim_new(p->store->a, launched, 1);
     const fsim_mark mark = fsim_save(p->store->scratch);
     *x = (launched){.next = k->launched, .maker = maker};
-    x->kernel = fsim_framework_kernel(&software, &c->group, &l2, &k->kernel, p->store->scratch);
-    x->shared = lists_group(&x->kernel, &c->group) && x->kernel.group == &c->group;
-    x->kernel.input = fsim_copy(p->store->a, x->kernel.input, x->kernel.inputs, sizeof *x->kernel.input);
-    x->kernel.output = fsim_copy(p->store->a, x->kernel.output, x->kernel.outputs, sizeof *x->kernel.output);
+    x->kernel = fsim_framework_kernel(&software, c->group, &l2, &k->kernel, p->store->scratch);
+    x->shared = lists_group(&x->kernel, c->group) && x->kernel.group == c->group;
+    x->kernel.input = fsim_exact_copy(p->store->a, x->kernel.input, x->kernel.inputs, sizeof *x->kernel.input);
+    x->kernel.output = fsim_exact_copy(p->store->a, x->kernel.output, x->kernel.outputs, sizeof *x->kernel.output);
     fsim_rewind(p->store->scratch, mark);
     return k->launched = x;
 }
@@ -467,7 +472,7 @@ const fsim_kernel *fsim_kernel_alone(fsim_problem *p, const int *node, int count
     }
     fsim_candidate *c = fsim_candidate_of(p, node, count, stored);
     return c->legal
-               ? fsim_kernel_for(p, c, fsim_new(a, bool, c->group.reads + 1), fsim_new(a, bool, c->group.writes + 1))
+               ? fsim_kernel_for(p, c, fsim_new(a, bool, c->group->reads + 1), fsim_new(a, bool, c->group->writes + 1))
                : NULL;
 }
 

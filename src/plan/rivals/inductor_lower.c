@@ -201,8 +201,8 @@ static bool is_kernel(const lowering *w, const fsim_part *part, int buffer)
         return true;
     fsim_candidate *c = fsim_candidate_of(w->p, part->node, part->count, stored);
     return c->legal && fsim_user_allows(w->p, part->node, part->count, &why) &&
-           fsim_kernel_for(w->p, c, fsim_new(w->a, bool, c->group.reads + 1),
-                           fsim_new(w->a, bool, c->group.writes + 1));
+           fsim_kernel_for(w->p, c, fsim_new(w->a, bool, c->group->reads + 1),
+                           fsim_new(w->a, bool, c->group->writes + 1));
 }
 
 /* A kernel computes again only what is near its own first primitive (price.h): values that are read further away, as

@@ -176,8 +176,11 @@ void fsim_find_beside(fsim_places *l)
     find_heavy(l);
     if (l->any_joinable)
         mark_all(&w, all, l->count, true, l->joinable);
-    for (int i = 0; i < l->count; i++)
-        l->class[i] = fsim_mix(l->class[i], (l->joinable[i] ? 2u : 0u) | (l->shares[i] ? 1u : 0u));
+    for (int i = 0; i < l->count; i++) {
+        const uint64_t beside = (l->joinable[i] ? 2u : 0u) | (l->shares[i] ? 1u : 0u);
+        l->class[i] = fsim_mix(l->class[i], beside);
+        l->near_class[i] = fsim_mix(l->near_class[i], beside);
+    }
 }
 
 /* May another part of a kernel own place q? No member needs it, and a kernel may hold it beside each. It needs no

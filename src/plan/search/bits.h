@@ -91,29 +91,17 @@ static inline void fsim_bits_set_first(fsim_bits *x, int count)
 /* Adds `by` to every member; those that leave [0, FSIM_BITS) are dropped. */
 static inline fsim_bits fsim_bits_shifted(fsim_bits x, int by)
 {
-    enum { LAST = FSIM_BITS_WORDS - 1 };
+    uint64_t room[3 * FSIM_BITS_WORDS + 1] = {0}; /* x with room for what comes from below and above it */
+    fsim_bits out = {{0}};
     if (by <= -FSIM_BITS || by >= FSIM_BITS)
-        return (fsim_bits){{0}};
-    for (; by >= 64; by -= 64) {
-        for (int i = LAST; i > 0; i--)
-            x.w[i] = x.w[i - 1];
-        x.w[0] = 0;
-    }
-    for (; by <= -64; by += 64) {
-        for (int i = 0; i < LAST; i++)
-            x.w[i] = x.w[i + 1];
-        x.w[LAST] = 0;
-    }
-    if (by > 0) {
-        for (int i = LAST; i > 0; i--)
-            x.w[i] = x.w[i] << by | x.w[i - 1] >> (64 - by);
-        x.w[0] <<= by;
-    } else if (by < 0) {
-        for (int i = 0; i < LAST; i++)
-            x.w[i] = x.w[i] >> -by | x.w[i + 1] << (64 + by);
-        x.w[LAST] >>= -by;
-    }
-    return x;
+        return out;
+    const int words = (by + FSIM_BITS) / 64 - FSIM_BITS_WORDS, bits = (by + FSIM_BITS) % 64;
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        room[FSIM_BITS_WORDS + 1 + i] = x.w[i];
+    const uint64_t *from = room + FSIM_BITS_WORDS + 1 - words;
+    for (int i = 0; i < FSIM_BITS_WORDS; i++)
+        out.w[i] = from[i] << bits | from[i - 1] >> 1 >> (63 - bits);
+    return out;
 }
 #define FSIM_EACH_BIT(i, set)                                                                                          \
     for (int i = fsim_bits_next(&(set), 0); i < FSIM_BITS;                                                             \

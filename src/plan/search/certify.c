@@ -205,7 +205,7 @@ static verdict refuse(walk *w, fsim_mask set, fsim_mask stored, bool any_stored,
 static fsim_sum price_of(const walk *w, fsim_candidate *c, fsim_mask seen, bool *room)
 {
     const fsim_graph *g = w->p->graph;
-    const fsim_group *o = &c->group;
+    const fsim_group *o = c->group;
     const fsim_mark mark = fsim_save(w->scratch);
     bool *hit = fsim_new(w->scratch, bool, o->reads + 1), *absorbed = fsim_new(w->scratch, bool, o->writes + 1);
     *room = fsim_bytes_in_flight(g, o) <= fsim_l2_effective(w->p->hw);

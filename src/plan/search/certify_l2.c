@@ -79,8 +79,8 @@ static launched kernel_at(const follower *f, int piece, int kernel)
         out.part.node[out.part.count++] = x->node[i];
     }
     out.candidate = fsim_candidate_of(f->p, out.part.node, count, stored);
-    out.hit = fsim_new(f->scratch, bool, out.candidate->group.reads + 1);
-    out.absorbed = fsim_new(f->scratch, bool, out.candidate->group.writes + 1);
+    out.hit = fsim_new(f->scratch, bool, out.candidate->group->reads + 1);
+    out.absorbed = fsim_new(f->scratch, bool, out.candidate->group->writes + 1);
     return out;
 }
 
@@ -95,7 +95,7 @@ static uint64_t as_bits(const bool *flag, int count)
 /* The price of a kernel as it is now; noted, once. -1 where it can't be told. */
 static fsim_sum real_price(follower *f, const launched *k)
 {
-    const fsim_group *o = &k->candidate->group;
+    const fsim_group *o = k->candidate->group;
     if (o->reads > MOST_ACCESSES || o->writes > MOST_ACCESSES)
         return -1;
     const fsim_kernel *priced = fsim_kernel_for(f->p, k->candidate, k->hit, k->absorbed);
@@ -116,7 +116,7 @@ static fsim_sum real_price(follower *f, const launched *k)
 /* What a kernel stores that L2 has no room for is not there when somebody reads it. */
 static void leave_l2(const follower *f, launched *k)
 {
-    const fsim_group *o = &k->candidate->group;
+    const fsim_group *o = k->candidate->group;
     if (fsim_bytes_in_flight(f->p->graph, o) > fsim_l2_effective(f->p->hw))
         memset(k->absorbed, 0, (size_t)o->writes * sizeof *k->absorbed);
 }

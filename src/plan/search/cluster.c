@@ -286,8 +286,8 @@ static const fsim_kernel *joined(fsim_clusters *c, const int *id, int count, int
     if (count == 1 || (fsim_user_allows(c->p, all.node, all.count, &why) && !joins_passes(c, id, count, &all))) {
         fsim_candidate *k = candidate(c->p, all.node, all.count, stored);
         if (k->legal)
-            kernel = fsim_kernel_for(c->p, k, fsim_new(c->a, bool, k->group.reads + 1),
-                                     fsim_new(c->a, bool, k->group.writes + 1));
+            kernel = fsim_kernel_for(c->p, k, fsim_new(c->a, bool, k->group->reads + 1),
+                                     fsim_new(c->a, bool, k->group->writes + 1));
     }
     fsim_rewind(c->a, mark);
     return kernel;

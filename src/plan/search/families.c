@@ -68,7 +68,6 @@ static void sort_out_stores(const fsim_places *l, int base, fsim_own_set *s)
 static void keep_set(builder *b, fsim_bits own, const fsim_own_set *stores, bool connected)
 {
     fsim_own_set *s = FSIM_PUSH(b->l->a, b->f->set, b->f->sets, b->f->room);
-    place_list preds = {.a = b->l->a};
     *s = (fsim_own_set){.own = own,
                         .must = stores->must,
                         .may = stores->may,
@@ -78,20 +77,13 @@ static void keep_set(builder *b, fsim_bits own, const fsim_own_set *stores, bool
                         .connected = connected};
     FSIM_EACH_BIT(i, own)
     for (int k = b->l->pred_first[b->base + i]; k < b->l->pred_first[b->base + i + 1]; k++) {
-        const int offset = b->l->pred[k] - b->f->root;
-        bool known = offset >= 0 && fsim_bit(&own, offset + FSIM_BACK);
-        for (int j = 0; j < preds.count && !known; j++)
-            known = preds.item[j] == offset;
-        if (!known)
-            fsim_list_place(&preds, offset);
+        const int bit = b->l->pred[k] - b->base;
+        if (bit < 0)
+            fsim_bit_set(&s->far, i);
+        else if (!fsim_bit(&own, bit))
+            fsim_bit_set(&s->needs, bit);
     }
-    s->preds = preds.count;
-    s->pred = preds.item;
-    for (int k = 0; k < s->preds; k++)
-        if (s->pred[k] >= -FSIM_BACK)
-            fsim_bit_set(&s->needs, s->pred[k] + FSIM_BACK);
-        else
-            s->needs_more = true;
+    s->needs_more = !fsim_bits_empty(&s->far);
     bool shares = false, joinable = false, contracts = false, multiplies = false;
     FSIM_EACH_BIT(i, own)
     {
@@ -134,9 +126,9 @@ static bool try_set(builder *b, fsim_bits own, refused *out)
     const bool connected = fsim_set_connected(b->l, b->base, own);
     if (!connected && !b->l->p->recompute)
         return false;
-    if (!c->group.joint && c->group.across == 0) { /* sums over all rows have points of their own */
-        s.points = c->group.points;
-        s.whole = c->group.points * c->group.reduced;
+    if (!c->group->joint && c->group->across == 0) { /* sums over all rows have points of their own */
+        s.points = c->group->points;
+        s.whole = c->group->points * c->group->reduced;
     }
     keep_set(b, own, &s, connected);
     b->l->kept++;
@@ -145,17 +137,29 @@ static bool try_set(builder *b, fsim_bits own, refused *out)
 
 static fsim_bits window(const fsim_bits *x, int from, int base) { return fsim_bits_shifted(*x, from - base); }
 
-bool fsim_never_together(fsim_places *l, int x, int y)
+static bool find_never_together(fsim_places *l, int low, int high)
 {
-    if (fsim_fit_no_space(l, x, y) || fsim_across_barrier(l, x, y))
+    if (fsim_fit_no_space(l, low, high) || fsim_across_barrier(l, low, high))
         return true;
-    const int low = x < y ? x : y, high = x < y ? y : x;
     if (fsim_classes[fsim_ops[fsim_place_node(l, low)->op].class].inlines ||
         fsim_classes[fsim_ops[fsim_place_node(l, high)->op].class].inlines)
         return false;
     const int pair[2] = {l->node[low], l->node[high]};
     const fsim_candidate *c = fsim_candidate_of(l->p, pair, 2, (const bool[2]){true, true});
     return !c->legal && c->why.final;
+}
+
+bool fsim_never_together(fsim_places *l, int x, int y)
+{
+    const int low = x < y ? x : y, high = x < y ? y : x, bit = high - low - 1;
+    if (bit >= FSIM_BITS)
+        return find_never_together(l, low, high);
+    if (!fsim_bit(&l->asked[low], bit)) {
+        if (find_never_together(l, low, high))
+            fsim_bit_set(&l->never[low], bit);
+        fsim_bit_set(&l->asked[low], bit);
+    }
+    return fsim_bit(&l->never[low], bit);
 }
 
 static bool holds_apart(builder *b, fsim_bits set, fsim_bits fresh)
@@ -173,6 +177,7 @@ typedef struct {
     fsim_bits above, below; /* all that a member depends on; all that depends on a member */
     fsim_bits fringe;       /* all that have a tensor in common with a member */
     fsim_bits barred;       /* excluded from this set */
+    fsim_bits cut_off;      /* of the fringe: with them something barred would come, here and in every larger set */
 } growth;
 
 /* A parted list: is a primitive that has a tensor in common with the set to be added to it? It is where one needs the
@@ -205,19 +210,84 @@ static bool misses_near(fsim_places *l, int at, int k)
     return *missed > 0;
 }
 
-/* Can a primitive that depends on `place` still be added to the set? What lies between the two would come with it. */
-static bool may_gain_below(const builder *b, const growth *x, int place)
+/* A primitive that may still be added to a set, as a bit of it, and what would come with it. */
+typedef struct {
+    int bit; /* those below can't be added, nor to a set from which more is barred */
+    fsim_bits with;
+} gain;
+
+/* Can a primitive that depends on `place` still be added to the set? What lies between the two would come with it.
+ * known: the answer for the same set while less was barred from it. */
+static bool may_gain_below(const builder *b, const growth *x, int place, gain *known)
 {
+    if (known->bit >= 0 && !fsim_bit(&x->barred, known->bit) && !fsim_bits_meet(&known->with, &x->barred))
+        return true;
     const fsim_bits below = window(&b->l->after[place], place + 1, b->base),
                     out = fsim_bits_without(fsim_bits_without(below, x->set), x->barred);
-    FSIM_EACH_BIT(u, out)
-    {
-        const fsim_bits up = window(&b->l->before[b->base + u], b->base + u - FSIM_BITS, b->base),
-                        between = fsim_bits_and(up, below);
-        if (b->base + u < b->l->count && !fsim_bits_meet(&between, &x->barred))
+    for (int u = fsim_bits_next(&out, known->bit + 1); u < FSIM_BITS && b->base + u < b->l->count;
+         u = u + 1 < FSIM_BITS ? fsim_bits_next(&out, u + 1) : FSIM_BITS) {
+        const fsim_bits up = window(&b->l->before[b->base + u], b->base + u - FSIM_BITS, b->base);
+        *known = (gain){u, fsim_bits_and(up, below)};
+        if (!fsim_bits_meet(&known->with, &x->barred))
             return true;
     }
     return false;
+}
+
+/* The set with primitive u of its fringe, and with what lies between the two. */
+static fsim_bits added_with(const builder *b, const growth *x, int u)
+{
+    const fsim_places *l = b->l;
+    const int place = b->base + u;
+    const fsim_bits up = window(&l->before[place], place - FSIM_BITS, b->base),
+                    down = window(&l->after[place], place + 1, b->base);
+    fsim_bits more = fsim_bits_or(fsim_bits_and(x->below, up), fsim_bits_and(x->above, down));
+    fsim_bit_set(&more, u);
+    return fsim_bits_without(more, x->set);
+}
+
+/* Finds what depends on the set, what it depends on, and what has a tensor in common with it. */
+static void look_about(builder *b, growth *x)
+{
+    const fsim_places *l = b->l;
+    FSIM_EACH_BIT(v, x->fresh)
+    {
+        const int at = b->base + v;
+        x->above = fsim_bits_or(x->above, window(&l->before[at], at - FSIM_BITS, b->base));
+        x->below = fsim_bits_or(x->below, window(&l->after[at], at + 1, b->base));
+        for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++) {
+            const int bit = l->near[k] - b->base;
+            if (bit >= FSIM_BACK + l->ahead) {
+                const bool misses = misses_near(b->l, at, k);
+                b->f->complete = b->f->complete && (l->linked || !misses);
+                if (misses)
+                    fsim_bit_set(&b->f->far, v);
+            } else if (bit > FSIM_BACK) {
+                fsim_bit_set(&x->fringe, bit);
+            }
+        }
+    }
+    x->fringe = fsim_bits_without(fsim_bits_without(x->fringe, x->barred), x->set);
+    x->cut_off = fsim_bits_and(x->cut_off, x->fringe);
+    const fsim_bits unknown = fsim_bits_without(x->fringe, x->cut_off);
+    FSIM_EACH_BIT(u, unknown)
+    {
+        const fsim_bits more = added_with(b, x, u);
+        if (fsim_bits_meet(&more, &x->barred) && belongs(b, x, u))
+            fsim_bit_set(&x->cut_off, u);
+    }
+}
+
+/* Primitives of the fringe from the last one that was tried to before u can't be added: they are passed over. */
+static void pass_over(builder *b, growth *x, const fsim_bits *passed, int u)
+{
+    fsim_bits before = {{0}};
+    fsim_bits_set_first(&before, u);
+    before = fsim_bits_and(before, *passed);
+    const int last = fsim_bits_last(&before);
+    if (last >= 0)
+        reach(b, b->base + last);
+    x->barred = fsim_bits_or(x->barred, before);
 }
 
 /* Visits each convex set that contains the root and is connected by tensors, once. */
@@ -225,6 +295,7 @@ static void grow(builder *b, growth x)
 {
     fsim_places *l = b->l;
     refused why;
+    gain below = {-1, {{0}}};
     if (l->watched && b->tried > WIDE)
         l->wide = true;
     if (l->wide || ++b->tried > l->most || (!fsim_within(l->budget, l->p) && b->tried > TRIED_IN_HASTE) ||
@@ -238,37 +309,18 @@ static void grow(builder *b, growth x)
     if (l->linked)
         FSIM_EACH_BIT(v, x.set)
     b->f->with[v] = fsim_bits_or(b->f->with[v], x.set);
-    FSIM_EACH_BIT(v, x.fresh)
+    look_about(b, &x);
+    const fsim_bits passed = why.misread >= 0 ? (fsim_bits){{0}} : x.cut_off, /* else each has its turn */
+        tried = fsim_bits_without(x.fringe, passed);
+    FSIM_EACH_BIT(u, tried)
     {
-        const int at = b->base + v;
-        x.above = fsim_bits_or(x.above, window(&l->before[at], at - FSIM_BITS, b->base));
-        x.below = fsim_bits_or(x.below, window(&l->after[at], at + 1, b->base));
-        for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++) {
-            const int bit = l->near[k] - b->base;
-            if (bit >= FSIM_BACK + l->ahead) {
-                const bool misses = misses_near(l, at, k);
-                b->f->complete = b->f->complete && (l->linked || !misses);
-                if (misses)
-                    fsim_bit_set(&b->f->far, v);
-            } else if (bit > FSIM_BACK) {
-                fsim_bit_set(&x.fringe, bit);
-            }
-        }
-    }
-    x.fringe = fsim_bits_without(fsim_bits_without(x.fringe, x.barred), x.set);
-    FSIM_EACH_BIT(u, x.fringe)
-    {
-        if (why.misread >= 0 && !may_gain_below(b, &x, why.misread))
+        if (why.misread >= 0 && !may_gain_below(b, &x, why.misread, &below))
             return;
-        const int place = b->base + u;
+        pass_over(b, &x, &passed, u);
         if (!belongs(b, &x, u))
             continue;
-        const fsim_bits up = window(&l->before[place], place - FSIM_BITS, b->base),
-                        down = window(&l->after[place], place + 1, b->base);
-        fsim_bits more = fsim_bits_or(fsim_bits_and(x.below, up), fsim_bits_and(x.above, down));
-        fsim_bit_set(&more, u);
-        more = fsim_bits_without(more, x.set);
-        reach(b, place);
+        const fsim_bits more = added_with(b, &x, u);
+        reach(b, b->base + u);
         growth larger = x;
         larger.set = fsim_bits_or(x.set, more);
         larger.fresh = more;
@@ -278,23 +330,37 @@ static void grow(builder *b, growth x)
         if (!b->f->complete && (b->tried > l->most || !fsim_within(l->budget, l->p)))
             return;
     }
+    pass_over(b, &x, &passed, FSIM_BITS);
+}
+
+/* How far behind root is what may be cloned for a kernel with places of [root, high]? */
+static int copied_back(const fsim_places *l, int root, int high)
+{
+    bool copied[FSIM_BACK + 1] = {false}; /* per place behind root */
+    int back = 0;
+    for (int i = high; i >= root - back; i--)
+        for (int k = l->pred_first[i]; k < l->pred_first[i + 1] && (i >= root || copied[root - i]); k++) {
+            const int by = root - l->pred[k];
+            if (by <= 0 || by > FSIM_BACK || !l->clonable[l->pred[k]])
+                continue;
+            copied[by] = true;
+            back = by > back ? by : back;
+        }
+    return back;
 }
 
 static fsim_family *build(fsim_places *l, int root)
 {
     fsim_family *f = fsim_new(l->a, fsim_family, 1);
     builder b = {l, f, root - FSIM_BACK, 0};
-    growth seed = {{{0}}, {{0}}, {{0}}, {{0}}, {{0}}, {{0}}};
+    growth seed = {.set = {{0}}};
     *f = (fsim_family){.root = root, .complete = true};
     f->with = l->linked ? fsim_new(l->a, fsim_bits, FSIM_BITS) : NULL;
     fsim_bit_set(&seed.set, FSIM_BACK);
     seed.fresh = seed.set;
     grow(&b, seed);
     l->looked_at += b.tried;
-    int low = root;
-    for (int i = root; i <= root + f->reach; i++)
-        low = l->cone[i] < low ? l->cone[i] : low;
-    f->back = root - low < FSIM_BACK ? root - low : FSIM_BACK;
+    f->back = copied_back(l, root, root + f->reach);
     return f;
 }
 
@@ -331,6 +397,25 @@ static bool read_beyond(const fsim_places *l, int t, int place)
     return x->readers > 0 && x->reader[x->readers - 1] > l->node[place];
 }
 
+/* Does place i, around root, read what place i - by reads around root - by, as a kernel sees it: the same of its
+ * neighbours, and of what is made further back, below `low`, the same tensors as places before it? */
+static bool reads_alike(const fsim_places *l, int i, int by, int root, int low)
+{
+    const fsim_node *x = fsim_place_node(l, i), *y = fsim_place_node(l, i - by);
+    for (int k = 0; k < x->args; k++) {
+        const int t = x->arg[k].tensor, s = y->arg[k].tensor, from = fsim_place_of_maker(l, t),
+                  other = fsim_place_of_maker(l, s);
+        if ((from >= root - FSIM_BACK || other >= root - by - FSIM_BACK) && from - by != other)
+            return false;
+        for (int j = 0; j < k; j++)
+            if ((x->arg[j].tensor == t) != (y->arg[j].tensor == s))
+                return false;
+        if (from < low && reader_before(l, t, i, low) != reader_before(l, s, i - by, low - by))
+            return false;
+    }
+    return true;
+}
+
 /* Are the surroundings of root equal to those of the family's representative? */
 static bool looks_like(const fsim_places *l, const fsim_family *f, int root)
 {
@@ -338,16 +423,16 @@ static bool looks_like(const fsim_places *l, const fsim_family *f, int root)
     if (low < 0 || high >= l->count)
         return false;
     for (int i = low; i <= high; i++)
-        if (l->class[i] != l->class[i - by])
+        if (l->near_class[i] != l->near_class[i - by])
             return false;
     for (int i = low; i <= high; i++) {
         const fsim_node *x = fsim_place_node(l, i), *y = fsim_place_node(l, i - by);
+        if (!reads_alike(l, i, by, root, low))
+            return false;
         for (int k = 0; k < x->args; k++) {
             const int t = x->arg[k].tensor, s = y->arg[k].tensor;
-            if (fsim_place_of_maker(l, t) < low &&
-                (reader_before(l, t, i, low) != reader_before(l, s, i - by, low - by) ||
-                 read_beyond(l, t, high) != read_beyond(l, s, high - by)))
-                return false;
+            if (fsim_place_of_maker(l, t) < low && read_beyond(l, t, high) && !read_beyond(l, s, high - by))
+                return false; /* a set may miss a reader there; where there is none, it misses none */
         }
         for (int r = 0; r < x->results; r++)
             if (read_beyond(l, x->result[r], high) != read_beyond(l, y->result[r], high - by))
@@ -358,18 +443,16 @@ static bool looks_like(const fsim_places *l, const fsim_family *f, int root)
 
 static bool same_set(const fsim_own_set *x, const fsim_own_set *y)
 {
-    bool same = fsim_bits_equal(&x->own, &y->own) && fsim_bits_equal(&x->must, &y->must) &&
-                fsim_bits_equal(&x->may, &y->may) && x->preds == y->preds && x->connected == y->connected &&
-                x->joinable == y->joinable;
-    for (int k = 0; k < x->preds && same; k++)
-        same = x->pred[k] == y->pred[k];
-    return same;
+    return fsim_bits_equal(&x->own, &y->own) && fsim_bits_equal(&x->must, &y->must) &&
+           fsim_bits_equal(&x->may, &y->may) && fsim_bits_equal(&x->needs, &y->needs) &&
+           fsim_bits_equal(&x->far, &y->far) && x->connected == y->connected && x->joinable == y->joinable;
 }
 
 /* Do two families have the same sets of places that look alike? Sets that were tried and are no kernels may differ:
  * behind the last layer of many other operators come. */
 static bool same_sets(const fsim_places *l, const fsim_family *x, const fsim_family *y)
 {
+    const int by = y->root - x->root;
     int last = 0;
     if (x->sets != y->sets || x->back != y->back || x->complete != y->complete)
         return false;
@@ -378,8 +461,8 @@ static bool same_sets(const fsim_places *l, const fsim_family *x, const fsim_fam
             return false;
         last = x->set[i].last > last ? x->set[i].last : last;
     }
-    for (int i = -x->back; i <= last; i++)
-        if (l->class[x->root + i] != l->class[y->root + i])
+    for (int i = y->root - y->back; i <= y->root + last; i++)
+        if (l->near_class[i] != l->near_class[i - by] || !reads_alike(l, i, by, y->root, y->root - y->back))
             return false;
     return true;
 }
@@ -390,7 +473,7 @@ const fsim_family *fsim_family_of(fsim_places *l, int root)
         return l->family[root];
     uint64_t h = 1;
     for (int i = root; i < root + 4 && i < l->count; i++)
-        h = fsim_mix(h, l->class[i]);
+        h = fsim_mix(h, l->near_class[i]);
     fsim_family **slot = &l->slot[h & (uint64_t)(l->slots - 1)];
     for (fsim_family *f = *slot; f; f = f->next)
         if (looks_like(l, f, root))

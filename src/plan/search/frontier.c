@@ -107,11 +107,11 @@ static fsim_sum least_alone(const fsim_frontier *f, int place)
     fsim_candidate *c = fsim_candidate_of(f->p, &node, 1, &(bool){true});
     if (!c->legal)
         return 0;
-    bool *hit = fsim_new(f->a, bool, c->group.reads + 1), *absorbed = fsim_new(f->a, bool, c->group.writes + 1);
-    for (int i = 0; i < c->group.reads; i++)
-        hit[i] = fsim_may_reside(f->p, c->group.read[i].tensor);
-    for (int i = 0; i < c->group.writes; i++)
-        absorbed[i] = fsim_may_reside(f->p, c->group.write[i].tensor);
+    bool *hit = fsim_new(f->a, bool, c->group->reads + 1), *absorbed = fsim_new(f->a, bool, c->group->writes + 1);
+    for (int i = 0; i < c->group->reads; i++)
+        hit[i] = fsim_may_reside(f->p, c->group->read[i].tensor);
+    for (int i = 0; i < c->group->writes; i++)
+        absorbed[i] = fsim_may_reside(f->p, c->group->write[i].tensor);
     const fsim_kernel *k = fsim_kernel_for(f->p, c, hit, absorbed);
     return k ? fsim_objective_of(f->p, k) : 0;
 }

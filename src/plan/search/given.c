@@ -12,12 +12,14 @@
 
 #include "plan/search/floor.h"
 #include "plan/search/frontier.h"
+#include "plan/search/merge.h"
 #include "plan/search/places.h"
 
 enum {
     PART_OF_LAUNCH = 4, /* DRAM brings a value that is given in such a part of a launch */
     SEARCH_SHARES = 6,  /* the search may take this part of the budget, beside it where it comes to nothing */
-    GIVEN_SHARES = 16   /* kernels for what is given may take this part of the budget, where they have very many sets */
+    GIVEN_SHARES = 16,  /* kernels for what is given may take this part of the budget, */
+    WIDE_SHARES = 8     /* and this part of that where very many sets begin with one of its primitives */
 };
 
 typedef struct {
@@ -239,6 +241,19 @@ bool fsim_leave_out_given(fsim_problem *p, const int *node, int count, int far, 
     return true;
 }
 
+/* Merges kernels of the plan where that pays. */
+static void merge(fsim_problem *p, fsim_arena *a, fsim_partition *part)
+{
+    fsim_plan apart, merged;
+    fsim_refusal why;
+    if (!fsim_price(p, part, a, &apart, &why) || !fsim_merge_greedily(p, &apart.partition, a, &merged) ||
+        merged.objective >= apart.objective)
+        return;
+    part->parts = merged.partition.parts;
+    for (int i = 0; i < part->parts; i++)
+        part->part[i] = merged.partition.part[i];
+}
+
 /* Adds kernels for what is given, which store what the others read. */
 void fsim_add_given(fsim_problem *p, const fsim_shortened *x, const fsim_budget *budget, fsim_arena *a,
                     fsim_partition *part)
@@ -250,12 +265,16 @@ void fsim_add_given(fsim_problem *p, const fsim_shortened *x, const fsim_budget 
     fsim_spent spent;
     const fsim_budget own = fsim_budget_share(budget, p, GIVEN_SHARES, &spent);
     fsim_frontier *f = fsim_frontier_of_side(p, x->left_out, x->givens, (fsim_scope){FSIM_UNLESS_WIDE, &side}, &own, a);
-    if (fsim_frontier_gave_up(f))
-        f = fsim_frontier_of_side(p, x->left_out, x->givens, (fsim_scope){FSIM_BEST_ONLY, &side}, &own, a);
-    if (fsim_frontier_plan(f, part, a))
-        return;
-    for (int i = 0; i < x->givens; i++)
-        part->part[part->parts++] = (fsim_part){1, &x->left_out[i], fsim_new(a, bool, 1)};
+    const bool wide = fsim_frontier_gave_up(f);
+    if (wide) { /* many masks of one table: which of them share a kernel is mostly left to merges */
+        const fsim_budget rest = fsim_budget_share(&own, p, WIDE_SHARES, &spent);
+        f = fsim_frontier_of_side(p, x->left_out, x->givens, (fsim_scope){FSIM_BEST_ONLY, &side}, &rest, a);
+    }
+    if (!fsim_frontier_plan(f, part, a))
+        for (int i = 0; i < x->givens; i++)
+            part->part[part->parts++] = (fsim_part){1, &x->left_out[i], fsim_new(a, bool, 1)};
+    if (wide)
+        merge(p, a, part);
 }
 
 bool fsim_search_without_given(fsim_problem *p, const int *node, int count, const fsim_budget *budget, fsim_arena *a,

@@ -6,7 +6,7 @@
 #include "fusion/fuse.h"
 #include <string.h>
 
-enum { FAR = FSIM_BITS + 1 }; /* the distance of a producer that no kernel reaches: all of them look alike */
+enum { NEAR = 8 }; /* producers further back look alike where it is compared which they are (families.c) */
 
 static void link_producers(fsim_places *l, const bool *wanted)
 {
@@ -58,12 +58,6 @@ static void find_clonable(fsim_places *l)
         const int readers = l->succ_first[i + 1] - l->succ_first[i];
         l->clonable[i] = l->p->recompute && readers > 0 && fsim_may_clone(l->p, l->node[i]) &&
                          (l->must[i] || readers > 1 || l->clonable[l->succ[l->succ_first[i]]]);
-    }
-    for (int i = 0; i < l->count; i++) {
-        l->cone[i] = i;
-        for (int k = l->pred_first[i]; k < l->pred_first[i + 1]; k++)
-            if (l->clonable[l->pred[k]] && l->cone[l->pred[k]] < l->cone[i])
-                l->cone[i] = l->cone[l->pred[k]];
     }
     for (int t = 0; t < l->p->graph->tensors; t++)
         l->last_use[t] = -1;
@@ -274,7 +268,8 @@ static bool user_names(const fsim_graph *g, int node)
     return false;
 }
 
-static uint64_t class_of_place(const fsim_places *l, int i)
+/* far: the distance from which on all producers look alike. */
+static uint64_t class_of_place(const fsim_places *l, int i, int far)
 {
     const fsim_graph *g = l->p->graph;
     const fsim_node *n = fsim_place_node(l, i);
@@ -283,7 +278,7 @@ static uint64_t class_of_place(const fsim_places *l, int i)
                         (uint64_t)n->side << 3);
     for (int k = 0; k < n->args; k++) {
         const int t = n->arg[k].tensor, from = fsim_place_of_maker(l, t);
-        h = fsim_mix(h, from >= 0                    ? (uint64_t)(i - from > FSIM_BITS ? FAR : i - from)
+        h = fsim_mix(h, from >= 0                    ? (uint64_t)(i - from > far ? far + 1 : i - from)
                         : g->tensor[t].producer >= 0 ? UINT64_MAX
                                                      : UINT64_MAX - 1);
         h = fsim_mix(h,
@@ -318,12 +313,14 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     out->must = fsim_new(a, bool, count + 1);
     out->outside = fsim_new(a, bool, count + 1);
     out->clonable = fsim_new(a, bool, count + 1);
-    out->cone = fsim_new(a, int, count + 1);
     out->far = fsim_new(a, bool, count + 1);
     out->ends = fsim_new(a, bool, count + 1);
     out->before = fsim_new(a, fsim_bits, count + 1);
     out->after = fsim_new(a, fsim_bits, count + 1);
+    out->asked = fsim_new(a, fsim_bits, count + 1);
+    out->never = fsim_new(a, fsim_bits, count + 1);
     out->class = fsim_new(a, uint64_t, count + 1);
+    out->near_class = fsim_new(a, uint64_t, count + 1);
     out->last_use = fsim_new(a, int, p->graph->tensors + 1);
     out->family = fsim_new(a, fsim_family *, count + 1);
     out->slots = 64;
@@ -336,7 +333,9 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     find_near(out);
     fsim_find_apart(out);
     for (int i = 0; i < count; i++)
-        out->class[i] = class_of_place(out, i);
+        out->class[i] = class_of_place(out, i, FSIM_BITS); /* no kernel reaches further */
+    for (int i = 0; i < count; i++)
+        out->near_class[i] = class_of_place(out, i, NEAR);
     if (limits.parted)
         fsim_find_beside(out);
     out->wide = limits.watched && !out->complete; /* without kernels of independent parts it may be complete */

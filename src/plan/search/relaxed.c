@@ -23,7 +23,7 @@ fsim_sum fsim_relaxed_cost(const expansion *x, fsim_variant *v)
 {
     const fsim_frontier *f = x->f;
     const fsim_graph *g = f->p->graph;
-    const bool room = fsim_bytes_in_flight(f->p->graph, &v->kernel->group) <= fsim_l2_effective(f->p->hw),
+    const bool room = fsim_bytes_in_flight(f->p->graph, v->kernel->group) <= fsim_l2_effective(f->p->hw),
                finds = room || f->l.parted; /* parts of a kernel may read together what each would read for itself */
     uint64_t hit = 0, absorbed = 0;
     for (int i = 0; i < v->reads && i < 64 && finds; i++) {
@@ -100,7 +100,7 @@ fsim_sum fsim_least_with(const expansion *x, const fsim_variant *v)
     all.s[FSIM_FLOOR_DRAM] += traffic.bytes > fsim_l2_effective(f->p->hw) ? traffic.without_room : traffic.with_room;
     const double unit = f->p->objective == FSIM_MINIMISE_BYTES ? 1 : 1 / FSIM_TICK_S;
     all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], generated_s(x));
-    const fsim_group *o = v ? &v->kernel->group : NULL;
+    const fsim_group *o = v ? v->kernel->group : NULL;
     if (o && o->template == FSIM_CHAINED_CONTRACTION && f->p->objective != FSIM_MINIMISE_BYTES) {
         const fsim_chain_pair pair = {o->first, o->anchor, (double)o->rows, (double)o->width, o->causal > 0};
         all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], fsim_least_chain_s(f->p->graph, f->p->hw, pair));

@@ -264,7 +264,7 @@ static void run_kernel(l2_search *w, int from, int through, fsim_variant *v)
     w->count = 0;
     for (int k = 0; k < at.count; k++)
         *FSIM_PUSH(w->a, w->now, w->count, w->room) = w->resident[at.first + k];
-    const double all = fsim_bytes_in_flight(f->p->graph, &v->kernel->group);
+    const double all = fsim_bytes_in_flight(f->p->graph, v->kernel->group);
     for (int i = 0; i < v->writes; i++) {
         entered += (double)v->write[i].bytes;
         if (i < 64 && v->write[i].intermediate && (double)v->write[i].bytes <= w->capacity)

@@ -58,9 +58,9 @@ typedef struct {
 typedef struct {
     fsim_bits own;
     int last;            /* highest member minus the root */
-    int preds, *pred;    /* producers outside of the set, as places minus the root */
-    fsim_bits needs;     /* those of them that are bits of the set; */
-    bool needs_more;     /* others are further back */
+    fsim_bits needs;     /* producers outside of the set that are bits of it; */
+    fsim_bits far;       /* members with others, further back: where these are may differ from root to root */
+    bool needs_more;     /* there are some */
     fsim_bits must, may; /* members that are stored; members that are stored or that all later readers compute again */
     int64_t points, whole; /* of the space that whatever is stored has to fit; 0: that is not so simple */
     bool connected;        /* connected even without clones */
@@ -104,7 +104,6 @@ typedef struct {
         *touching;       /* places that access tensor t of the graph, themselves or through producers cloned
                             into their kernel: touching[touching_first[t], touching_first[t + 1]), ascending */
     signed char *missed; /* families.c: per entry of near, whether a set misses it: 1, -1 where not, 0 not known yet */
-    int *cone;           /* lowest place that may be cloned for place i, at most i */
     bool *must, *clonable;
     bool *outside;             /* a reader is not in the list */
     bool *aloof;               /* apart.c: no kernel has it and a contraction */
@@ -112,8 +111,10 @@ typedef struct {
     fsim_bits *spaces;         /* apart.c: aloof: the points of spaces that it fits, as bits */
     fsim_bits *results;        /* apart.c: the points of what depends on it */
     fsim_bits *before, *after; /* bit j of before[i]: i - FSIM_BITS + j leads to i; of after[i]: i leads to i + 1 + j */
-    uint64_t *class;
-    int *last_use; /* per tensor of the graph: the last place that may read it, through clones too; -1 */
+    fsim_bits *asked, *never;  /* bit j: was it asked whether no kernel contains i and i + 1 + j, and is that so? */
+    uint64_t *class, *near_class; /* what a place looks like; but for how far back the producers are that are not next
+                                     to it */
+    int *last_use;                /* per tensor of the graph: the last place that may read it, through clones too; -1 */
     fsim_family **family, **slot;
     int slots;
     int64_t looked_at, kept, most; /* sets tried, sets kept; the most sets tried for one root */

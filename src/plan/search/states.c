@@ -179,26 +179,93 @@ bool fsim_was_behind(const state *s, int place)
            fsim_bit(&s->behind, place - s->behind_base);
 }
 
-/* Had place run when the last kernel was passed over, or could a kernel with this root have cloned it for its
- * reader? Adds the places from `base` on that the answer depends on to *kept. */
-static bool was_at_hand(const fsim_frontier *f, const state *s, int place, int root, int base, fsim_bits *kept)
+/* What had run when the last kernel was passed over, as a kernel with this root sees it. */
+typedef struct {
+    const fsim_frontier *f;
+    const state *s;
+    int root, base;              /* what is below base is forgotten */
+    fsim_bits known, yes, noted; /* as bits of the root's sets: looked at before; were at hand; are in *kept */
+    fsim_bits *kept;             /* what the answers depend on, from base on */
+} recalled;
+
+static bool had_run(const recalled *r, int place) { return place >= r->base && fsim_was_behind(r->s, place); }
+
+/* Could a kernel with this root have cloned place for its reader, as far as place alone decides? */
+static bool may_be_copied(const recalled *r, int place)
 {
-    const fsim_places *l = &f->l;
-    const bool ran = fsim_was_behind(s, place) && place >= base;
-    bool copied = place >= root - FSIM_BACK && l->clonable[place];
-    if (!copied) {
-        if (ran)
-            fsim_bit_set(kept, place - base);
-        return ran;
-    }
-    fsim_bits more = *kept;
-    if (ran)
-        fsim_bit_set(kept, place - base);
+    return place >= r->root - FSIM_BACK && r->f->l.clonable[place];
+}
+
+/* Had place run when the last kernel was passed over, or could a kernel with this root have cloned it for its reader?
+ */
+static bool was_at_hand(recalled *r, int place)
+{
+    const fsim_places *l = &r->f->l;
+    const int bit = place - r->root + FSIM_BACK;
+    if (bit < 0)
+        return had_run(r, place);
+    if (fsim_bit(&r->known, bit))
+        return fsim_bit(&r->yes, bit);
+    bool yes = had_run(r, place), copied = !yes && may_be_copied(r, place);
     for (int k = l->pred_first[place]; k < l->pred_first[place + 1] && copied; k++)
-        copied = was_at_hand(f, s, l->pred[k], root, base, &more);
-    if (copied)
-        *kept = fsim_bits_or(*kept, more);
-    return ran || copied;
+        copied = was_at_hand(r, l->pred[k]);
+    yes = yes || copied;
+    fsim_bit_set(&r->known, bit);
+    if (yes)
+        fsim_bit_set(&r->yes, bit);
+    return yes;
+}
+
+/* Adds what it depends on that place was at hand. */
+static void note_at_hand(recalled *r, int place)
+{
+    const fsim_places *l = &r->f->l;
+    const int bit = place - r->root + FSIM_BACK;
+    if (bit >= 0 && fsim_bit(&r->noted, bit))
+        return;
+    if (bit >= 0)
+        fsim_bit_set(&r->noted, bit);
+    if (had_run(r, place))
+        fsim_bit_set(r->kept, place - r->base);
+    bool copied = may_be_copied(r, place);
+    for (int k = l->pred_first[place]; k < l->pred_first[place + 1] && copied; k++)
+        copied = was_at_hand(r, l->pred[k]);
+    for (int k = l->pred_first[place]; k < l->pred_first[place + 1] && copied; k++)
+        note_at_hand(r, l->pred[k]);
+}
+
+/* Was all that the set needs at hand? */
+static bool was_ready(recalled *r, const fsim_own_set *set)
+{
+    bool all = !set->waits || r->s->lifted;
+    const fsim_bits open = fsim_bits_without(set->needs, r->yes);
+    FSIM_EACH_BIT(i, open)
+    {
+        all = all && was_at_hand(r, r->root - FSIM_BACK + i);
+        if (!all)
+            return false;
+    }
+    const fsim_places *l = &r->f->l;
+    const int base = r->root - FSIM_BACK;
+    if (set->needs_more)
+        FSIM_EACH_BIT(i, set->far)
+    for (int k = l->pred_first[base + i]; k < l->pred_first[base + i + 1]; k++)
+        all = all && (l->pred[k] >= base || had_run(r, l->pred[k]));
+    return all;
+}
+
+/* Adds what it depends on that the set was ready. */
+static void note_ready(recalled *r, const fsim_own_set *set)
+{
+    const fsim_places *l = &r->f->l;
+    const int base = r->root - FSIM_BACK;
+    FSIM_EACH_BIT(i, set->needs)
+    note_at_hand(r, base + i);
+    if (set->needs_more)
+        FSIM_EACH_BIT(i, set->far)
+    for (int k = l->pred_first[base + i]; k < l->pred_first[base + i + 1]; k++)
+        if (l->pred[k] < base)
+            note_at_hand(r, l->pred[k]);
 }
 
 /* Keeps of the record of passed kernels what decides whether later kernels were ready then: the places that they
@@ -218,17 +285,14 @@ void fsim_recall_passed(fsim_frontier *f, state *s)
             continue;
         const fsim_family *family = fsim_family_of(&f->l, root);
         const fsim_bits done = fsim_bits_shifted(s->done, s->base + FSIM_BACK - root); /* as sets have their places */
+        recalled r = {.f = f, .s = s, .root = root, .base = base, .kept = &kept};
         fsim_proceed(f, &f->budget, 1 + family->sets / 16);
         for (int i = 0; i < family->sets; i++) {
             const fsim_own_set *set = &family->set[i];
             if (root + set->last >= s->passed || fsim_bits_meet(&set->own, &done))
                 continue;
-            bool was_ready = !set->waits || s->lifted;
-            fsim_bits more = kept;
-            for (int k = 0; k < set->preds && was_ready; k++)
-                was_ready = was_at_hand(f, s, root + set->pred[k], root, base, &more);
-            if (was_ready) {
-                kept = more;
+            if (was_ready(&r, set)) {
+                note_ready(&r, set);
                 passed = root + set->last + 1 > passed ? root + set->last + 1 : passed;
             }
         }

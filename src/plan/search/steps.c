@@ -409,14 +409,15 @@ static bool is_beyond(const expansion *x, int i)
 /* What the current set waits for, as bits of the state. ran: what has run, as bits of the set. */
 static fsim_bits waits_for(const expansion *x, const fsim_bits *ran)
 {
-    const int by = x->root - FSIM_BACK - x->at.base;
+    const int base = x->root - FSIM_BACK, by = base - x->at.base;
     const fsim_bits near = fsim_bits_without(x->set->needs, *ran);
     fsim_bits all = fsim_bits_empty(&near) ? near : fsim_bits_shifted(near, by);
-    for (int k = 0; k < x->set->preds && x->set->needs_more && by > 0; k++) {
-        const int from = x->root + x->set->pred[k];
-        if (x->set->pred[k] < -FSIM_BACK && !fsim_has_run(&x->at, from))
-            fsim_bit_set(&all, from - x->at.base);
-    }
+    const fsim_places *l = &x->f->l;
+    if (x->set->needs_more && by > 0)
+        FSIM_EACH_BIT(i, x->set->far)
+    for (int k = l->pred_first[base + i]; k < l->pred_first[base + i + 1]; k++)
+        if (l->pred[k] < base && !fsim_has_run(&x->at, l->pred[k]))
+            fsim_bit_set(&all, l->pred[k] - x->at.base);
     return x->set->waits && x->closed ? fsim_bits_or(all, x->unmet) : all;
 }
 

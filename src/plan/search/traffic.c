@@ -76,7 +76,7 @@ static double transfers_of_part(fsim_frontier *f, fsim_own_set *part, int root, 
 {
     const fsim_graph *g = f->p->graph;
     const bool room = any ? has_room(f, fsim_least_traffic_of(f, part, root).bytes)
-                          : has_room(f, fsim_bytes_in_flight(g, &v->kernel->group));
+                          : has_room(f, fsim_bytes_in_flight(g, v->kernel->group));
     double least = 0;
     for (int i = 0; i < v->reads; i++) {
         const int t = fsim_touched(&f->l, root, &v->read[i], false);

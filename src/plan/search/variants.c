@@ -7,7 +7,7 @@
 static void find_touches(const fsim_places *l, const fsim_family *f, fsim_bits all, fsim_variant *v)
 {
     const fsim_graph *g = l->p->graph;
-    const fsim_group *o = &v->kernel->group;
+    const fsim_group *o = v->kernel->group;
     const int base = f->root - FSIM_BACK;
     v->read = fsim_new(l->a, fsim_touch, o->reads + 1);
     v->read_at = fsim_new(l->a, int, o->reads + 1);
@@ -106,7 +106,7 @@ fsim_sum fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t ab
     bool *hits = fsim_new(l->a, bool, v->reads + 1), *absorbs = fsim_new(l->a, bool, v->writes + 1);
     for (int i = 0; i < v->reads; i++) /* reads beyond the first 64 hit L2 */
         hits[v->read_at[i]] =
-            i < 64 ? hit >> i & 1 : fsim_may_reside(l->p, v->kernel->group.read[v->read_at[i]].tensor);
+            i < 64 ? hit >> i & 1 : fsim_may_reside(l->p, v->kernel->group->read[v->read_at[i]].tensor);
     for (int i = 0; i < v->writes; i++)
         absorbs[v->write_at[i]] =
             i < 64 ? absorbed >> i & 1
