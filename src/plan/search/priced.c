@@ -9,9 +9,8 @@
 
 enum { WAYS = 3, SEARCH_SHARES = 2 }; /* a search may take this part of the budget that prices leave */
 static const fsim_thoroughness way[WAYS] = {FSIM_UNLESS_WIDE, FSIM_PARTED, FSIM_LINKED};
-/* Without what is given, prices of less than this part of a plan may be those of a graph with very much left out. */
+/* Where prices without what is given reach less of the known plan, those of the whole graph may reach more. */
 static const double close_enough = 0.95;
-
 /* The graph that is searched: p's, or that without what is given. */
 typedef struct {
     fsim_problem p;
@@ -92,7 +91,8 @@ bool fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
     part_priced x = {.p = *p, .whole = budget, .node = node, .nodes = nodes};
     fsim_shortened without;
     fsim_spent spent;
-    fsim_budget own;
+    fsim_budget own = *budget;
+    int64_t counted = 0; /* work without what is given that p has counted */
     *out = (fsim_priced){.part = {{0, fsim_new(a, fsim_part, 2 * nodes + 2)}, {0, fsim_new(a, fsim_part, nodes + 1)}}};
     for (int n = 0; n < nodes; n++)
         node[n] = n;
@@ -104,12 +104,13 @@ bool fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
         y.p.store = fsim_store_new(a);
         own = fsim_budget_left(budget, p, &spent);
         find_prices(&y, &own, way, WAYS, a);
+        counted = fsim_work(&y.p);
+        fsim_add_work(p, counted);
         if (!y.f || (double)y.shadow.bound < (double)known * close_enough)
             find_prices(&x, budget, way + WAYS - 1, 1, a);
         if (y.f && (!x.f || y.shadow.bound > x.shadow.bound))
             x = y;
-        else
-            fsim_add_work(p, fsim_work(&y.p));
+        own.steps = counted + (budget->steps > fsim_work(p) ? budget->steps - fsim_work(p) : 0);
     }
     if (x.f) {
         out->bound = x.shadow.bound;
@@ -122,7 +123,7 @@ bool fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
     out->ended = out->ended || out->bound >= known;
     out->shortened = x.left_out != NULL;
     if (x.left_out) {
-        fsim_add_work(p, fsim_work(&x.p));
+        fsim_add_work(p, fsim_work(&x.p) - counted);
         budget->spent->over = budget->spent->over || spent.over;
         budget->spent->end = spent.end;
     }
