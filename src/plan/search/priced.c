@@ -11,6 +11,7 @@ enum { WAYS = 3, SEARCH_SHARES = 2 }; /* a search may take this part of the budg
 static const fsim_thoroughness way[WAYS] = {FSIM_UNLESS_WIDE, FSIM_PARTED, FSIM_LINKED};
 /* Where prices without what is given reach less of the known plan, those of the whole graph may reach more. */
 static const double close_enough = 0.95;
+
 /* The graph that is searched: p's, or that without what is given. */
 typedef struct {
     fsim_problem p;
