@@ -381,8 +381,10 @@ static void check_command_line(fsim_context *c, const fsim_command *to)
         return;
     if (c->args.count == 0)
         fsim_error(c->diag, fsim_command_line, "no workload: name a file, a shipped workload, or - for stdin");
+    const char *meant = !c->command && c->args.count == 1 ? nearest_command(c->args.at[0]) : NULL;
     if (c->set.hw.count == 0)
-        fsim_error(c->diag, fsim_command_line, "no GPU: say --hw NAME ('fusesim hw list' shows them)");
+        fsim_error(c->diag, fsim_command_line, "no GPU: say --hw NAME ('fusesim hw list' shows them)%s",
+                   meant ? fsim_printf(c->arena, ", or is '%s' the command '%s'?", c->args.at[0], meant) : "");
 }
 
 /* Reports words and GPUs that the command does not use; the first word may be a misspelt command. */
