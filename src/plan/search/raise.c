@@ -46,10 +46,7 @@ static void list_columns(program *x)
             continue;
         column c = {.set = s};
         const fsim_bits own = fsim_bits_shifted(o->own, s->root - FSIM_BACK - x->low);
-        c.mask = own.w[0] &
-                 ((x->count == 64 ? UINT64_MAX
-                                  : (x->count == 64 ? UINT64_MAX
-                                                    : (x->count == 64 ? UINT64_MAX : ((uint64_t)1 << x->count) - 1))));
+        c.mask = own.w[0] & (((uint64_t)1 << x->count) - 1); /* WIDE places at most */
         if (c.mask == 0)
             continue;
         c.rest = s->cost->least - fsim_left_for(w, s);
