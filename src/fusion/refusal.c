@@ -154,6 +154,9 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
                                ? "other kernels read its value from memory"
                                : "a kernel can't compute it there");
     case FSIM_RULE_WINDOW:
+        if (r->unit == FSIM_IN_WINDOWS)
+            return fsim_printf(a, "'%s' and '%s' each need a kernel's loop over windows or sums, of which it has one",
+                               x, y);
         return fsim_printf(a, "'%s' reads overlapping windows, so '%s' would be computed up to %s times an element", y,
                            x, needed);
     case FSIM_RULE_ASSEMBLY:
