@@ -55,6 +55,11 @@ static const char *index_map_text(const fsim_graph *g, const fsim_refusal *r, fs
                *limit = number(a, r->limit);
     switch (r->unit) {
     case FSIM_IN_POINTS:
+        if (r->needed == r->limit)
+            return fsim_printf(a,
+                               "%s '%s' computes each of its %s points once, but its readers in this kernel do not "
+                               "read each once: data or pieces choose",
+                               op, x, limit);
         return fsim_printf(
             a, "%s '%s' has %s points, but this kernel would have to compute %s of them: it computes each once", op, x,
             limit, needed);
@@ -132,6 +137,9 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
         return fsim_printf(a, "'%s' and '%s' share no tensor", x, y);
     case FSIM_RULE_SPACE:
         unit = r->unit ? unit : "points"; /* "1 row against 4096" */
+        if (r->needed == r->limit)
+            return fsim_printf(a, "different iteration spaces: %s %s against as many of another dimension", needed,
+                               unit);
         return fsim_printf(a, "different iteration spaces: %s %.*s against %s", needed,
                            (int)strlen(unit) - (strcmp(needed, "1") == 0), unit, limit);
     case FSIM_RULE_INDEX_MAP:

@@ -422,6 +422,8 @@ static void rules_and_templates(void **unused)
                 assert_true(why.needed == c->needed);
             const char *words = fsim_refusal_text(g, &why, a);
             assert_true(strlen(words) > 10);
+            const char *against = strstr(words, " against "); /* never "64 rows against 64" */
+            assert_true(!against || why.needed != why.limit || strncmp(against, " against as many", 16) == 0);
             if (why.unit == FSIM_IN_WINDOWS) /* two of them: whether they overlap is not the reason */
                 assert_true(strstr(words, "each need") && !strstr(words, "overlapping"));
         }
