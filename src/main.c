@@ -89,7 +89,7 @@ static const fsim_arg options[] = {
     {"--length", "N", FSIM_ARG_COUNT, AT(length), NULL, CAPACITY, "tokens of a sequence in training (4096)"},
     {"--batch", "N", FSIM_ARG_COUNT, AT(batch), NULL, CAPACITY, "sequences of a step (4194304 tokens)"},
     {"--node", "N", FSIM_ARG_COUNT, AT(node), NULL, CAPACITY, "GPUs that may share a layer (8)"},
-    {"--gpus", "N", FSIM_ARG_COUNT, AT(gpus), NULL, CAPACITY, "at most so many in all (1024)"},
+    {"--gpus", "N", FSIM_ARG_COUNT, AT(gpus), NULL, CAPACITY, "at most so many: 1024, with --train 16384"},
     {"--set", "NAME=VALUE", FSIM_ARG_ITEM, AT(set), NULL, MODEL | WORKLOADS,
      "a symbol of the workload: B=8, dtype=bf16"},
     {"--dim", "NAME=VALUE", FSIM_ARG_ITEM, AT(dim), NULL, MODEL | WORKLOADS, "a dimension of a model: batch=8, x:0=8"},
@@ -381,8 +381,10 @@ static void check_command_line(fsim_context *c, const fsim_command *to)
         return;
     if (c->args.count == 0)
         fsim_error(c->diag, fsim_command_line, "no workload: name a file, a shipped workload, or - for stdin");
+    const char *meant = !c->command && c->args.count == 1 ? nearest_command(c->args.at[0]) : NULL;
     if (c->set.hw.count == 0)
-        fsim_error(c->diag, fsim_command_line, "no GPU: say --hw NAME ('fusesim hw list' shows them)");
+        fsim_error(c->diag, fsim_command_line, "no GPU: say --hw NAME ('fusesim hw list' shows them)%s",
+                   meant ? fsim_printf(c->arena, ", or is '%s' the command '%s'?", c->args.at[0], meant) : "");
 }
 
 /* Reports words and GPUs that the command does not use; the first word may be a misspelt command. */

@@ -58,7 +58,7 @@ typedef struct {
     fsim_part_kind kind;
     const int *before, *after; /* kernels of the two plans, sum.before and sum.after of them */
     fsim_diff_sum sum;
-    int unit;       /* whose part of the time changed most; an fsim_unit */
+    int unit;       /* whose part of the time changed most in the direction of the whole; an fsim_unit */
     double unit_fs; /* that change */
 } fsim_diff_part;
 

@@ -101,8 +101,10 @@ static void fill(const forest *f, fsim_diff_part *part, int root, int *room)
         (*(k < befores ? &part->sum.before : &part->sum.after))++;
         count_in(part, kernel_at(x, k), k >= befores, unit_s);
     }
+    const fsim_sum change = part->sum.after_fs - part->sum.before_fs;
+    const double way = change < 0 ? -1 : 1; /* a unit that took less is no reason for a part that takes more */
     for (int u = 0; u < FSIM_UNIT_COUNT; u++)
-        if (fabs(unit_s[u]) > fabs(unit_s[part->unit]))
+        if (change ? way * unit_s[u] > way * unit_s[part->unit] : fabs(unit_s[u]) > fabs(unit_s[part->unit]))
             part->unit = u;
     part->unit_fs = unit_s[part->unit] * FSIM_FS_PER_S;
     part->kind = kind_of(x, part);

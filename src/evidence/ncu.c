@@ -191,8 +191,10 @@ static bool find_header(reader *r)
     while (!found && c->next < c->end) {
         if (looks_like_header(c) && fsim_csv_next(c))
             found = is_header(c);
-        else if (fsim_errors(r->d) > 0 || !fsim_csv_skip_line(c))
+        else if (fsim_errors(r->d) > 0)
             return false;
+        else if (!fsim_csv_skip_line(c))
+            break; /* that line began with a carriage return: it was no record */
     }
     if (!found) {
         fsim_error(r->d, (fsim_loc){c->path, 1, 1},

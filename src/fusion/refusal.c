@@ -55,6 +55,11 @@ static const char *index_map_text(const fsim_graph *g, const fsim_refusal *r, fs
                *limit = number(a, r->limit);
     switch (r->unit) {
     case FSIM_IN_POINTS:
+        if (r->needed == r->limit)
+            return fsim_printf(a,
+                               "%s '%s' computes each of its %s points once, but its readers in this kernel do not "
+                               "read each once: data or pieces choose",
+                               op, x, limit);
         return fsim_printf(
             a, "%s '%s' has %s points, but this kernel would have to compute %s of them: it computes each once", op, x,
             limit, needed);
@@ -104,6 +109,25 @@ static const char *barrier_text(const fsim_graph *g, const fsim_refusal *r, fsim
                        reached);
 }
 
+static const char *space_text(const fsim_refusal *r, fsim_arena *a)
+{
+    const char *unit = r->unit ? fsim_refusal_units[r->unit] : "points"; /* "1 row against 4096" */
+    if (r->needed == r->limit)
+        return fsim_printf(a, "different iteration spaces: %s %s against as many of another dimension",
+                           number(a, r->needed), unit);
+    return fsim_printf(a, "different iteration spaces: %s %.*s against %s", number(a, r->needed),
+                       (int)strlen(unit) - (r->needed == 1), unit, number(a, r->limit));
+}
+
+static const char *window_text(const char *x, const char *y, const fsim_refusal *r, fsim_arena *a)
+{
+    if (r->unit == FSIM_IN_WINDOWS)
+        return fsim_printf(a, "'%s' and '%s' each need a kernel's loop over windows or sums, of which it has one", x,
+                           y);
+    return fsim_printf(a, "'%s' reads overlapping windows, so '%s' would be computed up to %s times an element", y, x,
+                       number(a, r->needed));
+}
+
 const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a)
 {
     const char *x = g->node[r->a].name, *y = r->b >= 0 ? g->node[r->b].name : "its readers",
@@ -131,9 +155,7 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_CONNECTED:
         return fsim_printf(a, "'%s' and '%s' share no tensor", x, y);
     case FSIM_RULE_SPACE:
-        unit = r->unit ? unit : "points"; /* "1 row against 4096" */
-        return fsim_printf(a, "different iteration spaces: %s %.*s against %s", needed,
-                           (int)strlen(unit) - (strcmp(needed, "1") == 0), unit, limit);
+        return space_text(r, a);
     case FSIM_RULE_INDEX_MAP:
         return index_map_text(g, r, a);
     case FSIM_RULE_GRID_BARRIER:
@@ -154,8 +176,7 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
                                ? "other kernels read its value from memory"
                                : "a kernel can't compute it there");
     case FSIM_RULE_WINDOW:
-        return fsim_printf(a, "'%s' reads overlapping windows, so '%s' would be computed up to %s times an element", y,
-                           x, needed);
+        return window_text(x, y, r, a);
     case FSIM_RULE_ASSEMBLY:
         return fsim_printf(a, "'%s' picks its elements by ranges or by data, so its producer '%s' must be stored first",
                            y, x);

@@ -447,7 +447,8 @@ static void say_unknown(fsim_draft *x)
                      x->unknown[i].count > 1 ? fsim_printf(x->a, " (%d times)", x->unknown[i].count) : "");
 }
 
-/* Takes out operators whose results nobody reads. */
+/* Takes out operators whose results nobody reads, and then tensors that no operator reads: zero points that are zero,
+ * scales that products do not need, and the second name of a tied weight. */
 static void drop_dead(fsim_draft *x)
 {
     fsim_names read = {0};
@@ -468,6 +469,14 @@ static void drop_dead(fsim_draft *x)
     }
     ops->item = kept ? ops->item + kept : ops->item; /* which is NULL where there are none */
     ops->count -= kept;
+    fsim_yaml *tensors = x->tensors.yaml;
+    int left = 0;
+    for (int i = 0; i < tensors->count; i++)
+        if (fsim_names_get(&read, tensors->key[i]->text) > 0) {
+            tensors->key[left] = tensors->key[i];
+            tensors->item[left++] = tensors->item[i];
+        }
+    tensors->count = left;
 }
 
 const fsim_yaml *fsim_draft_finish(fsim_draft *x, const char *name)

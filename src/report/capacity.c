@@ -59,7 +59,7 @@ static const char *load_text(const fsim_capacity_asked *q, fsim_arena *a)
                            l->rate);
     if (l->concurrency)
         return fsim_printf(a, "%lld requests under way, each of %s", (long long)l->concurrency, lengths);
-    return l->rate > 0 ? fsim_printf(a, "%.4g requests a second of %s, %s", l->rate, lengths,
+    return l->rate > 0 ? fsim_printf(a, "%.4g request%s a second of %s, %s", l->rate, l->rate == 1 ? "" : "s", lengths,
                                      l->arrivals == FSIM_ARRIVE_EVENLY ? "evenly apart" : "Poisson arrivals")
                        : fsim_printf(a, "requests that all wait, of %s", lengths);
 }
@@ -111,7 +111,7 @@ static void report_fused(const fsim_page *page, const fsim_option *now, const fs
 static void report_fewer(const fsim_page *page, const fsim_capacity *x, fsim_arena *a)
 {
     const char *needed =
-        isnan(x->needed) ? "" : fsim_printf(a, "; they would do if all steps took %.0f %% less", 100 * (1 - x->needed));
+        isnan(x->needed) ? "" : fsim_printf(a, "; enough if all steps took %.0f %% less", 100 * (1 - x->needed));
     const char *tail =
         isnan(x->half_s)
             ? ""

@@ -189,13 +189,15 @@ static void put_part(fsim_table *t, const fsim_plan_diff *x, int at, int times, 
 /* The parts with the largest changes; *rest: a sentence on those that are left out, or "". */
 static fsim_table parts_table(const fsim_plan_diff *x, bool verbose, const char **rest, fsim_arena *a)
 {
-    static const fsim_column column[] = {
-        {.title = "change"},
-        {.title = "before", .drop = 2},
-        {.title = "after", .drop = 2},
-        {.title = "mainly", .left = true, .drop = 3, .legend = "the unit whose part of the time changed most"},
-        {.title = "why", .left = true, .drop = 1},
-        {.title = "kernels", .left = true, .shrinks = true, .least = 24}};
+    static const fsim_column column[] = {{.title = "change"},
+                                         {.title = "before", .drop = 2},
+                                         {.title = "after", .drop = 2},
+                                         {.title = "mainly",
+                                          .left = true,
+                                          .drop = 3,
+                                          .legend = "the unit whose part of the time changed most in that direction"},
+                                         {.title = "why", .left = true, .drop = 1},
+                                         {.title = "kernels", .left = true, .shrinks = true, .least = 24}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
     fsim_sum change = 0;
     int at = 0, left = 0;

@@ -18,13 +18,27 @@ static void end_bars(const fsim_html_page *h, const char *note)
     fsim_html(h->out, "</tbody></table><p class=\"note\">%s</p></figure>\n", note);
 }
 
+/* Seconds that the whole width stands for: the longest, but at most three times the longer of eager's and the plan's,
+ * so that one strategy which takes far longer leaves room to compare the others. */
+static double strategies_width_s(const fsim_html_page *h)
+{
+    const fsim_prediction *p = h->p;
+    double most_s = 0, shown_s = 0;
+    for (int s = 0; s < FSIM_PLAN_COUNT; s++)
+        if (fsim_planned(p, (fsim_strategy)s)) {
+            const double high_s = fsim_likely_time(p, fsim_plan_of(p, (fsim_strategy)s), h->a).high;
+            most_s = fmax(most_s, high_s);
+            if (s == FSIM_STRATEGY_EAGER || s == (int)p->chosen)
+                shown_s = fmax(shown_s, high_s);
+        }
+    return shown_s > 0 ? fmin(most_s, 3 * shown_s) : most_s;
+}
+
 void fsim_html_strategy_bars(const fsim_html_page *h)
 {
     const fsim_prediction *p = h->p;
-    double most_s = 0;
-    for (int s = 0; s < FSIM_PLAN_COUNT; s++)
-        if (fsim_planned(p, (fsim_strategy)s))
-            most_s = fmax(most_s, fsim_likely_time(p, fsim_plan_of(p, (fsim_strategy)s), h->a).high);
+    const double most_s = strategies_width_s(h);
+    bool cut = false;
     begin_bars(h, "Time of each strategy");
     for (int s = 0; s < FSIM_PLAN_COUNT; s++) {
         if (!fsim_planned(p, (fsim_strategy)s))
@@ -35,13 +49,20 @@ void fsim_html_strategy_bars(const fsim_html_page *h)
         fsim_html(h->out,
                   "<svg aria-hidden=\"true\" viewBox=\"0 0 1000 20\" preserveAspectRatio=\"none\"><rect class=\"%s\" "
                   "width=\"%.1f\" height=\"20\"/>",
-                  s == (int)p->chosen ? "chosen" : "other", 1000 * time_s / most_s);
-        fsim_html(h->out, "<path class=\"likely\" d=\"M%.1f 10H%.1fM%.1f 5V15M%.1f 5V15\"/></svg></td>",
-                  1000 * x.low / most_s, 1000 * x.high / most_s, 1000 * x.low / most_s, 1000 * x.high / most_s);
+                  s == (int)p->chosen ? "chosen" : "other", fmin(1000, 1000 * time_s / most_s));
+        if (x.low < most_s)
+            fsim_html(h->out, "<path class=\"likely\" d=\"M%.1f 10H%.1fM%.1f 5V15M%.1f 5V15\"/>", 1000 * x.low / most_s,
+                      fmin(1000, 1000 * x.high / most_s), 1000 * x.low / most_s, 1000 * x.high / most_s);
+        if (time_s > most_s)
+            fsim_html(h->out, "<path class=\"cut\" d=\"M955 20L965 0M970 20L980 0\"/>");
+        cut = cut || time_s > most_s;
+        fsim_html(h->out, "</svg></td>");
         fsim_html(h->out, "<td class=\"n\">%s <small>(%s to %s)</small></td></tr>\n", fsim_seconds_text(h->a, time_s),
                   fsim_seconds_text(h->a, x.low), fsim_seconds_text(h->a, x.high));
     }
-    end_bars(h, "Lines, and times in brackets: eight of ten measured times would lie there.");
+    end_bars(h, cut ? "Lines, and times in brackets: eight of ten measured times would lie there. A bar that is cut is "
+                      "longer than there is room for."
+                    : "Lines, and times in brackets: eight of ten measured times would lie there.");
 }
 
 /* A kernel, and how many equal ones it stands for. */

@@ -276,7 +276,7 @@ void fsim_report_project(const fsim_page *page, const fsim_project *p, const cha
                                          {.title = "template", .left = true, .drop = 1},
                                          {.title = "computes", .left = true, .shrinks = true},
                                          {.title = "launch", .left = true, .legend = "blocks x threads"},
-                                         {.title = "time"},
+                                         {.title = "time", .legend = "of the kernel alone, without its launch"},
                                          {.title = "DRAM"}};
     fsim_arena *a = fsim_arena_new();
     fsim_table table = fsim_table_new(a, column, sizeof column / sizeof *column);

@@ -87,9 +87,11 @@ static void put_found(const fsim_page *page, const fsim_sweep *x, fsim_arena *a)
                            : f->broken
                                ? fsim_printf(a, "; at %s: %s", x->point[f->next].value[x->find], f->broken->says)
                                : fsim_printf(a, "; at %s there is no plan", x->point[f->next].value[x->find]);
-        const char *what = f->meeting == 0 ? fsim_printf(a, "no value of %s meets the limits", name)
-                           : f->meeting == f->values
-                               ? fsim_printf(a, "all values of %s meet the limits", name)
+        const char *what = f->meeting == 0           ? fsim_printf(a, "no value of %s meets the limits", name)
+                           : f->meeting == f->values ? fsim_printf(a, "all values of %s meet the limits", name)
+                           : f->meeting == 1
+                               ? fsim_printf(a, "only %s=%s meets the limits, of %d values", name,
+                                             x->point[f->last].value[x->find], f->values)
                                : fsim_printf(a, "%s=%s is the last that meets the limits, %s the first; %d of %d do",
                                              name, x->point[f->last].value[x->find], x->point[f->first].value[x->find],
                                              f->meeting, f->values);

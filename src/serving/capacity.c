@@ -240,18 +240,33 @@ static double watts_of(const fsim_machine *machine, const fsim_loop_times *t)
            fsim_machine_rest_w(machine);
 }
 
-/* Shares of a step's seconds that streams and products take at the data sheet's rates. */
-static fsim_step_shares phase_of(const fsim_option *x, double step_s, double requests, double tokens, double cached)
+/* FLOPs of attention's two products for a token with so many keys to look at, all layers: those of a prompt (whole), or
+ * of the cache, whose latent form attention reads as it is. Layers with a window are priced as those without. */
+static double attention_flops(const fsim_model *m, double keys, bool whole)
 {
+    const double latent = (double)(whole ? m->nope_dim + m->rope_dim + m->value_dim : 2 * m->kv_lora + m->rope_dim);
+    return 2 * (double)(m->layers * m->heads) * (m->kv_lora ? latent : 2 * (double)m->head_dim) * keys;
+}
+
+/* What a phase's step has: requests, new tokens, and keys and values in the cache of each request. */
+typedef struct {
+    double requests, tokens, cached;
+} phase;
+
+/* Shares of a step's seconds that streams and products take at the data sheet's rates. */
+static fsim_step_shares shares_of(const fsim_option *x, double step_s, phase of)
+{
+    const double tokens = of.tokens;
     static const char *const words[] = {"reading weights", "reading the cache", "products", "the host",
                                         "links and overheads"};
     const fsim_hw *hw = x->on.hw;
     const fsim_model *m = x->on.model;
     const double gpus = (double)fsim_deployed_gpus(&x->on), bandwidth = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
     const bool f8 = x->on.weights != FSIM_16_BITS && has_f8(hw);
-    const double peak = fsim_hw_get(hw, f8                    ? FSIM_HW_TENSOR_F8
-                                        : *x->on.dtype == 'f' ? FSIM_HW_TENSOR_F16
-                                                              : FSIM_HW_TENSOR_BF16);
+    const double peak_16 = fsim_hw_get(hw, *x->on.dtype == 'f' ? FSIM_HW_TENSOR_F16 : FSIM_HW_TENSOR_BF16),
+                 peak = f8 ? fsim_hw_get(hw, FSIM_HW_TENSOR_F8) : peak_16;
+    const bool prompt = of.cached == 0;
+    const double attention = tokens * attention_flops(m, prompt ? tokens / 2 : of.cached, prompt);
     double read = (double)(m->parameters - m->embedding);
     if (m->experts) { /* a token of many meets other experts */
         const double met = 1 - pow(1 - (double)m->topk / (double)m->experts, tokens);
@@ -260,8 +275,9 @@ static fsim_step_shares phase_of(const fsim_option *x, double step_s, double req
         read = outer - experts * (double)m->topk / (double)m->experts + experts * met;
     }
     fsim_step_shares p = {.weights = read * fsim_precision_bytes(x->on.weights) / gpus / bandwidth / step_s,
-                          .cache = requests * cached * x->memory.token / bandwidth / step_s,
-                          .products = 2 * tokens * (double)(m->active - m->embedding) / gpus / peak / step_s,
+                          .cache = of.requests * of.cached * x->memory.token / bandwidth / step_s,
+                          .products = (2 * tokens * (double)(m->active - m->embedding) / peak + attention / peak_16) /
+                                      gpus / step_s,
                           .host = fsim_host_s(&x->on) / step_s};
     p.other = fmax(0, 1 - p.host - fmax(p.weights + p.cache, p.products));
     static const double mostly = 0.6; /* rates below the data sheet's are no cause of their own */
@@ -287,8 +303,8 @@ static void fill_costs(const search *s, fsim_option *x)
     x->watts = watts_of(x->machine, t) * (double)x->gpus;
     x->joules = x->watts / x->tokens_s;
     const double decode_s = fsim_loop_decode_s(&x->loop, t->running) + x->loop.host_s;
-    x->decode = phase_of(x, decode_s, t->running, t->running, cached);
-    x->prefill = phase_of(x, x->loop.alone_s + x->loop.host_s, 1, (double)load->input, 0);
+    x->decode = shares_of(x, decode_s, (phase){t->running, t->running, cached});
+    x->prefill = shares_of(x, x->loop.alone_s + x->loop.host_s, (phase){1, (double)load->input, 0});
 }
 
 static void settle(void *to, int i, int worker)

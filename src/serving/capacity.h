@@ -22,8 +22,8 @@ typedef struct {
     bool weights[FSIM_STORED], caches[FSIM_STORED]; /* precisions that may be used */
 } fsim_capacity_asked;
 
-/* What a step takes besides what the host does: the shares of its time that its weights, the cache, and the products
- * would take at the data sheet's rates. */
+/* What a step takes besides what the host does: the shares of its time that its weights, the cache, and the products,
+ * attention's among them, would take at the data sheet's rates. */
 typedef struct {
     double weights, cache, products, host;
     double other;   /* what is left: links, small kernels, rates below the data sheet's */

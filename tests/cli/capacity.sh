@@ -25,6 +25,10 @@ run moe.json gpt-oss-120b --hw h100-sxm5-80gb --load input=512,output=128,concur
 run latent.json deepseek-v3 --hw h200-sxm-141gb --load input=1024,output=128,rate=4
 "$FUSESIM" capacity llama-3.2-1b --hw l4 --load input=100,output=20,rate=4 --weights bf16 --node 1 --fused --search-steps 3000 --json fused.json >fused.out 2>err || complain "--fused: $(cat err)"
 grep -q '^With the best fusion: ' fused.out || complain "--fused: $(cat fused.out)"
+# Of a long prompt attention's products take most of the time, and they are counted among the products.
+run long.json qwen3-8b --hw l4 --load input=200000,output=300,rate=1/s --node 2
+grep -q '^A prompt: .* most of it is products; .* products [3-9][0-9] %' long.json.out || complain "a long prompt: $(grep '^A prompt' long.json.out)"
+grep -q ': 1 request a second of ' long.json.out || complain 'one request a second'
 run system.json llama-3.1-8b --hw l40s --system aws-p5,dgx-h100 --load input=1000,output=200,rate=5 --weights f8 --cache f8
 printf 'time,input,output\n1.5,100,20\n0.5,200,10\n2,300,30\n' >trace.csv
 run trace.json llama-3.1-8b --hw l4 --load trace=trace.csv

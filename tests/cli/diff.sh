@@ -39,6 +39,11 @@ plan elsewhere mlp.yaml --hw t4 --plan elsewhere.groups
 plan longer longer.yaml --hw t4
 plan both mlp.yaml --hw l4 --set M=2048
 plan apart_key mlp.yaml --hw t4 --plan apart.groups --hw-set dram_bandwidth=0.9x
+# A kernel that waited for memory computes longer: memory takes a smaller part of a longer time.
+printf 'tensors: {x: {shape: [4096, 8192], dtype: bf16}}\noperators: [{op: relu, in: x, out: r}, {op: mul, in: [r, r], out: y}]\n' >plain.yaml
+sed 's/relu/gelu/' plain.yaml >costly.yaml
+plan plain plain.yaml --hw h100-sxm5-80gb
+plan costly costly.yaml --hw h100-sxm5-80gb
 for size in 4096 2048; do
     sed "s/M: 4096, //; s/\[M, H\]/[$size, H]/" mlp.yaml >fixed.yaml
     plan fixed$size fixed.yaml --hw t4
@@ -88,6 +93,8 @@ pairs = [
     ("base", "apart_key", {"hardware", "strategy"}, {("split", "fusion+hardware"), ("same", "hardware")}),
     ("base", "eager_key", {"hardware", "strategy"}, {("split", "fusion+hardware"), ("same", "hardware")}),
     ("apart", "apart_key", {"hardware"}, {("same", "hardware")}),
+    ("plain", "costly", {"workload"}, {("altered", "workload")}),
+    ("costly", "plain", {"workload"}, {("altered", "workload")}),
 ]
 bad = 0
 for a, b, inputs, causes in pairs:
@@ -108,6 +115,7 @@ for a, b, inputs, causes in pairs:
     for key in ("before_fs", "after_fs", "change_fs", "before_dram_bytes", "after_dram_bytes"):
         assert x["total"][key] == sum(p[key] for p in x["parts"]) == sum(c[key] for c in x["causes"]), (a, b, key)
     assert x["total"]["change_fs"] == x["total"]["after_fs"] - x["total"]["before_fs"]
+    assert min(p["unit_change_s"] * p["change_fs"] for p in x["parts"]) >= 0, (a, b, "a unit that changed the other way")
     sizes = [abs(p["change_fs"]) for p in x["parts"]]
     assert sizes == sorted(sizes, reverse=True)
     for c in x["causes"]:

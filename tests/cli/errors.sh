@@ -268,6 +268,8 @@ expect 2 'no GPU' "$workload_yaml"
 expect 2 'no workload' --hw "$toy"
 expect 2 "'many.yaml'" "$workload_yaml" many.yaml --hw "$toy"
 expect 2 "unknown command 'explan'; did you mean 'explain'" explan "$workload_yaml" --hw "$toy"
+expect 2 "no GPU: .*, or is 'modles' the command 'models'\?" modles
+expect 2 "hw list' shows them\)$" mlp
 expect 66 'cannot read workload' model.onnx --hw "$toy"
 for value in 0 -1 1.5 abc 99999999999999999999; do
     expect 2 'whole number' enumerate "$workload_yaml" --hw "$toy" --limit $value

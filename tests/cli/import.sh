@@ -48,6 +48,11 @@ whole = time.pop("kernels")
 assert len(time) == 3 and abs(sum(time.values()) / whole - 1) < 1e-6, (time, whole)
 END
 
+# A line that begins with a carriage return is no record, also where it has the words of a header.
+printf '\r"ID","Kernel Name"' >return.csv
+import 65 --measurements return.csv
+has err 'return.csv:1:1: error: this is no profile'
+
 # A workload by its path is found again.
 cp "$SOURCE_DIR/workloads/mlp.yaml" mine.yaml
 import 0 --measurements "$traces/ncu-mlp.csv" mine.yaml $hw -o rows.csv

@@ -188,10 +188,11 @@ through() {
     local model=$1 quick=(--hw h100-sxm5-80gb --strategy eager --search-steps 1000 --json -)
     shift
     fusesim 0 import "$shared/$model" "$@" -o written.yaml
-    has out 'Written to written.yaml: [0-9]+ repeat block'
+    has out 'Written to written.yaml'
     fusesim 0 "$shared/$model" "${quick[@]}" "$@"
     sed "s|$shared/$model|MODEL|" out >direct.json
     fusesim 0 written.yaml "${quick[@]}" "$@"
+    ! grep 'warning' err || complain "$model as a workload warns"
     sed "s|written.yaml|MODEL|" out >through.json
     cmp -s direct.json through.json || complain "$model plans otherwise as a workload: $(diff direct.json through.json | head -4)"
 }
@@ -200,6 +201,9 @@ if [ -d "$shared" ]; then
     through resnet50.pt2 --dim s77=8
     through gpt2_decode.onnx --dim batch=3 --dim past=40
     through mixtral_small_bf16.pt2 --dim s72=2 --dim s70=40
+    through resnet18_int8_qdq.onnx --dim batch=2
+    through gpt2.pt2 --dim s72=2 --dim s70=64
+    has out '"parameters":[[:space:]]+67736832' # those that have two names are one
 else
     echo "no $shared: real exports are left out"
 fi

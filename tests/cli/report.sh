@@ -33,6 +33,11 @@ run=("$check/hostile.yaml" --hw a100-sxm4-40gb) && page '</title><script>alert(1
     '</select><script>alert(6)</script>' '--><!-- ]]> &amp; %s%n <script>' 'y" onclick="alert(7)' '</template><img src=x onerror=alert(8)>' \
     "<img src=x onerror=alert(2)> & \"quoted\" 'single'"
 
+# A strategy that takes far longer is cut, and the others stay wide enough to compare: eager's bar has a fifth of the width.
+"$FUSESIM" mlp --hw a100-sxm4-40gb --report cut.html >out 2>err || complain "a bar that is cut: $(cat err)"
+wide=$(sed -nE 's/.*<th scope="row">eager<.*<rect class="other" width="([0-9]+)[^"]*" height="20".*/\1/p' cut.html)
+grep -q 'class="cut"' cut.html && grep -q 'A bar that is cut is longer' cut.html && [ "${wide:-0}" -ge 200 ] || complain "eager's bar is ${wide:-absent} of 1000 wide, or none is cut"
+
 # Gates, passed and failed.
 "$FUSESIM" mlp --hw t4 --gate time=1ns --gate kernels=100 --report gates.html >out 2>err
 [ $? = 1 ] && grep -q '<li class="failed">failed time=1ns' gates.html && grep -q '<li class="passed">passed kernels=100' gates.html || complain "gates: $(cat err)"

@@ -59,6 +59,7 @@ END
 grep -Eq '^H=512 on t4: M=[0-9]+ is the last that meets the limits, 64 the first; [0-9] of 7 do; at [0-9]+: .* wanted at most 100 us$' out || complain '--find in words'
 sweep mlp --hw t4 --over M=64:256:x2 --find M --under time=1ns >out && grep -q '^t4: no value of M meets the limits; at 64: ' out || complain 'limits that nothing meets'
 sweep mlp --hw t4 --over M=64:256:x2 --find M --under speedup=0.5 >out && grep -q '^t4: all values of M meet the limits$' out || complain 'limits that all meet'
+sweep mlp --hw t4 --over M=64:256:x2 --find M --under time=98us >out && grep -q '^t4: only M=64 meets the limits, of 3 values; at 128: ' out || complain 'limits that one value meets'
 
 # Axes that vary together, values that follow from others, and strategies.
 sweep bert_layer --hw l4,t4 --over B=1:8:x2 --over strategy=eager,optimal --over S=1024,512,256,128 --over 'heads=max(B, 2)*4/2,16' --zip S,B --json zip.json -o zip.csv >zip.txt ||

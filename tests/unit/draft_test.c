@@ -188,6 +188,31 @@ static void unknown_operators_are_copies(void **state)
     end(&s);
 }
 
+/* A tensor that no operator reads, or one alone whose result nobody reads, is none of the workload's: neither is
+ * declared, counted or warned of. One that is a result itself stays. */
+static void unread_tensors_are_left_out(void **state)
+{
+    (void)state;
+    subject s = begin(NULL, 0);
+    const fsim_shape zeros = {1, {32}};
+    (void)fsim_draft_tensor(s.draft, "weight_zero_point", &zeros, FSIM_I8, FSIM_WEIGHT);
+    const char *scale = fsim_draft_tensor(s.draft, "weight_scale", &zeros, FSIM_F32, FSIM_WEIGHT);
+    (void)fsim_draft_op(s.draft, "relu", "dead", 1, &scale);
+    fsim_draft_output(s.draft, fsim_draft_tensor(s.draft, "passed", &zeros, FSIM_F32, FSIM_INPUT));
+    small_model(s.draft, 8);
+    const fsim_yaml *y = fsim_draft_finish(s.draft, "small");
+    assert_non_null(y);
+    const fsim_yaml *tensors = fsim_yaml_get(y, "tensors");
+    assert_int_equal(tensors->count, 3);
+    assert_string_equal(tensors->key[0]->text, "passed");
+    assert_string_equal(tensors->key[1]->text, "x");
+    assert_string_equal(tensors->key[2]->text, "MatMul_17");
+    const fsim_graph *g = fsim_graph_of(s.a, s.d, "model.onnx", y, NULL);
+    assert_non_null(g);
+    assert_int_equal(g->parameters, 32 * 16);
+    end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +222,7 @@ int main(void)
         cmocka_unit_test(missing_dimensions_are_a_table_with_an_example),
         cmocka_unit_test(wrong_values_are_errors),
         cmocka_unit_test(unknown_operators_are_copies),
+        cmocka_unit_test(unread_tensors_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -420,7 +420,12 @@ static void rules_and_templates(void **unused)
             assert_int_equal(why.final, c->final);
             if (c->needed > 0)
                 assert_true(why.needed == c->needed);
-            assert_true(strlen(fsim_refusal_text(g, &why, a)) > 10);
+            const char *words = fsim_refusal_text(g, &why, a);
+            assert_true(strlen(words) > 10);
+            const char *against = strstr(words, " against "); /* never "64 rows against 64" */
+            assert_true(!against || why.needed != why.limit || strncmp(against, " against as many", 16) == 0);
+            if (why.unit == FSIM_IN_WINDOWS) /* two of them: whether they overlap is not the reason */
+                assert_true(strstr(words, "each need") && !strstr(words, "overlapping"));
         }
         fsim_arena_free(a);
     }

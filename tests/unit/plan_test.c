@@ -259,6 +259,19 @@ static void no_cause_where_nothing_grows(void **unused)
     fsim_arena_free(b.a);
 }
 
+/* Two times that show the same digits: their difference is told instead. */
+static void a_cause_has_two_different_numbers(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    fsim_cause c = {.growth = FSIM_GROWN_UNEXPLAINED, .unit = FSIM_COMPUTE, .node = -1};
+    c.before_s = 166.1e-6, c.after_s = 166.4e-6;
+    assert_string_equal(fsim_cause_text(NULL, &c, a), "compute takes 300 ns longer");
+    c.after_s = 168e-6;
+    assert_string_equal(fsim_cause_text(NULL, &c, a), "compute takes 168 us instead of 166 us");
+    fsim_arena_free(a);
+}
+
 static bool count_one(void *to, const fsim_plan *plan)
 {
     assert_true(plan->kernels > 0);
@@ -488,6 +501,7 @@ int main(void)
         cmocka_unit_test(timelines_keep_their_laws),
         cmocka_unit_test(causes_name_what_grew),
         cmocka_unit_test(no_cause_where_nothing_grows),
+        cmocka_unit_test(a_cause_has_two_different_numbers),
         cmocka_unit_test(refusals_hold_for_the_pairs_they_name),
         cmocka_unit_test(whole_kernels_have_one_price),
         cmocka_unit_test(kernels_run_in_the_order_of_the_file),

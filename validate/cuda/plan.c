@@ -209,7 +209,8 @@ bool fsim_gpu_measure_plans(fsim_gpu *g, const fsim_gpu_plan *plan, int count, f
         j[i].budget_s =
             g->until_s > 0 ? fmin(g->option.budget_s, fmax(0, (until_s - now_s) / count)) : g->option.budget_s;
     }
-    done = done && measure_jobs(g, j, count, mark, until_s, &local);
+    if (done)
+        (void)measure_jobs(g, j, count, mark, until_s, &local); /* what fails is in `local` and in the jobs */
     for (int i = 0; i < count; i++)
         close_job(g, &j[i], &out[i], wall ? &wall[i] : NULL);
     for (int i = 0; i < count && local.status == 0; i++) {

@@ -36,11 +36,11 @@ typedef struct {
     double x[MOST_ARGS], b[MOST_ARGS], shared[MOST_ARGS];
 } point;
 
-/* The largest deviation from v if one argument changes by its bound, and if all do. */
+/* The largest deviation from v if all arguments change by their bounds; any that exceeds `single` is large enough. */
 static double corner_spread(const fsim_node *n, const point *p, const fsim_place *at, double v, double single)
 {
     double total = 0, corner[MOST_ARGS];
-    for (int mask = 0; mask < 1 << p->args && total < single; mask++) {
+    for (int mask = 0; mask < 1 << p->args && total <= single; mask++) {
         for (int k = 0; k < p->args; k++)
             corner[k] = p->x[k] + (mask >> k & 1 ? p->b[k] : -p->b[k]);
         total = fmax(total, fsim_difference(fsim_point_rows[n->op].value(n, corner, at), v));
@@ -57,6 +57,7 @@ typedef struct {
 static spread spread_of(const fsim_node *n, const point *p, const fsim_place *at, double v)
 {
     double total = 0, single = 0, part = 0, corner[MOST_ARGS];
+    int varying = 0;
     for (int i = 0; i < p->args; i++)
         if (isinf(p->b[i]))
             return (spread){INFINITY, 0};
@@ -75,11 +76,12 @@ static spread spread_of(const fsim_node *n, const point *p, const fsim_place *at
                 corner[k] = k == i ? p->x[k] + side * p->b[k] : p->x[k];
             most = fmax(most, fsim_difference(fsim_point_rows[n->op].value(n, corner, at), v));
         }
+        varying++;
         single += most;
         part += most * (p->shared[i] / p->b[i]);
         total = fmax(total, most);
     }
-    if (total < single) /* equal: one argument varies */
+    if (varying > 1) /* a square of what may be 0 deviates only where both do */
         total = fmax(total, corner_spread(n, p, at, v, single));
     if (isinf(total))
         return (spread){INFINITY, 0};

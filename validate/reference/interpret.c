@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* For each float dtype: the unit roundoff, half the distance of the smallest numbers (the smallest normal number
  * where hardware flushes), the largest number. */
@@ -48,6 +49,18 @@ double fsim_stored(fsim_dtype t, double v)
         return v;
     fsim_set_element(t, &bits, 0, v);
     return fsim_element(t, &bits, 0);
+}
+
+double fsim_narrowed(fsim_dtype arithmetic, double v)
+{
+    float f = (float)v;
+    uint32_t bits;
+    if (arithmetic != FSIM_TF32)
+        return fsim_stored(arithmetic, v);
+    memcpy(&bits, &f, sizeof bits);
+    bits &= 0xffffe000u;
+    memcpy(&f, &bits, sizeof f);
+    return (double)f;
 }
 
 double fsim_rounding(fsim_dtype t, double v)
@@ -125,6 +138,7 @@ void fsim_set_result(const fsim_interpreter *in, int tensor, int64_t i, double v
 void fsim_sum_add(fsim_sum *s, double v, double own, double shared)
 {
     const double q = 5 * own;
+    s->run = s->terms > 0 && v == s->last ? s->run : 0;
     s->value += v;
     s->magnitude += fabs(v);
     if (s->terms > 0 && v == s->last) {
@@ -134,7 +148,8 @@ void fsim_sum_add(fsim_sum *s, double v, double own, double shared)
     s->last = v;
     s->squares += v * v;
     s->linear += own;
-    s->quadratic += q * q;
+    s->quadratic += q * (2 * s->run + q); /* of the square of the run's sum */
+    s->run += q;
     s->shared += shared;
     s->terms++;
 }

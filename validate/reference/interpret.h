@@ -5,7 +5,8 @@
  * read the same inexact element (the maximum of a row, its mean). The own part is the rest, which counts as
  * independent. In a sum, shared parts add up, and own parts add up as the root of their squares: rounding errors of
  * different elements are uncorrelated (Higham and Mary, SIAM J. Sci. Comput. 41:5, 2019, for the probabilistic
- * view). That root counts five times: the error of storing an element is known, so its bound is one standard
+ * view). Equal elements, as the gradient of a mean has, have equal errors: bounds of consecutive ones add up first.
+ * That root counts five times: the error of storing an element is known, so its bound is one standard
  * deviation, and many thousands of rows are compared. The results of sums and contractions have own parts only. */
 #ifndef FUSESIM_VALIDATE_REFERENCE_INTERPRET_H
 #define FUSESIM_VALIDATE_REFERENCE_INTERPRET_H
@@ -62,6 +63,7 @@ fsim_arithmetic_unit(fsim_dtype t); /* relative error of arithmetic on t: f64 co
 double fsim_sum_error(fsim_dtype arithmetic, double unit, int64_t terms);
 double fsim_rounding(fsim_dtype t, double v); /* the most by which storing v as t changes it; 0 where t has the value */
 double fsim_stored(fsim_dtype t, double v);   /* v rounded to t */
+double fsim_narrowed(fsim_dtype t, double v); /* v as products in this arithmetic have it: TF32 is truncated */
 double fsim_difference(double a, double b);   /* |a - b|: 0 for equal infinities and two NaNs, infinite for one */
 
 /* The error of a result: own and shared part of its bound, and the relative error of the arithmetic that computed
@@ -76,7 +78,7 @@ void fsim_set_result(const fsim_interpreter *in, int tensor, int64_t i, double v
 /* A sum being computed. */
 typedef struct {
     double value, magnitude, squares, linear, quadratic, shared;
-    double last, alike; /* the last term; the magnitude of the equal terms so far */
+    double last, alike, run; /* the last term; the magnitude of the equal terms so far; the bounds of the last ones */
     int64_t terms, repeats;
 } fsim_sum;
 /* Adds term v with the own and shared part of its bound. */

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A reduction being computed, of any kind. */
 typedef struct {
@@ -393,9 +392,9 @@ void fsim_interpret_window(const fsim_interpreter *in, const fsim_node *n)
 
 /* Contractions. */
 
-/* An element of a product's operand: its square; its bound squared; the shared part of the bound. */
+/* An element of a product's operand: its bound; the shared part of it. */
 typedef struct {
-    double size, bound, shared;
+    double bound, shared;
 } doubt;
 
 typedef struct {
@@ -404,23 +403,11 @@ typedef struct {
     double *narrowed; /* the values, in a sample */
 } factor;
 
-/* The value as rounded for products in this arithmetic. */
-static double cut(fsim_dtype arithmetic, double v)
-{
-    float f = (float)v;
-    uint32_t bits;
-    if (arithmetic != FSIM_TF32)
-        return fsim_stored(arithmetic, v);
-    memcpy(&bits, &f, sizeof bits);
-    bits &= 0xffffe000u;
-    memcpy(&f, &bits, sizeof f);
-    return (double)f;
-}
-
 /* An error that elements have in common either adds to all of them or scales all of them. Its sign counts, because
  * the other operand's signs may cancel it. */
 typedef struct {
-    double value, squares, quadratic, added[2], scaled[2]; /* added, scaled: per operand */
+    double value, squares, quadratic, added[2], scaled[2]; /* added, scaled: per operand; */
+    double last[2], run[2];                                /* its last element, and the sum of what equal ones add */
 } dot;
 
 static factor factor_of(const fsim_interpreter *in, const fsim_node *n, const fsim_access *x)
@@ -439,18 +426,26 @@ static factor factor_of(const fsim_interpreter *in, const fsim_node *n, const fs
     if (in->exact && narrow > 0) {
         f.value = f.narrowed = fsim_memory(elems, sizeof *f.narrowed);
         for (int64_t i = 0; i < elems; i++)
-            f.narrowed[i] = cut(arithmetic, o.value[i]);
+            f.narrowed[i] = fsim_narrowed(arithmetic, o.value[i]);
         return f;
     }
     if (exact || in->exact)
         return f;
     f.doubt = fsim_memory(elems, sizeof *f.doubt);
     for (int64_t i = 0; i < elems; i++) {
-        const double v = fabs(o.value[i]), own = isinf(o.bound[i]) ? INFINITY : o.bound[i] - o.shared[i],
-                     q = 5 * own + narrow * v;
-        f.doubt[i] = (doubt){v * v, (q + o.shared[i]) * (q + o.shared[i]), o.shared[i]};
+        const double v = fabs(o.value[i]), own = isinf(o.bound[i]) ? INFINITY : o.bound[i] - o.shared[i];
+        f.doubt[i] = (doubt){5 * own + narrow * v + o.shared[i], o.shared[i]};
     }
     return f;
+}
+
+/* Adds the bound of operand k's element `at`, times what it is multiplied with. */
+static inline void add_doubt(dot *d, int k, double at, double bound)
+{
+    d->run[k] = at == d->last[k] ? d->run[k] : 0;
+    d->quadratic += bound * (2 * d->run[k] + bound); /* of the square of the run's sum */
+    d->run[k] += bound;
+    d->last[k] = at;
 }
 
 static inline void multiply(dot *d, const factor *a, int64_t i, const factor *b, int64_t j)
@@ -458,12 +453,12 @@ static inline void multiply(dot *d, const factor *a, int64_t i, const factor *b,
     const double x = a->value[i], y = b->value[j], xy = x * y;
     d->value += xy;
     d->squares += xy * xy;
+    if (a->doubt)
+        add_doubt(d, 0, x, y * a->doubt[i].bound);
+    if (b->doubt)
+        add_doubt(d, 1, y, x * b->doubt[j].bound);
     if (a->doubt && b->doubt)
-        d->quadratic += x * x * b->doubt[j].bound + y * y * a->doubt[i].bound + a->doubt[i].bound * b->doubt[j].bound;
-    else if (a->doubt)
-        d->quadratic += y * y * a->doubt[i].bound;
-    else if (b->doubt)
-        d->quadratic += x * x * b->doubt[j].bound;
+        d->quadratic += a->doubt[i].bound * a->doubt[i].bound * b->doubt[j].bound * b->doubt[j].bound;
     if (a->doubt && a->doubt[i].shared != 0) {
         d->added[0] += y * a->doubt[i].shared;
         d->scaled[0] += x < 0 ? -y * a->doubt[i].shared : y * a->doubt[i].shared;
@@ -487,7 +482,7 @@ static void put_dot(const fsim_interpreter *in, const fsim_node *n, const dot *d
                             ? 0
                             : 4 * fmax(0, fsim_unit(arithmetic) - fsim_unit(in->g->tensor[n->result[0]].dtype));
     const double shared = fmax(fabs(d->added[0]), fabs(d->scaled[0])) + fmax(fabs(d->added[1]), fabs(d->scaled[1]));
-    const double own = sqrt(d->quadratic) + shared +
+    const double own = sqrt(d->quadratic < 0 ? 0 : d->quadratic) + shared +
                        (d->value != 0 || d->squares != 0
                             ? 4 * fsim_sum_error(arithmetic, unit, terms) * partial + bias * fabs(d->value)
                             : 0);

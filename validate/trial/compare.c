@@ -25,9 +25,27 @@ static double apart_most(fsim_dtype t)
     }
 }
 
+/* That difference for a tensor: it is no closer than what it was computed from, which plans round where they store it.
+ */
+static double apart_of(const fsim_graph *g, int tensor, fsim_arena *a)
+{
+    double *most = fsim_new(a, double, g->tensors + 1);
+    for (int n = 0; n < g->nodes; n++)
+        for (int k = 0; k < g->node[n].results; k++) {
+            const int t = g->node[n].result[k];
+            most[t] = apart_most(g->tensor[t].dtype);
+            for (int i = 0; i < g->node[n].args; i++) {
+                const int of = g->node[n].arg[i].tensor;
+                if (fsim_dtype_floating(g->tensor[of].dtype)) /* 0: an input, which all plans read as it is */
+                    most[t] = fmax(most[t], most[of]);
+            }
+        }
+    return fmax(most[tensor], apart_most(g->tensor[tensor].dtype));
+}
+
 /* An element is wrong if it differs by this share of its own size, or of the root mean square of all elements if
  * that is larger: ten times the difference that the whole tensor may have. */
-static double element_most(fsim_dtype t) { return fmin(10 * apart_most(t), 1); }
+static double element_most(double apart) { return fmin(10 * apart, 1); }
 
 /* Does the graph have primitives whose result jumps when rounding changes their arguments? An element may have any
  * value then. */
@@ -65,8 +83,9 @@ typedef struct {
     int64_t off, nowhere; /* wrong elements; elements that are NaN or infinite in one tensor only */
 } distance;
 
-static distance distance_of(fsim_dtype t, const void *x, const void *y, int64_t elems)
+static distance distance_of(fsim_dtype t, double apart, const fsim_two_results *r, int64_t elems)
 {
+    const void *x = r->x, *y = r->y;
     distance d = {0};
     double difference = 0, all = 0;
     int64_t finite = 0;
@@ -81,7 +100,7 @@ static distance distance_of(fsim_dtype t, const void *x, const void *y, int64_t 
         finite++;
     }
     d.by = difference == 0 ? 0 : sqrt(difference / all);
-    const double most = element_most(t), size = finite ? sqrt(all / (double)finite) : 0;
+    const double most = element_most(apart), size = finite ? sqrt(all / (double)finite) : 0;
     for (int64_t i = 0; i < elems && difference > 0; i++) {
         const double u = fsim_element(t, x, i), v = fsim_element(t, y, i);
         d.off += isfinite(u) && isfinite(v) && fabs(u - v) > most * fmax(size, fabs(u));
@@ -109,7 +128,8 @@ const char *fsim_difference_text(const fsim_graph *g, int tensor, const fsim_two
     const fsim_tensor *t = &g->tensor[tensor];
     if (comes_of_a_write(g, tensor, a))
         return NULL;
-    const distance d = distance_of(t->dtype, r->x, r->y, t->elems);
+    const double apart = apart_of(g, tensor, a);
+    const distance d = distance_of(t->dtype, apart, r, t->elems);
     const int64_t bears = jumps(g) ? t->elems / 1000 : 0;
     if (d.nowhere > bears)
         return fsim_printf(a, "%s: %lld of %lld elements are finite in only one of this result and that of %s", t->name,
@@ -117,8 +137,8 @@ const char *fsim_difference_text(const fsim_graph *g, int tensor, const fsim_two
     if (d.off > bears)
         return fsim_printf(
             a, "%s: %lld of %lld elements differ from the result of %s by more than %.2g of the tensor's size", t->name,
-            (long long)d.off, (long long)t->elems, r->from, element_most(t->dtype));
-    if (d.by > apart_most(t->dtype))
+            (long long)d.off, (long long)t->elems, r->from, element_most(apart));
+    if (d.by > apart)
         return fsim_printf(a, "%s differs from the result of %s by %.2g of its size", t->name, r->from, d.by);
     return NULL;
 }

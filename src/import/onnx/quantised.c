@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/onnx/quantised.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The number that is a scale or a zero; false where it is not one known number. */
@@ -71,9 +72,9 @@ fsim_operand *fsim_onnx_dequantise(fsim_onnx_call *c, fsim_onnx_at at, fsim_oper
 
 static void range_of(fsim_dtype t, double *least, double *most)
 {
-    const int bits = 8 * fsim_dtype_bytes(t);
-    *least = t == FSIM_U8 ? 0 : -(double)((int64_t)1 << (bits - 1));
-    *most = t == FSIM_U8 ? 255 : (double)(((int64_t)1 << (bits - 1)) - 1);
+    const double half = ldexp(1, 8 * fsim_dtype_bytes(t) - 1);
+    *least = t == FSIM_U8 ? 0 : -half;
+    *most = t == FSIM_U8 ? 255 : half - 1;
 }
 
 fsim_operand *fsim_onnx_quantise(fsim_onnx_call *c, fsim_onnx_at at, fsim_operand *x, const fsim_onnx_scale *s,

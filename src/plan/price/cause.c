@@ -3,6 +3,7 @@
 
 #include "base/unit.h"
 #include <math.h>
+#include <string.h>
 
 /* What a comparison of kernels uses: sums of their work, extremes of how they run. */
 typedef struct {
@@ -184,7 +185,11 @@ const char *fsim_cause_text(const fsim_graph *g, const fsim_cause *c, fsim_arena
     char before[32], after[32];
     if (c->growth == FSIM_GROWN_NOTHING)
         return "no unit takes longer";
-    return fsim_printf(
-        a, "%s takes %s instead of %s%s", fsim_unit_words[c->unit], fsim_show_seconds(after, sizeof after, c->after_s),
-        c->before_s > 0 ? fsim_show_seconds(before, sizeof before, c->before_s) : "nothing", reason_text(g, c, a));
+    const char *unit = fsim_unit_words[c->unit], *reason = reason_text(g, c, a);
+    fsim_show_seconds(after, sizeof after, c->after_s);
+    fsim_show_seconds(before, sizeof before, c->before_s);
+    if (strcmp(after, before) == 0) /* the digits shown are the same */
+        return fsim_printf(a, "%s takes %s longer%s", unit,
+                           fsim_show_seconds(after, sizeof after, c->after_s - c->before_s), reason);
+    return fsim_printf(a, "%s takes %s instead of %s%s", unit, after, c->before_s > 0 ? before : "nothing", reason);
 }

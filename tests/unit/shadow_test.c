@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shadow prices on graphs small enough to say what they are: bounds of kernels that are never too high. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "plan/search/shadow.h"
+#include "plan/search/states.h"
+#include "predict.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 16 };
+
+/* A graph on an A100, and its list before it is searched. */
+typedef struct {
+    fsim_arena *a;
+    const fsim_graph *g;
+    fsim_problem p;
+    fsim_spent spent;
+    fsim_budget budget;
+    fsim_frontier *f;
+} bench;
+
+static void open_bench(bench *b, const char *text)
+{
+    static const fsim_options how = {
+        .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_GRAPH, .search_steps = 10000000};
+    *b = (bench){.a = fsim_arena_new()};
+    fsim_diag *d = fsim_diag_new(b->a);
+    const fsim_hw *hw = fsim_hw_read(b->a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
+    b->g = fsim_graph_parse(b->a, d, "test.yaml", text, strlen(text), NULL);
+    if (!hw || !b->g)
+        fsim_diag_print(d, stderr, false);
+    assert_true(hw && b->g && b->g->nodes <= MOST);
+    b->p = fsim_problem_of(b->g, hw, &how, b->a);
+    b->budget = fsim_budget_of(&b->p, &b->spent);
+    static int node[MOST];
+    for (int n = 0; n < MOST; n++)
+        node[n] = n;
+    b->f = fsim_frontier_ready(&b->p, node, b->g->nodes, (fsim_scope){FSIM_BEST_ONLY, NULL}, &b->budget, b->a);
+}
+
+static bool take(void *to, const fsim_plan *plan)
+{
+    fsim_sum *least = to;
+    *least = plan->objective < *least ? plan->objective : *least;
+    return true;
+}
+
+static fsim_sum least_of_all(bench *b)
+{
+    fsim_sum least = FSIM_NEVER;
+    bool truncated;
+    fsim_problem fresh = b->p;
+    fresh.store = fsim_store_new(b->a);
+    assert_true(fsim_enumerate(&fresh, 0, take, &least, &truncated) > 0 && !truncated);
+    return least;
+}
+
+/* Twelve products behind each other, each with a weight of 8 MiB beside the last result; the third and the sixth have
+ * the same one. It comes from DRAM once, but which of both is the first no bound of one kernel knows: both are worth
+ * less than those with a weight of their own, whose sets are the same otherwise. With these costs for all of them the
+ * bound would be above the best plan. */
+static void sets_alike_that_read_otherwise_have_costs_of_their_own(void **unused)
+{
+    enum { PRODUCTS = 12, ONE = 2, OTHER = 5, ALONE = 7, APART = 2 /* places between two that are alike */ };
+    (void)unused;
+    bench b;
+    char text[4096];
+    FILE *out = fmemopen(text, sizeof text, "w");
+    assert_non_null(out);
+    fputs("name: chain\ntensors:\n  t0: {shape: [16, 2048], dtype: f16}\n", out);
+    for (int i = 0; i < PRODUCTS; i++)
+        if (i != OTHER)
+            fprintf(out, "  w%d: {shape: [2048, 2048], dtype: f16}\n", i);
+    fputs("operators:\n", out);
+    for (int i = 0; i < PRODUCTS; i++)
+        fprintf(out, "  - {op: matmul, in: [t%d, w%d], out: t%d}\n", i, i == OTHER ? ONE : i, i + 1);
+    fclose(out);
+    open_bench(&b, text);
+    fsim_shadow y;
+    assert_true(fsim_find_shadow(b.f, &y));
+    const int root = b.f->l.family[ALONE]->root;
+    assert_true(b.f->l.family[ONE]->root == root && b.f->l.family[OTHER]->root == root);
+    assert_true(y.bound <= least_of_all(&b));
+    assert_true(y.price[ONE] < y.price[ONE + APART] && y.price[OTHER] < y.price[OTHER + APART]);
+    fsim_arena_free(b.a);
+}
+
+/* Where the budget has ended, a set whose kernel stores what it must has its cost all the same. Of one that may also
+ * leave a result to be computed again only one choice is looked at: nothing is known of the others, so nothing is
+ * claimed. */
+static void a_bound_that_is_cut_short_claims_nothing(void **unused)
+{
+    (void)unused;
+    bench b;
+    open_bench(&b, "name: fork\ntensors:\n"
+                   "  x: {shape: [1024, 1024], dtype: f32}\n  w: {shape: [1024, 1024], dtype: f32}\n"
+                   "operators:\n"
+                   "  - {op: relu, in: x, out: r}\n  - {op: exp, in: r, out: e}\n  - {op: neg, in: r, out: n}\n"
+                   "  - {op: mul, in: [e, w], out: m}\n  - {op: sum, in: m, out: s, dims: [1], keepdim: true}\n"
+                   "  - {op: sub, in: [m, s], out: y}\n  - {op: add, in: [y, n], out: z}\n");
+    fsim_spent gone = {.end = FSIM_SEARCH_STOPPED_BY_STEPS, .over = true};
+    int one = 0, several = 0;
+    for (int root = 0; root < b.f->l.count; root++) {
+        const fsim_family *family = fsim_family_of(&b.f->l, root);
+        for (int i = 0; i < family->sets; i++) {
+            const fsim_sum whole = fsim_least_of_set(b.f, root, family, &family->set[i], FSIM_BY_PRICE);
+            b.f->budget.spent = &gone;
+            const fsim_sum early = fsim_least_of_set(b.f, root, family, &family->set[i], FSIM_BY_PRICE);
+            b.f->budget.spent = &b.spent;
+            const bool choice = !fsim_bits_empty(&family->set[i].may);
+            assert_true(whole > 0 && whole != FSIM_NEVER);
+            assert_true(early == (choice ? 0 : whole));
+            *(choice ? &several : &one) += 1;
+        }
+    }
+    assert_true(one > 8 && several > 8);
+    fsim_arena_free(b.a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets_alike_that_read_otherwise_have_costs_of_their_own),
+        cmocka_unit_test(a_bound_that_is_cut_short_claims_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
