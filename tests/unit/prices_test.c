@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Generated kernels worked by hand on a GPU whose numbers are round (tests/hw/toy.yaml): a byte of DRAM takes 1 ns, an
+ * instruction 2 ns, 64 warp instructions are issued in 1 ns, memory answers in 1 ns, and a row's reduction waits 30 ns
+ * for its block. depends: compiler memory cost: 1 */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "plan/price/price.h"
+#include "predict.h"
+#include <string.h>
+
+typedef struct {
+    const char *what, *text, *key;                          /* key: another value of one of toy's ("key=value"); NULL */
+    double read_bytes, write_bytes, l2_bytes, shared_bytes; /* moved */
+    double compute_ns, special_ns, issue_ns, latency_ns, l2_ns; /* of each unit */
+    int registers, vector, launches, passes;
+    int64_t grid;
+    double waves, coalescing;
+    bool penalised;
+} row;
+
+#define X(shape)    "tensors: {x: {shape: " shape ", dtype: f32}}\noperators:\n"
+#define XZ(x, z)    "tensors: {x: {shape: " x ", dtype: f32}, z: {shape: " z ", dtype: f32}}\noperators:\n"
+#define RELU        X("[4096]") "  - {op: relu, in: [x], out: y}\noutputs: [y]\n"
+#define SOFTMAX(of) "  - {op: softmax, in: [" of "], out: y, dim: 1}\noutputs: [y]\n"
+
+static const row rows[] = {
+    /* 16 KiB read and written; one instruction an element; 8192 loads and stores of four elements take two each: 4096
+     * warp lanes and 4096 more. 9 registers, 0.75 for each of 4 elements of 2 live values, 0.4 for the instruction. */
+    {"relu", RELU, NULL, 16384, 16384, 32768, 0, 8192, 0, 64 + 64, 1, 0, 15, 4, 1, 1, 4, 1, 1, false},
+    /* 64 SMs: 16 blocks of single elements keep a quarter of them busy, which computes a sixteenth as long; issue a
+     * quarter of an SM's 64 + 256 ns / 64 x 4 */
+    {"relu on many SMs",
+     RELU,
+     "sms=64",
+     16384,
+     16384,
+     32768,
+     0,
+     8192 / 16.,
+     0,
+     (64 + 256) / 16.,
+     1,
+     0,
+     10,
+     1,
+     1,
+     1,
+     16,
+     1. / 16,
+     1,
+     true},
+    /* 32 KiB through L2 at 10 GB/s */
+    {"relu through L2",
+     RELU,
+     "l2_bandwidth=10 GB/s",
+     16384,
+     16384,
+     32768,
+     0,
+     8192,
+     0,
+     128,
+     1,
+     3276.8,
+     15,
+     4,
+     1,
+     1,
+     4,
+     1,
+     1,
+     false},
+    /* exp takes six instructions and one of the special units; the sum one */
+    {"exp and sum",
+     XZ("[4096]", "[4096]") "  - {op: exp, in: [x], out: e}\n  - {op: add, in: [e, z], out: y}\noutputs: [y]\n",
+     NULL,
+     32768,
+     16384,
+     49152,
+     0,
+     4096 * 7 * 2,
+     8192,
+     4096 * 7 / 64. + 96,
+     1,
+     0,
+     20,
+     4,
+     1,
+     1,
+     4,
+     1,
+     1,
+     false},
+    /* 1 MiB each way; maximum, difference, exponential, sum and quotient are 1 + 1 + 6 + 1 + 9 instructions, two of
+     * them special. Four blocks of 256 threads on the SM, 16 waves of 64 rows: each waits once for 16 elements a
+     * thread, and for its block. 20 registers, and the row's 16. */
+    {"softmax",
+     X("[64, 4096]") SOFTMAX("x"),
+     NULL,
+     1 << 20,
+     1 << 20,
+     2 << 20,
+     0,
+     262144 * 18 * 2,
+     262144 * 2 * 2,
+     262144 * 18 / 64. + 262144 / 64.,
+     16 + 16 * 30,
+     0,
+     36,
+     4,
+     1,
+     1,
+     64,
+     16,
+     1,
+     true},
+    /* Rows of 256 KiB fit nowhere: they are read twice, exponentials computed twice. A wave is one block of 1024
+     * threads and waits for 4 x 2 loads of 16 elements */
+    {"softmax, twice",
+     X("[64, 65536]") SOFTMAX("x"),
+     NULL,
+     2 << 24,
+     1 << 24,
+     3 << 24,
+     0,
+     4194304 * 25 * 2,
+     4194304 * 3 * 2,
+     4194304 * 25 / 64. + 3 * 4194304 * 2 / 4 / 64.,
+     64 * 8 + 64 * 30,
+     0,
+     32,
+     4,
+     1,
+     2,
+     64,
+     64,
+     1,
+     true},
+    /* Rows along the strided side: L2 answers 64 bytes for each element read, of which 32 are asked for and 4 of use.
+     * 16 rows a block: 256 blocks in 64 waves */
+    {"softmax across",
+     X("[64, 4096]") "  - {op: permute, in: [x], out: t, dims: [1, 0]}\n" SOFTMAX("t"),
+     NULL,
+     1 << 20,
+     1 << 20,
+     262144 * 68,
+     0,
+     262144 * 18 * 2,
+     262144 * 2 * 2,
+     262144 * 18 / 64. + 262144 / 64.,
+     64 + 64 * 30,
+     0,
+     32,
+     4,
+     1,
+     1,
+     256,
+     64,
+     0.125,
+     true},
+    /* Columns: each of 4096 threads adds 64 elements, four at a time, in four waves */
+    {"sums of columns",
+     X("[64, 4096]") "  - {op: sum, in: [x], out: y, dims: [0]}\noutputs: [y]\n",
+     NULL,
+     1 << 20,
+     16384,
+     (1 << 20) + 16384,
+     0,
+     262144 * 2,
+     0,
+     262144 / 64. + (262144 + 4096) * 2 / 64.,
+     4 * 16 + 4 * 30,
+     0,
+     22,
+     1,
+     1,
+     1,
+     16,
+     4,
+     1,
+     true},
+    {"softmax of columns",
+     X("[32, 4096]") "  - {op: softmax, in: [x], out: y, dim: 0}\noutputs: [y]\n",
+     NULL,
+     1 << 19,
+     1 << 19,
+     1 << 20,
+     0,
+     131072 * 18 * 2,
+     131072 * 2 * 2,
+     131072 * 18 / 64. + 2 * 131072 * 2 / 64.,
+     4 * 8 + 4 * 30,
+     0,
+     52,
+     1,
+     1,
+     1,
+     16,
+     4,
+     1,
+     true},
+    {"sums of rows",
+     X("[64, 4096]") "  - {op: sum, in: [x], out: y, dims: [1]}\noutputs: [y]\n",
+     NULL,
+     1 << 20,
+     256,
+     (1 << 20) + 256,
+     0,
+     262144 * 2,
+     0,
+     262144 / 64. + (262144 + 64) * 2 / 4 / 64.,
+     16 + 16 * 30,
+     0,
+     29,
+     4,
+     1,
+     1,
+     64,
+     16,
+     1,
+     false},
+    /* 32 rows of 32 elements a block, 8 threads each */
+    {"sums of short rows",
+     X("[4096, 32]") "  - {op: sum, in: [x], out: y, dims: [1]}\noutputs: [y]\n",
+     NULL,
+     1 << 19,
+     16384,
+     (1 << 19) + 16384,
+     0,
+     131072 * 2,
+     0,
+     131072 / 64. + (131072 + 4096) * 2 / 4 / 64.,
+     32 + 32 * 30,
+     0,
+     29,
+     4,
+     1,
+     1,
+     128,
+     32,
+     1,
+     false},
+    /* Softmax of 1024 rows of 512 whose columns are added up too: two blocks of 256 threads, eight rows at a time, take
+     * 64 turns, each with a wait and a barrier, the first of which every kernel has. 512 sums for each block are added
+     * in shared memory, and go through L2 to a second launch. 20 + 12 registers and the row's 16. */
+    {"softmax and sums of columns",
+     X("[1024, 512]") "  - {op: softmax, in: [x], out: m, dim: 1}\n  - {op: sum, in: [m], out: s, dims: [0]}\noutputs: "
+                      "[m, s]\n",
+     NULL,
+     1 << 21,
+     (1 << 21) + 2048,
+     (1 << 22) + 2048 + 8192,
+     2 << 21,
+     524288 * 19 * 2,
+     524288 * 2 * 2,
+     524288 * 19 / 64. + (2 * 524288 + 512) * 2 / 4 / 64.,
+     64 + 63 * 30 + 30 + 1,
+     0,
+     48,
+     4,
+     2,
+     1,
+     2,
+     1,
+     1,
+     true},
+    /* A tile of 32 x 33 turns the matrix around in shared memory: written and read */
+    {"transpose", X("[64, 64]") "  - {op: transpose, in: [x], out: y, dims: [0, 1]}\noutputs: [y]\n",
+     NULL,        16384,
+     16384,       32768,
+     32768,       0,
+     0,           64,
+     1,           0,
+     28,          4,
+     1,           1,
+     4,           1,
+     1,           false},
+    /* Two tensors as one: 8 instructions an element ask which part it is in, twice */
+    {"concatenation",
+     XZ("[64, 4096]",
+        "[64, 4096]") "  - {op: concat, in: [x, z], out: c, dim: 1}\n  - {op: relu, in: [c], out: y}\noutputs: [y]\n",
+     NULL,
+     2 << 20,
+     2 << 20,
+     4 << 20,
+     0,
+     524288 * 3 * 2,
+     0,
+     524288 * 3 / 64. + 524288 / 64. + 524288 * 8 * 2 / 64.,
+     128,
+     0,
+     18,
+     4,
+     1,
+     1,
+     512,
+     128,
+     1,
+     true},
+};
+
+static void kernels_by_hand(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const row *w = &rows[i];
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const fsim_options options = {
+            .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 1000};
+        const fsim_graph *g = fsim_graph_parse(a, d, "prices.yaml", w->text, strlen(w->text), NULL);
+        fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/tests/hw/toy.yaml");
+        assert_true(g && hw && (!w->key || fsim_hw_set(a, d, hw, w->key)));
+        fsim_problem p = fsim_problem_of(g, hw, &options, a);
+        int *node = fsim_new(a, int, g->nodes);
+        for (int n = 0; n < g->nodes; n++)
+            node[n] = n;
+        const fsim_kernel *k = fsim_kernel_alone(&p, node, g->nodes, a);
+        assert_non_null(k);
+        const struct {
+            const char *what;
+            double got, wanted;
+        } facts[] = {{"read", (double)k->dram_read_bytes, w->read_bytes},
+                     {"written", (double)k->dram_write_bytes, w->write_bytes},
+                     {"L2 bytes", k->l2_bytes, w->l2_bytes},
+                     {"shared bytes", k->shared_bytes_moved, w->shared_bytes},
+                     {"launches", k->unit[FSIM_LAUNCH] * 1e9, 1000. * w->launches},
+                     {"DRAM", k->unit[FSIM_DRAM] * 1e9, w->read_bytes + w->write_bytes},
+                     {"L2", k->unit[FSIM_L2] * 1e9, w->l2_ns},
+                     {"shared memory", k->unit[FSIM_SHARED] * 1e9, w->shared_bytes / 64},
+                     {"compute", k->unit[FSIM_COMPUTE] * 1e9, w->compute_ns},
+                     {"special", k->unit[FSIM_SPECIAL] * 1e9, w->special_ns},
+                     {"issue", k->unit[FSIM_ISSUE] * 1e9, w->issue_ns},
+                     {"latency", k->unit[FSIM_LATENCY] * 1e9, w->latency_ns},
+                     {"registers", k->registers, w->registers},
+                     {"vector", k->vector, w->vector},
+                     {"passes", k->passes, w->passes},
+                     {"grid", (double)k->grid, (double)w->grid},
+                     {"waves", k->waves, w->waves},
+                     {"coalescing", k->coalescing, w->coalescing},
+                     {"penalised", k->penalised, w->penalised}};
+        for (size_t f = 0; f < sizeof facts / sizeof *facts; f++)
+            if (!(fabs(facts[f].got - facts[f].wanted) <= 1e-9 * fabs(facts[f].wanted)))
+                fail_msg("%s: %s is %.10g, by hand %.10g", w->what, facts[f].what, facts[f].got, facts[f].wanted);
+        fsim_arena_free(a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_by_hand)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
