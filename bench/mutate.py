@@ -105,6 +105,15 @@ def key_of(mutant, text):
     return "%s | %s at %d%s | %s" % (mutant["path"], mutant["what"], column, " (%d)" % same if same > 1 else "", line.strip())
 
 
+def grows_room(mutant, text):
+    """Is it a number that is added to how many items an arena is asked for? Nothing reads what is more than needed."""
+    first = text.rfind("\n", 0, mutant["from"]) + 1
+    before = text[first:mutant["from"]]
+    call = before.rfind("fsim_new(")
+    inside = call >= 0 and before.count("(", call) > before.count(")", call)
+    return mutant["what"] in ("0 to 1", "1 to 2") and inside and bool(re.search(r"[\w)\]] \+ $", before))
+
+
 def judged(root):
     """What bench/mutants.txt says of survivors: name -> 'equivalent: REASON' or 'open: REASON'."""
     path, found = os.path.join(root, "bench", "mutants.txt"), {}
@@ -384,6 +393,8 @@ def main():
             with open(os.path.join(root, m["path"]), encoding="utf-8") as file:
                 texts[m["path"]] = file.read()
         m["name"] = key_of(m, texts[m["path"]])
+        if grows_room(m, texts[m["path"]]):
+            said_of.setdefault(m["name"], "equivalent: room for one item more, which nothing reads")
     kept_at, kept = os.path.join(root, "build", "mutate", "found.json"), {}
     if os.path.exists(kept_at):
         with open(kept_at, encoding="utf-8") as file:
