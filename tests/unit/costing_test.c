@@ -15,7 +15,7 @@
 #include "cost/product.h"
 #include <string.h>
 
-#define NEAR(x, y) assert_true(fabs((x) - (y)) <= 1e-9 * fabs(y))
+#define NEAR(x, y) assert_true(fabs((double)(x) - (double)(y)) <= 1e-9 * fabs((double)(y)))
 
 /* Toy, with other values for some keys ("key=value", up to three; NULL: none). */
 static fsim_hw *toy(fsim_arena *a, const char *first, const char *second, const char *third)

@@ -41,7 +41,7 @@ static fsim_gemm_shape product(double batch, double m, double n, double k)
                              .elem_bytes = 4};
 }
 
-#define NEAR(x, y) assert_true(fabs((x) - (y)) <= 1e-12 * fabs(y))
+#define NEAR(x, y) assert_true(fabs((double)(x) - (double)(y)) <= 1e-12 * fabs((double)(y)))
 
 /* Registers of the accumulators let an SM hold one block of 256 x 128, two of 128 x 64 to 128 x 128, four smaller ones.
  * A block of 128 x 128 and 1000 steps of 4 bytes loads 256 x 4000 bytes; two blocks that share its sum load half each.
@@ -313,6 +313,52 @@ static void a_call_takes_at_least_its_best_tile(void **unused)
     NEAR(fsim_gemm_least_s(&d, 1e13), 10);
 }
 
+/* Of a limit of 250 W, 0.65 feed the units. A FLOP of 28 nm takes 10 pJ, one in f64 twice that: at 40 TFLOP/s 800 W, of
+ * which 162.5 are there. At 1 GFLOP/s power is no limit, and 0.95 is what is typical. */
+static void doubles_within_a_power_limit(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *peak;
+        double efficiency;
+    } cases[] = {{"fp64_peak=40 TFLOP/s", 0.95 * 162.5 / 800}, {"fp64_peak=1 GFLOP/s", 0.95}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/tests/hw/toy.yaml");
+        assert_non_null(hw);
+        const bool set = fsim_hw_set(a, d, hw, cases[i].peak), limited = fsim_hw_set(a, d, hw, "power_limit=250 W");
+        if (!set || !limited)
+            fsim_diag_print(d, stderr, false);
+        assert_true(set && limited);
+        NEAR(fsim_gemm_device_of(hw, FSIM_F64).efficiency, cases[i].efficiency);
+        fsim_arena_free(a);
+    }
+}
+
+/* Pascal's library has two tiles in FP32 and later ones 13; tensor units have 15, and from Hopper on 23. */
+static void tiles_of_each_design(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *gpu;
+        fsim_dtype t;
+        int tiles;
+    } cases[] = {{"p100-pcie-16gb", FSIM_F32, 2},
+                 {"v100-pcie-32gb", FSIM_F32, 13},
+                 {"a100-sxm4-40gb", FSIM_F16, 15},
+                 {"h100-sxm5-80gb", FSIM_F16, 23},
+                 {"l4", FSIM_BF16, 15}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const fsim_hw *hw =
+            fsim_hw_read(a, fsim_diag_new(a), fsim_printf(a, FUSESIM_SOURCE_DIR "/hwmodels/%s.yaml", cases[i].gpu));
+        assert_non_null(hw);
+        assert_int_equal(fsim_gemm_device_of(hw, cases[i].t).tiles, cases[i].tiles);
+        fsim_arena_free(a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +373,8 @@ int main(void)
         cmocka_unit_test(a_vector_by_hand),
         cmocka_unit_test(bounds_of_tiles_by_hand),
         cmocka_unit_test(a_call_takes_at_least_its_best_tile),
+        cmocka_unit_test(doubles_within_a_power_limit),
+        cmocka_unit_test(tiles_of_each_design),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

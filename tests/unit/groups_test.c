@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "fusion/fuse.h"
 #include "plan/price/price.h"
 #include "predict.h"
 #include <string.h>
@@ -299,8 +300,79 @@ static void kernels_by_hand(void **unused)
     }
 }
 
+/* Sets that are no kernel: the rule, which primitives break it (numbered in the file's order; -1: none), what they
+ * need, and what a kernel has; and whether larger sets break it too. */
+static const struct {
+    const char *operators, *outputs;
+    fsim_rule rule;
+    int a, b;
+    double needed, limit;
+    bool final;
+} refused[] = {
+    /* the rows' sums need those of the columns: 64 blocks */
+    {"  - {op: sum, in: [x], out: s, dims: [0]}\n  - {op: add, in: [x, s], out: q}\n  - {op: sum, in: [q], out: y, "
+     "dims: [1]}\n",
+     "[y]", FSIM_RULE_GRID_BARRIER, 1, -1, 64, 1, false},
+    /* 32 x 256 points beside 64 x 256 */
+    {"  - {op: relu, in: [x], out: y}\n  - {op: relu, in: [w], out: q}\n", "[y, q]", FSIM_RULE_SPACE, 1, 0, 8192, 16384,
+     false},
+    /* rows of 257 that hold their own sum */
+    {"  - {op: sum, in: [x], out: s, dims: [1], keepdim: true}\n  - {op: concat, in: [x, s], out: c, dim: 1}\n  - {op: "
+     "relu, in: [c], out: y}\n",
+     "[y]", FSIM_RULE_SPACE, 2, -1, 64 * 257, 64 * 256, false},
+    {"  - {op: sort, in: [x], out: s, dim: 1}\n  - {op: relu, in: [s], out: y}\n", "[y]", FSIM_RULE_BOUNDARY, 0, 1, 0,
+     0, true},
+    {"  - {op: exp, in: [x], out: a}\n  - {op: sort, in: [a], out: s, dim: 1}\n  - {op: add, in: [a, s], out: y}\n",
+     "[y]", FSIM_RULE_BOUNDARY, 1, 0, 0, 0, true},
+    {"  - {op: cumsum, in: [x], out: c, dim: 1}\n  - {op: sum, in: [c], out: y, dims: [1]}\n", "[y]",
+     FSIM_RULE_BOUNDARY, 0, 1, 0, 0, true},
+    /* three products where a chain has two */
+    {"  - {op: linear, in: [x, v], out: l}\n  - {op: linear, in: [l, v], out: m}\n  - {op: linear, in: [m, v], out: "
+     "y}\n",
+     "[y]", FSIM_RULE_CONTRACTIONS, 0, 2, 3, 2, true},
+    /* the maximum of a row of the operand, before the product, which is the fifth behind it */
+    {"  - {op: softmax, in: [x], out: s, dim: 1}\n  - {op: linear, in: [s, v], out: y}\n", "[y]",
+     FSIM_RULE_REDUCED_EPILOGUE, 0, 5, 256, 256, true},
+    /* a column of results is in 64 rows */
+    {"  - {op: linear, in: [x, v], out: l}\n  - {op: sum, in: [l], out: y, dims: [0]}\n", "[y]",
+     FSIM_RULE_REDUCED_EPILOGUE, 0, -1, 64, 1, false},
+    /* r is wanted in memory too */
+    {"  - {op: relu, in: [x], out: r}\n  - {op: linear, in: [r, v], out: y}\n", "[y, r]", FSIM_RULE_PROLOGUE, 0, 1, 0,
+     0, false},
+};
+
+static void sets_that_are_no_kernel(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const fsim_options options = {
+            .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 1000};
+        const char *text =
+            fsim_printf(a, MATRICES "\noperators:\n%soutputs: %s\n", refused[i].operators, refused[i].outputs);
+        const fsim_graph *g = fsim_graph_parse(a, d, "refused.yaml", text, strlen(text), NULL);
+        const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
+        assert_true(g && hw);
+        const fsim_problem p = fsim_problem_of(g, hw, &options, a);
+        int *node = fsim_new(a, int, g->nodes);
+        for (int n = 0; n < g->nodes; n++)
+            node[n] = n;
+        fsim_group out;
+        fsim_refusal why;
+        assert_false(fsim_legal(&p.limits, node, g->nodes, a, &out, &why));
+        assert_int_equal(why.rule, refused[i].rule);
+        assert_int_equal(why.a, refused[i].a);
+        assert_int_equal(why.b, refused[i].b);
+        assert_int_equal(why.through, -1);
+        assert_true(why.needed == refused[i].needed && why.limit == refused[i].limit);
+        assert_int_equal(why.final, refused[i].final);
+        fsim_arena_free(a);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_by_hand)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_by_hand), cmocka_unit_test(sets_that_are_no_kernel)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

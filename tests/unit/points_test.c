@@ -312,12 +312,88 @@ static void attributes_add_to_the_error(void **unused)
     assert_true(fsim_point_error(&sum).ulps == 1 && fsim_point_error(&sum).flat == 0);
 }
 
+/* What compares, chooses, moves or counts has no rounding of its own. */
+static void exact_operators(void **unused)
+{
+    (void)unused;
+    static const fsim_op exact[] = {FSIM_OP_MAXIMUM,
+                                    FSIM_OP_MINIMUM,
+                                    FSIM_OP_NEG,
+                                    FSIM_OP_ABS,
+                                    FSIM_OP_RELU,
+                                    FSIM_OP_RELU6,
+                                    FSIM_OP_HARDTANH,
+                                    FSIM_OP_CLAMP,
+                                    FSIM_OP_EQ,
+                                    FSIM_OP_NE,
+                                    FSIM_OP_LT,
+                                    FSIM_OP_LE,
+                                    FSIM_OP_GT,
+                                    FSIM_OP_GE,
+                                    FSIM_OP_FLOOR,
+                                    FSIM_OP_CEIL,
+                                    FSIM_OP_ROUND,
+                                    FSIM_OP_TRUNC,
+                                    FSIM_OP_SIGN,
+                                    FSIM_OP_FLOOR_DIVIDE,
+                                    FSIM_OP_HARDSHRINK,
+                                    FSIM_OP_THRESHOLD,
+                                    FSIM_OP_BIT_FIELD,
+                                    FSIM_OP_BIT_PLACE,
+                                    FSIM_OP_ROUND_E4M3,
+                                    FSIM_OP_ROUND_E8M0,
+                                    FSIM_OP_F4_VALUE,
+                                    FSIM_OP_F4_CODE,
+                                    FSIM_OP_BITWISE_AND,
+                                    FSIM_OP_BITWISE_OR,
+                                    FSIM_OP_BITWISE_XOR,
+                                    FSIM_OP_BITWISE_NOT,
+                                    FSIM_OP_BITWISE_LEFT_SHIFT,
+                                    FSIM_OP_BITWISE_RIGHT_SHIFT,
+                                    FSIM_OP_ISNAN,
+                                    FSIM_OP_ISINF,
+                                    FSIM_OP_ISFINITE,
+                                    FSIM_OP_LOGICAL_AND,
+                                    FSIM_OP_LOGICAL_OR,
+                                    FSIM_OP_LOGICAL_XOR,
+                                    FSIM_OP_LOGICAL_NOT,
+                                    FSIM_OP_ONE_HOT,
+                                    FSIM_OP_ARANGE,
+                                    FSIM_OP_WHERE,
+                                    FSIM_OP_WHERE_INPUT,
+                                    FSIM_OP_WHERE_OTHER,
+                                    FSIM_OP_WHERE_SCALARS,
+                                    FSIM_OP_MASKED_FILL,
+                                    FSIM_OP_CAST,
+                                    FSIM_OP_COPY,
+                                    FSIM_OP_TRIL,
+                                    FSIM_OP_TRIU,
+                                    FSIM_OP_FILL,
+                                    FSIM_OP_CAUSAL_MASK,
+                                    FSIM_OP_WINDOW_MASK,
+                                    FSIM_OP_MASK_OUT,
+                                    FSIM_OP_PERMUTE,
+                                    FSIM_OP_TRANSPOSE,
+                                    FSIM_OP_SLICE,
+                                    FSIM_OP_EXPAND,
+                                    FSIM_OP_UNFOLD,
+                                    FSIM_OP_IM2COL,
+                                    FSIM_OP_FLIP,
+                                    FSIM_OP_SPLIT,
+                                    FSIM_OP_ROTATE_HALF,
+                                    FSIM_OP_TRANSFER};
+    for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
+        const fsim_error_units e = fsim_point_rows[exact[i]].error;
+        assert_true(fsim_point_rows[exact[i]].value && e.ulps == 0 && e.of_x == 0 && e.flat == 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_at_the_ends),          cmocka_unit_test(values_by_place),
         cmocka_unit_test(jumps_within_a_bound),        cmocka_unit_test(divisions_of_whole_numbers),
-        cmocka_unit_test(attributes_add_to_the_error),
+        cmocka_unit_test(attributes_add_to_the_error), cmocka_unit_test(exact_operators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@
 
 typedef struct {
     const char *what, *text, *key;                          /* key: another value of one of toy's ("key=value"); NULL */
-    double read_bytes, write_bytes, l2_bytes, shared_bytes; /* moved */
+    double read_bytes, write_bytes, l2_bytes, shared_bytes; /* moved; NAN: not looked at */
     double compute_ns, special_ns, issue_ns, latency_ns, l2_ns; /* of each unit */
     int registers, vector, launches, passes;
     int64_t grid;
@@ -303,6 +303,151 @@ static const row rows[] = {
      128,
      1,
      true},
+    /* 4095 elements are no multiple of two, 4094 none of four: a thread takes one, or two; sectors are whole */
+    {"relu of 4095",
+     X("[4095]") "  - {op: relu, in: [x], out: y}\noutputs: [y]\n",
+     NULL,
+     16384,
+     16384,
+     32768,
+     0,
+     8190,
+     0,
+     4095 * 5 / 64.,
+     4,
+     0,
+     10,
+     1,
+     1,
+     1,
+     16,
+     4,
+     16380 / 16384.,
+     false},
+    {"relu of 4094",
+     X("[4094]") "  - {op: relu, in: [x], out: y}\noutputs: [y]\n",
+     NULL,
+     16384,
+     16384,
+     32768,
+     0,
+     8188,
+     0,
+     4094 * 3 / 64.,
+     2,
+     0,
+     12,
+     2,
+     1,
+     1,
+     8,
+     2,
+     16376 / 16384.,
+     false},
+    /* cuBLAS: one block of 64 x 128, whose 64 steps and 10 of start take 2 x 64 x 128 FLOP each, a tenth more as the
+     * tile is narrow by one half. It loads 192 rows and columns of 256 bytes; L2 answers 250 bytes a ns, and a stored
+     * byte counts 1.5 times. Of what two resident blocks as a square load more than the operands once, 49152 / sqrt(2)
+     * - 32768, DRAM gives 1.6 x (0.5 - 0.22) / 0.3, half for each operand. */
+    {"product", XZ("[64, 64]", "[64, 64]") "  - {op: linear, in: [x, z], out: y}\noutputs: [y]\n",
+     NULL,      32768 + 2 * 1484,
+     16384,     16384 + 49152,
+     49152 * 4, 2. * 64 * 128 * 74 * 1.1,
+     0,         0,
+     0,         (49152 + 1.5 * 16384) / 250,
+     72,        4,
+     1,         1,
+     1,         0.5,
+     1,         true},
+    /* Two products with relu between: 64 rows, 32 wide, in two steps of 16. Tiles of 64 rows are a tenth slower; a
+     * start is 10 steps of the first tile. Operands pass L2 once, 16 bytes at a time, and shared memory, with the tile
+     * between, twice for each of two sides. A block starts in 250 ns and waits 500 for each step. */
+    {"chain",
+     "tensors: {x: {shape: [64, 256], dtype: f32}, w: {shape: [32, 256], dtype: f32}, u: {shape: [32, 32], dtype: "
+     "f32}}\noperators:\n"
+     "  - {op: linear, in: [x, w], out: l}\n  - {op: relu, in: [l], out: r}\n  - {op: linear, in: [r, u], out: "
+     "y}\noutputs: [y]\n",
+     "shared_memory_per_sm=96 KiB; shared_memory_per_block=96 KiB",
+     65536 + 32768 + 4096,
+     8192,
+     102400 + 8192,
+     2. * (80 * 256 + 16 * 32 + 64 * 16) * 4 * 4,
+     (2. * 64 * 32 * (256 + 32) + 2. * 64 * 16 * 10) * 1.1 + 2048 * 2,
+     0,
+     2048 / 64. + 2 * (2048 / 4 + 102400 / 16) / 64.,
+     250 + 2 * 500 + 1,
+     0,
+     84,
+     4,
+     1,
+     1,
+     1,
+     1,
+     1,
+     true},
+    /* 288 elements across are read by 8 threads for each of 32 neighbouring rows, 36 each, and turned around in shared
+     * memory; nine steps of 32 elements a row, and a barrier, in each of 32 waves */
+    {"softmax across, in bands",
+     X("[288, 4096]") "  - {op: permute, in: [x], out: t, dims: [1, 0]}\n" SOFTMAX("t"),
+     NULL,
+     288 << 14,
+     288 << 14,
+     2 * (288 << 14),
+     2 * (288 << 14),
+     1179648 * 18 * 2.,
+     1179648 * 2 * 2.,
+     1179648 * 18 / 64. + 2 * 1179648 * 2 / 64.,
+     32 * 9 + 32 * 30,
+     0,
+     56,
+     1,
+     1,
+     1,
+     128,
+     32,
+     1,
+     true},
+    /* Running sums take four instructions an element. 32 threads take a row of 128 at once, and need no barrier; 64
+     * wait for each other in each of four waves */
+    {"running sums",
+     X("[64, 128]") "  - {op: cumsum, in: [x], out: y, dim: 1}\noutputs: [y]\n",
+     NULL,
+     32768,
+     32768,
+     NAN,
+     0,
+     8192 * 4 * 2,
+     0,
+     8192 * 4 / 64. + 2 * 8192 * 2 / 64.,
+     2,
+     0,
+     16,
+     1,
+     1,
+     1,
+     8,
+     2,
+     1,
+     true},
+    {"longer running sums",
+     X("[64, 256]") "  - {op: cumsum, in: [x], out: y, dim: 1}\noutputs: [y]\n",
+     NULL,
+     65536,
+     65536,
+     NAN,
+     0,
+     16384 * 4 * 2,
+     0,
+     16384 * 4 / 64. + 2 * 16384 * 2 / 64.,
+     4 + 4 * 30,
+     0,
+     16,
+     1,
+     1,
+     1,
+     16,
+     4,
+     1,
+     true},
 };
 
 static void kernels_by_hand(void **unused)
@@ -316,13 +461,19 @@ static void kernels_by_hand(void **unused)
             .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 1000};
         const fsim_graph *g = fsim_graph_parse(a, d, "prices.yaml", w->text, strlen(w->text), NULL);
         fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/tests/hw/toy.yaml");
-        assert_true(g && hw && (!w->key || fsim_hw_set(a, d, hw, w->key)));
+        assert_true(g && hw);
+        for (const char *key = w->key; key;) {
+            const char *end = strstr(key, "; ");
+            assert_true(fsim_hw_set(a, d, hw, fsim_strndup(a, key, end ? (size_t)(end - key) : strlen(key))));
+            key = end ? end + 2 : NULL;
+        }
         fsim_problem p = fsim_problem_of(g, hw, &options, a);
         int *node = fsim_new(a, int, g->nodes);
         for (int n = 0; n < g->nodes; n++)
             node[n] = n;
         const fsim_kernel *k = fsim_kernel_alone(&p, node, g->nodes, a);
         assert_non_null(k);
+        enum { DRAM = 5 }; /* whose bytes are counted as whole ones */
         const struct {
             const char *what;
             double got, wanted;
@@ -333,7 +484,8 @@ static void kernels_by_hand(void **unused)
                      {"launches", k->unit[FSIM_LAUNCH] * 1e9, 1000. * w->launches},
                      {"DRAM", k->unit[FSIM_DRAM] * 1e9, w->read_bytes + w->write_bytes},
                      {"L2", k->unit[FSIM_L2] * 1e9, w->l2_ns},
-                     {"shared memory", k->unit[FSIM_SHARED] * 1e9, w->shared_bytes / 64},
+                     {"shared memory", k->unit[FSIM_SHARED] * 1e9,
+                      k->template == FSIM_LIBRARY_CONTRACTION ? 0 : w->shared_bytes / 64}, /* its rate has it */
                      {"compute", k->unit[FSIM_COMPUTE] * 1e9, w->compute_ns},
                      {"special", k->unit[FSIM_SPECIAL] * 1e9, w->special_ns},
                      {"issue", k->unit[FSIM_ISSUE] * 1e9, w->issue_ns},
@@ -346,7 +498,8 @@ static void kernels_by_hand(void **unused)
                      {"coalescing", k->coalescing, w->coalescing},
                      {"penalised", k->penalised, w->penalised}};
         for (size_t f = 0; f < sizeof facts / sizeof *facts; f++)
-            if (!(fabs(facts[f].got - facts[f].wanted) <= 1e-9 * fabs(facts[f].wanted)))
+            if (!isnan(facts[f].wanted) &&
+                !(fabs(facts[f].got - facts[f].wanted) <= (f == DRAM ? 1e-5 : 1e-9) * fabs(facts[f].wanted)))
                 fail_msg("%s: %s is %.10g, by hand %.10g", w->what, facts[f].what, facts[f].got, facts[f].wanted);
         fsim_arena_free(a);
     }

@@ -15,7 +15,7 @@
 #include "validate/trial/trial.h"
 #include <string.h>
 
-#define NEAR(x, y) assert_true(fabs((x) - (y)) <= 1e-12 * fabs(y))
+#define NEAR(x, y) assert_true(fabs((double)(x) - (double)(y)) <= 1e-12 * fabs((double)(y)))
 
 /* Five samples, out of order: the median is 3, a quarter lies below 2 and a quarter above 4. */
 static void quartiles(void **unused)
