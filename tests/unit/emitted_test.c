@@ -138,6 +138,54 @@ static void parts_and_places(void **unused)
     run_with(text, FSIM_STRATEGY_OPTIMAL);
 }
 
+static bool equal_times(const fsim_times *x, const fsim_times *y)
+{
+    return x->samples == y->samples && x->median_s == y->median_s && x->least_s == y->least_s && x->high_s == y->high_s;
+}
+
+/* Eager and unfused plans have the same two kernels, which differ from each other, and the optimal one has one: three
+ * kernels and two plans are measured, and each kernel's and plan's numbers are wherever it is. All give the same
+ * results. */
+static void what_is_alike_is_measured_once(void **unused)
+{
+    (void)unused;
+    static const char text[] =
+        "tensors: {x: {shape: [64, 256], dtype: f32}, z: {shape: [64, 256], dtype: f32}}\noperators:\n"
+        "  - {op: add, in: [x, z], out: s}\n  - {op: relu, in: s, out: y}\noutputs: [y]\n";
+    static const fsim_strategy strategy[] = {FSIM_STRATEGY_EAGER, FSIM_STRATEGY_UNFUSED, FSIM_STRATEGY_OPTIMAL};
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    fsim_fault fault = {0};
+    fsim_device *r = fsim_device_open(FSIM_DEVICE_CPU, &(fsim_device_options){.threads = 1}, a, &fault);
+    const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
+    if (!r)
+        skip();
+    const fsim_graph *g = fsim_graph_parse(a, d, "alike.yaml", text, strlen(text), NULL);
+    assert_non_null(g);
+    const fsim_options options = {
+        .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 60000};
+    fsim_trial t = fsim_trial_of(g, hw, &options, strategy, 3, a);
+    assert_int_equal(t.plans, 3);
+    const bool good = fsim_trial_measure(&t, r, &(fsim_trial_how){.samples = 2, .kernels = true}, &fault);
+    assert_true(good || fault.status == FSIM_INCONCLUSIVE);
+    const fsim_trial_plan *eager = &t.plan[0], *unfused = &t.plan[1], *optimal = &t.plan[2];
+    assert_true(eager->plan.kernels == 2 && unfused->plan.kernels == 2 && optimal->plan.kernels == 1);
+    for (int i = 0; i < 3; i++) {
+        assert_true(!t.plan[i].failed && !t.plan[i].differs && t.plan[i].measured.stream.samples > 0);
+        for (int k = 0; k < t.plan[i].plan.kernels; k++)
+            assert_true(!t.plan[i].measured.kernel[k].failed && t.plan[i].measured.kernel[k].warm.samples > 0);
+    }
+    assert_true(equal_times(&eager->measured.stream, &unfused->measured.stream));
+    assert_false(equal_times(&eager->measured.stream, &optimal->measured.stream));
+    for (int k = 0; k < 2; k++) {
+        assert_true(equal_times(&eager->measured.kernel[k].warm, &unfused->measured.kernel[k].warm));
+        assert_false(equal_times(&eager->measured.kernel[k].warm, &optimal->measured.kernel[0].warm));
+    }
+    assert_false(equal_times(&eager->measured.kernel[0].warm, &eager->measured.kernel[1].warm));
+    r->backend->close(r);
+    fsim_arena_free(a);
+}
+
 /* What is compared is numbers, and there are few of them: most of the time is the compiler's. */
 static int compile_quickly(void **unused)
 {
@@ -151,6 +199,7 @@ static int compile_quickly(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(windows_and_powers), cmocka_unit_test(places_between_elements),
-                                       cmocka_unit_test(rows_and_columns), cmocka_unit_test(parts_and_places)};
+                                       cmocka_unit_test(rows_and_columns), cmocka_unit_test(parts_and_places),
+                                       cmocka_unit_test(what_is_alike_is_measured_once)};
     return cmocka_run_group_tests(tests, compile_quickly, NULL);
 }

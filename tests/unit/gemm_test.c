@@ -286,6 +286,12 @@ static void bounds_of_tiles_by_hand(void **unused)
     d.l2_rate = 1e9;
     NEAR(fsim_gemm_tiled_least_s(&d, &s, 1), results * 2 / 128 * 4000 / 1e9);
     NEAR(fsim_gemm_tiled_least_s(&d, &s, 2), results * (1.0 / 128 + 1.0 / 256) * 4000 / 1e9);
+    d = bare();
+    d.narrow = 0.2;
+    d.tile = &(fsim_gemm_tile){64, 64, 0}; /* narrow by two */
+    NEAR(fsim_gemm_tiled_least_s(&d, &s, 1), 1.4 * flops / 1e13);
+    d = bare();
+    d.l2_rate = 1e9;
     s.n = 1; /* a vector has no tiles, and loads nothing twice */
     d.rate = 1e12;
     NEAR(fsim_gemm_tiled_least_s(&d, &s, 1), 2.0 * 256 * 1000 / 1e13);
