@@ -256,6 +256,8 @@ static void a_vector_by_hand(void **unused)
     NEAR(t.dram_s, 2e-6);
     NEAR(t.busy_s, 2e-6 * pow(3, 0.4));
     NEAR(t.extra_s, 1e-6);
+    const fsim_gemm_shape row = product(1, 1, 2000, 1000);
+    NEAR(fsim_gemm_with(&d, &row, (fsim_gemm_tile){1, 1, 1}).blocks, 16);
     assert_int_equal(fsim_gemm_best(&d, &s).tile.m, 1);
     d.tensor = true; /* there such products are as slow as tiles */
     assert_int_equal(fsim_gemm_best(&d, &s).tile.m, 128);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "validate/reference/element.h"
 #include "validate/reference/point.h"
 
 typedef struct {
@@ -388,12 +389,29 @@ static void exact_operators(void **unused)
     }
 }
 
+/* The first outputs of splitmix64 from 0 are 0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4 and 0x06c45d188009454f: of 2^64
+ * 0.8833, 0.4315 and 0.0264. An element is kept where its number is not below p. */
+static void dropout_by_hand(void **unused)
+{
+    (void)unused;
+    static const double number[] = {0.88330, 0.43152, 0.02643};
+    for (int i = 0; i < 3; i++) {
+        assert_true(fsim_dropout_keeps(i, number[i] - 1e-4));
+        assert_false(fsim_dropout_keeps(i, number[i] + 1e-4));
+    }
+    assert_true(fsim_dropout_keeps(7, 0) && !fsim_dropout_keeps(7, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_at_the_ends),          cmocka_unit_test(values_by_place),
-        cmocka_unit_test(jumps_within_a_bound),        cmocka_unit_test(divisions_of_whole_numbers),
-        cmocka_unit_test(attributes_add_to_the_error), cmocka_unit_test(exact_operators),
+        cmocka_unit_test(values_at_the_ends),
+        cmocka_unit_test(values_by_place),
+        cmocka_unit_test(jumps_within_a_bound),
+        cmocka_unit_test(divisions_of_whole_numbers),
+        cmocka_unit_test(attributes_add_to_the_error),
+        cmocka_unit_test(exact_operators),
+        cmocka_unit_test(dropout_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
