@@ -17,6 +17,7 @@
 
 #include "fusion/fuse.h"
 #include "plan/price/price.h"
+#include "plan/search/cluster.h"
 #include "predict.h"
 #include <string.h>
 
@@ -371,8 +372,35 @@ static void sets_that_are_no_kernel(void **unused)
     }
 }
 
+/* A matrix that is turned around, alone or each of a batch: what a product could read as its other layout. */
+static void matrices_that_are_turned(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *shape, *dims;
+        bool swaps;
+    } cases[] = {{"64, 256", "1, 0", true},
+                 {"4, 64, 256", "0, 2, 1", true},
+                 {"4, 64, 256", "1, 0, 2", false},
+                 {"4, 64, 256", "2, 1, 0", false},
+                 {"4, 8, 64, 256", "0, 1, 3, 2", true},
+                 {"4, 8, 64, 256", "0, 2, 1, 3", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const char *text = fsim_printf(a,
+                                       "tensors: {x: {shape: [%s], dtype: f32}}\noperators: [{op: permute, in: x, out: "
+                                       "y, dims: [%s]}]\noutputs: [y]\n",
+                                       cases[i].shape, cases[i].dims);
+        const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "turned.yaml", text, strlen(text), NULL);
+        assert_true(g && g->nodes == 1);
+        assert_int_equal(fsim_swaps_matrix(&g->node[0]), cases[i].swaps);
+        fsim_arena_free(a);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_by_hand), cmocka_unit_test(sets_that_are_no_kernel)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_by_hand), cmocka_unit_test(sets_that_are_no_kernel),
+                                       cmocka_unit_test(matrices_that_are_turned)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
