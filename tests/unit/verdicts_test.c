@@ -213,12 +213,47 @@ static void texts_without_names(void **unused)
     fsim_arena_free(a);
 }
 
+/* Plans of an A100, of one kernel and of two, priced for a T4 as if they had been its own: all of them, and each
+ * kernel. */
+static void plans_priced_for_another_gpu(void **unused)
+{
+    (void)unused;
+    static const char text[] =
+        "tensors: {x: {shape: [64, 256], dtype: f32}}\noperators:\n  - {op: exp, in: x, out: e}\n"
+        "  - {op: relu, in: e, out: y}\noutputs: [y]\n";
+    static const fsim_strategy strategy[] = {FSIM_STRATEGY_UNFUSED, FSIM_STRATEGY_OPTIMAL};
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    const fsim_options options = {
+        .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 1000};
+    const fsim_graph *g = fsim_graph_parse(a, d, "two.yaml", text, strlen(text), NULL);
+    const fsim_hw *a100 = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml"),
+                  *t4 = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
+    assert_true(g && a100 && t4);
+    fsim_trial moved = fsim_trial_of(g, a100, &options, strategy, 2, a);
+    const fsim_trial own = fsim_trial_of(g, t4, &options, strategy, 2, a);
+    assert_true(moved.plans == 2 && own.plans == 2 && moved.plan[0].plan.kernels == 2 &&
+                moved.plan[1].plan.kernels == 1);
+    assert_true(moved.plan[0].stream_s < own.plan[0].stream_s);
+    fsim_trial_reprice(&moved, t4, &options, a);
+    for (int i = 0; i < 2; i++) {
+        assert_true(moved.plan[i].stream_s == own.plan[i].stream_s && moved.plan[i].graph_s == own.plan[i].graph_s);
+        for (int k = 0; k < own.plan[i].plan.kernels; k++) {
+            assert_true(moved.plan[i].predicted[k].cold_s == own.plan[i].predicted[k].cold_s);
+            assert_true(moved.plan[i].predicted[k].warm_s == own.plan[i].predicted[k].warm_s);
+            assert_true(moved.plan[i].predicted[k].dram_read_bytes == 65536 &&
+                        moved.plan[i].predicted[k].dram_write_bytes == 65536);
+        }
+    }
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quartiles),           cmocka_unit_test(a_choice_and_its_regret),
         cmocka_unit_test(what_was_left_out),   cmocka_unit_test(registers_predicted_and_compiled),
-        cmocka_unit_test(texts_without_names),
+        cmocka_unit_test(texts_without_names), cmocka_unit_test(plans_priced_for_another_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
