@@ -398,9 +398,39 @@ static void matrices_that_are_turned(void **unused)
     }
 }
 
+/* y = relu(x) w^T and its gradients: what leads to y runs before the gradient of y is there, what needs that runs
+ * after; where x is above 0 is asked for the gradient alone, and needs none. Without gradients there is no barrier. */
+static void sides_of_the_barrier(void **unused)
+{
+    (void)unused;
+    static const char text[] =
+        "tensors: {x: {shape: [64, 256], dtype: f32}, w: {shape: [32, 256], dtype: f32, role: weight}}\n"
+        "operators: [{op: relu, in: [x], out: r}, {op: linear, in: [r, w], out: y}]\noutputs: [y]\n";
+    static const struct {
+        fsim_op op;
+        fsim_side side;
+    } wanted[] = {{FSIM_OP_RELU, FSIM_BEFORE_BARRIER},  {FSIM_OP_LINEAR, FSIM_BEFORE_BARRIER},
+                  {FSIM_OP_EINSUM, FSIM_AFTER_BARRIER}, {FSIM_OP_EINSUM, FSIM_AFTER_BARRIER},
+                  {FSIM_OP_GT, FSIM_EITHER_SIDE},       {FSIM_OP_WHERE_OTHER, FSIM_AFTER_BARRIER}};
+    fsim_arena *a = fsim_arena_new();
+    const fsim_derive how = {.mode = FSIM_REVERSE, .update = FSIM_NO_UPDATE, .want = FSIM_WANT_ALL};
+    const fsim_graph *g =
+        fsim_graph_parse(a, fsim_diag_new(a), "sides.yaml", text, strlen(text), &(fsim_bindings){.derive = &how});
+    assert_true(g && g->barrier);
+    assert_int_equal(g->nodes, 6);
+    for (int n = 0; n < 6; n++) {
+        assert_int_equal(g->node[n].op, wanted[n].op);
+        assert_int_equal(g->node[n].side, wanted[n].side);
+    }
+    const fsim_graph *forward = fsim_graph_parse(a, fsim_diag_new(a), "sides.yaml", text, strlen(text), NULL);
+    assert_true(forward && !forward->barrier && forward->node[0].side == FSIM_EITHER_SIDE);
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_by_hand), cmocka_unit_test(sets_that_are_no_kernel),
-                                       cmocka_unit_test(matrices_that_are_turned)};
+                                       cmocka_unit_test(matrices_that_are_turned),
+                                       cmocka_unit_test(sides_of_the_barrier)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
