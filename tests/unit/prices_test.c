@@ -317,6 +317,16 @@ static const row rows[] = {
      true},
 };
 
+/* Arithmetic results; a multiply-add is two. Turning around computes nothing. */
+static const struct {
+    const char *what;
+    double flops;
+} counted[] = {{"relu", 4096},
+               {"transpose", 0},
+               {"softmax", 262144 * 5},
+               {"product", 2. * 64 * 64 * 64},
+               {"chain", 2. * 64 * 32 * (256 + 32) + 2048}};
+
 static void kernels_by_hand(void **unused)
 {
     (void)unused;
@@ -364,6 +374,8 @@ static void kernels_by_hand(void **unused)
                      {"waves", k->waves, w->waves},
                      {"coalescing", k->coalescing, w->coalescing},
                      {"penalised", k->penalised, w->penalised}};
+        for (size_t n = 0; n < sizeof counted / sizeof *counted; n++)
+            assert_true(strcmp(counted[n].what, w->what) != 0 || k->flops == counted[n].flops);
         for (size_t f = 0; f < sizeof facts / sizeof *facts; f++)
             if (!isnan(facts[f].wanted) &&
                 !(fabs(facts[f].got - facts[f].wanted) <= (f == DRAM ? 1e-5 : 1e-9) * fabs(facts[f].wanted)))

@@ -134,6 +134,8 @@ static void measures(void)
     CHECK(
         strstr(made.text, "# Measured by: fusesim calibrate --device cuda, Mock H100, driver 580.00.mock, CUDA 13.0"));
     CHECK(!strstr(made.text, p.facts->uuid));
+    /* the bytes of "mock gpu, no uid" */
+    CHECK(strcmp(p.facts->uuid, "GPU-6d6f636b-2067-7075-2c20-6e6f20756964") == 0);
 
     const fsim_gpu_hardware fresh = fsim_gpu_hardware_of(
         a, NULL, "", "mine", &p, &(fsim_calibration_note){"2026-01-02", "fusesim calibrate --device cuda"});

@@ -10,8 +10,10 @@
 #include <cmocka.h>
 
 #include "validate/cuda/compiled.h"
+#include "validate/cuda/device.h"
 #include "validate/device/device.h"
 #include "validate/device/texts.h"
+#include "validate/reference/reference.h"
 #include "validate/trial/trial.h"
 #include <string.h>
 
@@ -235,6 +237,8 @@ static void plans_priced_for_another_gpu(void **unused)
     assert_true(moved.plans == 2 && own.plans == 2 && moved.plan[0].plan.kernels == 2 &&
                 moved.plan[1].plan.kernels == 1);
     assert_true(moved.plan[0].stream_s < own.plan[0].stream_s);
+    assert_true(fsim_reference_bytes(g) ==
+                3 * 16384 * 3 * 8); /* three tensors; a value, its bound, and what it shares */
     fsim_trial_reprice(&moved, t4, &options, a);
     for (int i = 0; i < 2; i++) {
         assert_true(moved.plan[i].stream_s == own.plan[i].stream_s && moved.plan[i].graph_s == own.plan[i].graph_s);
@@ -248,12 +252,33 @@ static void plans_priced_for_another_gpu(void **unused)
     fsim_arena_free(a);
 }
 
+/* Half of the times lie within 1 ms around 1.5 ms: two thirds of the median. A quarter of it, or a microsecond, is no
+ * noise. */
+static void noise_in_words(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    fsim_gpu g = {.a = a};
+    const fsim_times wide = {.samples = 5, .low_s = 1e-3, .median_s = 1.5e-3, .high_s = 2e-3},
+                     narrow = {.samples = 5, .low_s = 2, .median_s = 2, .high_s = 2.5},
+                     brief = {.samples = 5, .low_s = 1e-6, .median_s = 1e-6, .high_s = 2e-6},
+                     none = {.samples = 0, .low_s = 1, .median_s = 1, .high_s = 2};
+    const char *said = fsim_gpu_noise(&g, "k0_y", &wide);
+    assert_non_null(said);
+    assert_non_null(strstr(said, "the middle half of the times of 'k0_y' spreads over 67 % of their median"));
+    assert_null(fsim_gpu_noise(&g, "k0_y", &narrow));
+    assert_null(fsim_gpu_noise(&g, "k0_y", &brief));
+    assert_null(fsim_gpu_noise(&g, "k0_y", &none));
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quartiles),           cmocka_unit_test(a_choice_and_its_regret),
         cmocka_unit_test(what_was_left_out),   cmocka_unit_test(registers_predicted_and_compiled),
         cmocka_unit_test(texts_without_names), cmocka_unit_test(plans_priced_for_another_gpu),
+        cmocka_unit_test(noise_in_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
