@@ -427,10 +427,47 @@ static void sides_of_the_barrier(void **unused)
     fsim_arena_free(a);
 }
 
+/* e is needed at nine places, 3 apart, by the sum of slices of it; a kernel computes it at eight at most. */
+static void nine_views_are_too_many(void **unused)
+{
+    (void)unused;
+    for (int views = 8; views <= 9; views++) {
+        fsim_arena *a = fsim_arena_new();
+        const char *text = MATRICES
+            "\noperators:\n  - {op: exp, in: z, out: e}\n  - {op: slice, in: e, out: a0, dim: 0, start: 0, size: 8}\n";
+        for (int i = 1; i < views; i++)
+            text = fsim_printf(a,
+                               "%s  - {op: slice, in: e, out: s%d, dim: 0, start: %d, size: 8}\n  - {op: add, in: "
+                               "[a%d, s%d], out: a%d}\n",
+                               text, i, 3 * i, i - 1, i, i);
+        text = fsim_printf(a, "%soutputs: [a%d]\n", text, views - 1);
+        fsim_diag *d = fsim_diag_new(a);
+        const fsim_options options = {
+            .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 1000};
+        const fsim_graph *g = fsim_graph_parse(a, d, "views.yaml", text, strlen(text), NULL);
+        const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
+        assert_true(g && hw && g->nodes == views);
+        const fsim_problem p = fsim_problem_of(g, hw, &options, a);
+        int *node = fsim_new(a, int, g->nodes);
+        for (int n = 0; n < g->nodes; n++)
+            node[n] = n;
+        fsim_group out;
+        fsim_refusal why;
+        assert_int_equal(fsim_legal(&p.limits, node, g->nodes, a, &out, &why), views == 8);
+        if (views == 8)
+            assert_int_equal(out.member[0].evaluations, 8 * 8);
+        else
+            assert_true(why.rule == FSIM_RULE_INDEX_MAP && why.a == 0 && why.b == 1 && why.needed == 9 &&
+                        why.limit == 8);
+        fsim_arena_free(a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_by_hand), cmocka_unit_test(sets_that_are_no_kernel),
                                        cmocka_unit_test(matrices_that_are_turned),
-                                       cmocka_unit_test(sides_of_the_barrier)};
+                                       cmocka_unit_test(sides_of_the_barrier),
+                                       cmocka_unit_test(nine_views_are_too_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
