@@ -367,6 +367,28 @@ static void tiles_of_each_design(void **unused)
     }
 }
 
+/* 40 tiles of rows, of which twenty blocks are under way: their 2560 rows, and as many pages, whether there are more
+ * columns or not. Where both operands have k contiguous, the columns' rows are as far apart: 128 more. A step of each
+ * reaches 4 KiB; from 1 KiB times the root of the rows on, time grows by half for each doubling. */
+static void rows_that_are_under_way_have_pages(void **unused)
+{
+    (void)unused;
+    static const struct {
+        bool transposed;
+        double m, rows;
+    } cases[] = {{false, 5120, 2560}, {true, 5120, 2560 + 128}, {false, 1280, 1280}, {true, 1280, 1280 + 256}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fsim_gemm_device d = bare();
+        fsim_gemm_shape s = product(1, cases[i].m, 2560, 1024);
+        s.transposed_b = cases[i].transposed;
+        const double before = fsim_gemm_with(&d, &s, square).compute_s;
+        d.page_slope = 0.5;
+        d.page_most = 9;
+        d.page_span = 1024 * sqrt(cases[i].rows);
+        NEAR(fsim_gemm_with(&d, &s, square).compute_s, 2 * before); /* 4096 / 1024: two doublings */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +405,7 @@ int main(void)
         cmocka_unit_test(a_call_takes_at_least_its_best_tile),
         cmocka_unit_test(doubles_within_a_power_limit),
         cmocka_unit_test(tiles_of_each_design),
+        cmocka_unit_test(rows_that_are_under_way_have_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
