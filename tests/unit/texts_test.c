@@ -14,6 +14,10 @@
 
 enum { LINES = 9, LAUNCHES = 2 };
 
+#define ATTENTION                                                                                                      \
+    "operators:\n  - {op: transpose, in: [k], out: t, dims: [1, 2]}\n  - {op: bmm, in: [q, t], out: s}\n"              \
+    "  - {op: softmax, in: [s], out: p, dim: 2}\n  - {op: bmm, in: [p, v], out: y}\noutputs: [y]\n"
+
 static const struct {
     const char *text, *gpu;
     struct {
@@ -174,6 +178,56 @@ static const struct {
       "FS_FLASH_STATE(float, s0, -FS_INFf) /* p/max */", "FS_FLASH_STATE(float, s1, 0.0f) /* p/sum */",
       "FS_FLASH_COPY_ROWS(f16, rows_tile, p, FS_SAME_ROW, k, 0, 64, 64, t_q, p * 64 + k) /* q */"},
      NULL},
+    /* Decoding: 16 rows of each of 8 heads are a tile. 26 blocks share 8192 columns, 320 each, of 64 at a time; each of
+     * four warps has some of them, and they meet. A block leaves 16 x 128 sums, and behind those of all a maximum and a
+     * sum for each of 128 rows, which a block a row puts together */
+    {"tensors: {q: {shape: [8, 16, 128], dtype: f16}, k: {shape: [8, 8192, 128], dtype: f16}, v: {shape: [8, 8192, "
+     "128], dtype: f16}}\n" ATTENTION,
+     "a100-sxm4-40gb",
+     {{8 * 26, 128, (16 + 2 * 64) * 136 * 2}, {128, 128, 0}},
+     (26 * 128 * 128 + 2 * 26 * 128) * 4,
+     4,
+     80,
+     {"FS_FLASH(16, 64, 16, 8192, 26, FS_SAME_ROW, 0)",
+      "FS_FLASH_TILE(fs_f16, float, first_tile, 4352, 8192, c, 136, 1, k, 1, 64)",
+      "FS_FLASH_TILE(fs_f16, float, second_tile, 21760, 8192, c, 136, 128, j, 1, 1)",
+      "const fs_int piece = fs_chunk / 1, from = piece * 320, stop = from + 320 < 8192 ? from + 320 : 8192;",
+      "for (int i = 0; i < 4; i++)", "scratch_4[425984 + piece * 128 + p] = a9; /* p/max */",
+      "scratch_4[429312 + piece * 128 + p] = a10; /* p/sum */", "FS_ROWS(p, 128, 1, 128)",
+      "sum += scratch_4[(i * 128 + p) * 128 + j] * fs_flash_exp2(fs_flash_base2(scratch_4[425984 + i * 128 + p]) - "
+      "base);"},
+     NULL},
+    /* Without tensor units: tiles of 64 x 32, each row of 64 floats filled up by four, and the scores between them */
+    {"tensors: {q: {shape: [64, 1024, 64], dtype: f32}, k: {shape: [64, 1024, 64], dtype: f32}, v: {shape: [64, 1024, "
+     "64], dtype: f32}}\n" ATTENTION,
+     "p4",
+     {{64 * 16, 128, (64 * 68 + 64 * 36 + 32 * 68 + 64 * 36) * 4}},
+     0,
+     4,
+     0,
+     {"FS_FLASH(64, 32, 1024, 1024, 1, FS_SAME_ROW, 0)",
+      "FS_FLASH_TILE(float, float, rows_tile, 0, 4352, p, 68, 68, k, 1, 1)",
+      "FS_FLASH_TILE(float, float, first_tile, 17408, 2048, c, 1, 1, k, 36, 32)",
+      "FS_FLASH_TILE(float, float, second_tile, 26624, 2048, c, 68, 64, j, 1, 1)",
+      "FS_FLASH_SCORES(float, scores, 35328, 36)",
+      "FS_FLASH_FILL_ROWS(rows_tile, p, FS_SAME_ROW, k, 0, 64, 64) /* q */",
+      "FS_FLASH_FIRST_SIMT(float, rows_tile, 0, first_tile, 36, 64)",
+      "FS_FLASH_SECOND_SIMT(float, scores, second_tile, 68)"},
+     "FS_FLASH_WAIT"},
+    /* Groups of four warps have k and v twice, in lines as the unit reads them, and copy ahead; a KiB aligns them */
+    {"tensors: {q: {shape: [64, 1024, 64], dtype: f16}, k: {shape: [64, 1024, 64], dtype: f16}, v: {shape: [64, 1024, "
+     "64], dtype: f16}}\n" ATTENTION,
+     "h100-sxm5-80gb",
+     {{64 * 8, 256, (128 + 4 * 64) * 64 * 2 + 1024}},
+     0,
+     4,
+     80,
+     {"FS_FLASH(128, 64, 1024, 1024, 1, FS_SAME_ROW, 0)", "FS_FLASH_GROUPS(float, 64)",
+      "FS_FLASH_LINES(fs_f16, float, rows_tile, 0, 8192, 1, p, 64, k, 1)",
+      "FS_FLASH_LINES(fs_f16, float, first_tile, 16384, 4096, 2, c, 1, k, 64)",
+      "FS_FLASH_LINES(fs_f16, float, second_tile, 32768, 4096, 2, c, 64, j, 1)",
+      "FS_FLASH_FIRST_GROUPS(f16, rows_tile, first_tile, 1, 64)", "FS_FLASH_SECOND_GROUPS(f16, second_tile, 0)"},
+     "FS_FLASH_WAIT"},
 };
 
 static void lines_by_hand(void **unused)
