@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "validate/cpu/hardware.h"
 #include "validate/cuda/compiled.h"
 #include "validate/cuda/device.h"
 #include "validate/device/device.h"
@@ -272,13 +273,86 @@ static void noise_in_words(void **unused)
     fsim_arena_free(a);
 }
 
+/* Two threads at 2 GHz. 115 GFLOP/s in FP32 are 14.4 multiply-adds a clock and thread: 16 lanes, 128 GFLOP/s at most.
+ * Copies reach 20 GB/s and reads 24: a written byte costs 2 x 24 / 20 - 1. Half of a cache of 32 MiB holds what is
+ * copied. A core copies 200 GB/s: 50 bytes a clock. The product reaches a half of 128 GFLOP/s. Four launches cost what
+ * one does, eleven keys of products say what a host has not, and no function was measured. */
+static void a_hosts_keys(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    fsim_host_probes h = {.threads = 2,
+                          .cache_bytes = 32 << 20,
+                          .core_cache_bytes = 1 << 20,
+                          .memory_bytes = (int64_t)16 << 30,
+                          .effective_bytes = 16 << 20,
+                          .sizes = 3};
+    static const struct {
+        fsim_probe probe;
+        double median;
+    } probes[] = {{FSIM_PROBE_COPY, 20e9},       {FSIM_PROBE_READ, 24e9},     {FSIM_PROBE_CACHE_COPY, 60e9},
+                  {FSIM_PROBE_CORE_COPY, 200e9}, {FSIM_PROBE_FP32, 115e9},    {FSIM_PROBE_INT32, 96e9},
+                  {FSIM_PROBE_CLOCK, 2e9},       {FSIM_PROBE_DISPATCH, 3e-6}, {FSIM_PROBE_PRODUCT, 64e9}};
+    for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
+        h.of[probes[i].probe] = (fsim_spread_of){probes[i].median, probes[i].median, probes[i].median, 5};
+    static const struct {
+        fsim_hw_key key;
+        double value, achieved; /* 0: one figure alone */
+    } wanted[] = {{FSIM_HW_SMS, 2, 0},
+                  {FSIM_HW_SM_CLOCK, 2e9, 0},
+                  {FSIM_HW_DRAM_BANDWIDTH, 20e9, 0},
+                  {FSIM_HW_DRAM_WRITE_COST, 1.4, 0},
+                  {FSIM_HW_L2_BANDWIDTH, 60e9, 0},
+                  {FSIM_HW_L2_EFFECTIVE, 0.5, 0},
+                  {FSIM_HW_SHARED_BANDWIDTH, 50, 0},
+                  {FSIM_HW_DRAM_CAPACITY, 16. * (1 << 30), 0},
+                  {FSIM_HW_L2_CAPACITY, 32 << 20, 0},
+                  {FSIM_HW_SHARED_PER_SM, 1 << 20, 0},
+                  {FSIM_HW_SHARED_PER_BLOCK, 256 << 10, 0},
+                  {FSIM_HW_REGISTERS_PER_SM, 32 * 1024, 0},
+                  {FSIM_HW_REGISTERS_PER_THREAD, 32, 0},
+                  {FSIM_HW_REGISTER_UNIT, 1, 0},
+                  {FSIM_HW_THREADS_PER_SM, 1024, 0},
+                  {FSIM_HW_THREADS_PER_BLOCK, 1024, 0},
+                  {FSIM_HW_BLOCKS_PER_SM, 1, 0},
+                  {FSIM_HW_WARP_SIZE, 16, 0},
+                  {FSIM_HW_FP32_RATE, 16, 0},
+                  {FSIM_HW_FP32_PEAK, 128e9, 115e9},
+                  {FSIM_HW_INT32_RATE, 24, 0},
+                  {FSIM_HW_LAUNCH_EAGER, 3e-6, 0},
+                  {FSIM_HW_LAUNCH_STREAM, 3e-6, 0},
+                  {FSIM_HW_LAUNCH_GRAPH, 3e-6, 0},
+                  {FSIM_HW_KERNEL_FLOOR, 3e-6, 0},
+                  {FSIM_HW_CONTRACTION_FP32, 0.5, 0},
+                  {FSIM_HW_GEMM_FP32, 0.5, 0},
+                  {FSIM_HW_GEMM_FP32_TRANSPOSED, 1, 0},
+                  {FSIM_HW_GEMM_FP32_L2, 64, 0},
+                  {FSIM_HW_COMPILED_LAUNCH, 0, 0}};
+    fsim_host_key *key;
+    const int keys = fsim_host_keys(&h, a, &key);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        int at = 0;
+        while (at < keys && key[at].key != wanted[i].key)
+            at++;
+        if (at == keys)
+            fail_msg("%s is not there", fsim_hw_rows[wanted[i].key].key);
+        const double value = isnan(key[at].value) ? key[at].achieved : key[at].value,
+                     achieved = wanted[i].achieved > 0 ? key[at].achieved : 0;
+        if (fabs(value - wanted[i].value) > 1e-9 * fabs(value) || fabs(achieved - wanted[i].achieved) > 1e-9 * achieved)
+            fail_msg("%s is %g, achieved %g", fsim_hw_rows[wanted[i].key].key, value, achieved);
+    }
+    h.sizes = 0; /* quick probes: the eleven stay as they are in the file */
+    assert_int_equal(keys - fsim_host_keys(&h, a, &key), 11);
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quartiles),           cmocka_unit_test(a_choice_and_its_regret),
         cmocka_unit_test(what_was_left_out),   cmocka_unit_test(registers_predicted_and_compiled),
         cmocka_unit_test(texts_without_names), cmocka_unit_test(plans_priced_for_another_gpu),
-        cmocka_unit_test(noise_in_words),
+        cmocka_unit_test(noise_in_words),      cmocka_unit_test(a_hosts_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
