@@ -3,6 +3,7 @@
  * and n + 1 states, which the first test counts by hand; on shipped workloads, the most sets, states and steps, and the
  * least share of the plan's time that is known before the first step, are what they were when this was written. A bound
  * that gets less tight, or a search that looks at more, shows here; less is never wrong. depends: once cost: 1 */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,6 +28,7 @@ static const struct {
     effort most[5];
     double known; /* share of the time, on a T4 */
 } shipped[] = {
+    {"mlp", 12, {{116, 38, 8505}, {116, 38, 8256}, {116, 38, 8505}, {116, 25, 4233}, {116, 38, 8184}}, 0.813630},
     {"seeds/add_relu_mul", 3, {{1, 0, 4}, {1, 0, 4}, {1, 0, 4}, {1, 0, 4}, {1, 0, 4}}, 0.999999},
     {"seeds/allreduce_overlap", 9, {{7, 8, 31}, {7, 8, 31}, {7, 8, 31}, {7, 8, 31}, {7, 8, 31}}, 0.898579},
     {"seeds/attention_standard", 9, {{45, 14, 828}, {45, 14, 806}, {45, 14, 828}, {45, 10, 244}, {1, 0, 5}}, 0.938247},
@@ -259,10 +261,73 @@ static void what_is_known_when_time_ends(void **unused)
     }
 }
 
+/* Equal layers: each further one adds the same number of sets; and no more states and steps than this, for 2, 4, 8 and
+ * 16 of them. All are proven best, and take as long as the first two and as often the time that the second two add. */
+enum { COUNTS = 4 };
+static const char *const layer[] = {
+    "      - {op: layer_norm, in: h, out: n, normalized_shape: [256]}\n      - {op: linear, in: [n, w], out: l}\n"
+    "      - {op: gelu, in: l, out: e}\n      - {op: linear, in: [e, u], out: m}\n      - {op: add, in: [h, m], out: "
+    "h_next}\n",
+    "      - {op: exp, in: h, out: n}\n      - {op: cumsum, in: n, out: c, dim: 1}\n      - {op: add, in: [c, h], out: "
+    "h_next}\n",
+    "      - {op: linear, in: [h, w], out: l}\n      - {op: softmax, in: l, out: s, dim: 1}\n"
+    "      - {op: mul, in: [s, h], out: m}\n      - {op: add, in: [m, h], out: h_next}\n"};
+static const struct {
+    int layer;
+    const char *gpu;
+    bool warm;
+    effort most[COUNTS];
+} repeated[] = {
+    {0, "h100-sxm5-80gb", false, {{418, 71, 57566}, {1036, 161, 138997}, {2272, 278, 183898}, {4744, 580, 287741}}},
+    {0, "h100-sxm5-80gb", true, {{418, 71, 53266}, {1036, 161, 134701}, {2272, 278, 177662}, {4744, 580, 281413}}},
+    {0, "t4", false, {{418, 75, 57201}, {1036, 213, 224265}, {2272, 432, 285755}, {4744, 1015, 411444}}},
+    {1, "h100-sxm5-80gb", false, {{17, 9, 144}, {41, 25, 924}, {89, 45, 579}, {185, 93, 1107}}},
+    {1, "h100-sxm5-80gb", true, {{17, 9, 144}, {41, 25, 924}, {89, 45, 583}, {185, 93, 1119}}},
+    {1, "t4", false, {{17, 9, 120}, {41, 25, 868}, {89, 45, 535}, {185, 93, 1063}}},
+    {1, "t4", true, {{17, 9, 120}, {41, 25, 868}, {89, 45, 535}, {185, 93, 1063}}},
+    {2, "h100-sxm5-80gb", false, {{106, 54, 7811}, {258, 140, 21109}, {562, 312, 46995}, {1170, 2, 53176}}},
+    {2, "t4", false, {{106, 54, 6445}, {258, 140, 18330}, {562, 312, 42220}, {1170, 0, 30145}}},
+    {2, "t4", true, {{106, 54, 6445}, {258, 140, 18330}, {562, 312, 42220}, {1170, 0, 30145}}},
+};
+
+static void equal_layers(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof repeated / sizeof *repeated; i++) {
+        int64_t sets[COUNTS];
+        double time_s[COUNTS];
+        for (int k = 0; k < COUNTS; k++) {
+            fsim_arena *a = fsim_arena_new();
+            fsim_diag *d = fsim_diag_new(a);
+            fsim_options o = usual;
+            o.warm = repeated[i].warm;
+            const char *text =
+                fsim_printf(a,
+                            "tensors: {h: {shape: [4096, 256], dtype: f16}, w: {shape: [256, 256], dtype: f16}, u: "
+                            "{shape: [256, 256], dtype: f16}}\n"
+                            "operators:\n  - repeat: %d\n    carry: {h: h_next}\n    operators:\n%soutputs: [h]\n",
+                            2 << k, layer[repeated[i].layer]);
+            const fsim_graph *g = fsim_graph_parse(a, d, "layers.yaml", text, strlen(text), NULL);
+            const fsim_hw *hw =
+                fsim_hw_read(a, d, fsim_printf(a, FUSESIM_SOURCE_DIR "/hwmodels/%s.yaml", repeated[i].gpu));
+            assert_true(g && hw);
+            const fsim_prediction p = fsim_predict(g, hw, &o, a);
+            check(fsim_printf(a, "%d layers of row %zu", 2 << k, i), k, &p.proof, &repeated[i].most[k]);
+            sets[k] = p.proof.groups_considered;
+            time_s[k] = p.plan[FSIM_STRATEGY_OPTIMAL].time_s;
+            fsim_arena_free(a);
+        }
+        for (int k = 2; k < COUNTS; k++) {
+            assert_int_equal(sets[k] - sets[k - 1], (sets[1] - sets[0]) << (k - 1));
+            assert_true(fabs(time_s[k] - time_s[k - 1] - (time_s[1] - time_s[0]) * (1 << (k - 1))) < 1e-3 * time_s[k]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(stretches_of_a_row), cmocka_unit_test(shipped_workloads),
                                        cmocka_unit_test(workloads_with_gradients),
-                                       cmocka_unit_test(what_is_known_when_time_ends)};
+                                       cmocka_unit_test(what_is_known_when_time_ends), cmocka_unit_test(equal_layers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
