@@ -13,6 +13,7 @@
 #include "cost/collective.h"
 #include "cost/costing.h"
 #include "cost/product.h"
+#include "fusion/assembly.h"
 #include <string.h>
 
 #define NEAR(x, y) assert_true(fabs((double)(x) - (double)(y)) <= 1e-9 * fabs((double)(y)))
@@ -371,6 +372,36 @@ static void two_walks_share_what_l2_holds(void **unused)
     }
 }
 
+/* A block of 256 results. 100 in a row, windows of 3: 102 elements for 100. Rows of 16: 18 for 16 along the row, and of
+ * 16 rows as many again; with rows of 512 each block has a part of one row. Two apart, taps of 3 reach 5. Windows that
+ * leave gaps share nothing. */
+static void what_windows_of_a_block_share(void **unused)
+{
+    (void)unused;
+    static const struct {
+        fsim_axis axis[2];
+        int axes;
+        double halo;
+    } cases[] = {
+        {{{.taps = 3, .dilation = 1, .stride = 1, .out = 100}}, 1, 102. / 100},
+        {{{.taps = 3, .dilation = 1, .stride = 1, .out = 64}, {.taps = 3, .dilation = 1, .stride = 1, .out = 16}},
+         2,
+         18. / 16 * 18 / 16},
+        {{{.taps = 3, .dilation = 1, .stride = 1, .out = 64}, {.taps = 3, .dilation = 1, .stride = 1, .out = 512}},
+         2,
+         258. / 256 * 3},
+        {{{.taps = 3, .dilation = 2, .stride = 1, .out = 16}}, 1, 20. / 16},
+        {{{.taps = 3, .dilation = 1, .stride = 2, .out = 16}}, 1, 33. / 32},
+        {{{.taps = 3, .dilation = 1, .stride = 3, .out = 16}}, 1, 1},
+        {{{.taps = 1, .dilation = 1, .stride = 4, .out = 16}}, 1, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fsim_access x = {.axes = cases[i].axes};
+        for (int k = 0; k < x.axes; k++)
+            x.axis[k] = cases[i].axis[k];
+        NEAR(fsim_window_halo(&x, 256), cases[i].halo);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +416,7 @@ int main(void)
         cmocka_unit_test(what_l2_cannot_keep_is_loaded_again),
         cmocka_unit_test(what_warps_ask_for),
         cmocka_unit_test(two_walks_share_what_l2_holds),
+        cmocka_unit_test(what_windows_of_a_block_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

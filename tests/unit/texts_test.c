@@ -256,6 +256,9 @@ static void lines_by_hand(void **unused)
             assert_int_equal(w->launch[k].shared_bytes, cases[i].launch[k].shared_bytes);
         }
         assert_int_equal(w->schedule.vector, cases[i].vector);
+        /* a tile that turns something around is declared in the text */
+        assert_int_equal(w->schedule.shared_bytes,
+                         cases[i].launch[0].shared_bytes + (strstr(w->source, "FS_TILES(") ? 32 * 33 * 4 : 0));
         assert_int_equal(w->sm, cases[i].sm);
         for (int k = 0; k < LINES && cases[i].line[k]; k++)
             if (!strstr(w->source, cases[i].line[k]))
