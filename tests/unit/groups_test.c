@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "fusion/fold.h"
 #include "fusion/fuse.h"
 #include "plan/price/price.h"
 #include "plan/search/cluster.h"
@@ -463,11 +464,42 @@ static void nine_views_are_too_many(void **unused)
     }
 }
 
+/* What a product's weights could take in before the run: what computes each element from elements of its arguments, and
+ * is the same in each run. */
+static void what_weights_take_in(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *op;
+        bool folds;
+    } cases[] = {{"relu, in: x", true},
+                 {"mul, in: [x, x]", true},
+                 {"permute, in: x, dims: [1, 0]", true},
+                 {"sum, in: x, dims: [1]", false},
+                 {"linear, in: [x, x]", false},
+                 {"dropout, in: x, p: 0.5", false},
+                 {"fill, shape: [4, 6], value: 1, dtype: f32", false},
+                 {"sort, in: x, dim: 1", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const char *text = fsim_printf(
+            a, "tensors: {x: {shape: [4, 6], dtype: f32}}\noperators: [{op: %s, out: y}]\noutputs: [y]\n", cases[i].op);
+        const fsim_graph *g = fsim_graph_parse(a, d, "folds.yaml", text, strlen(text), NULL);
+        if (!g)
+            fsim_diag_print(d, stderr, false);
+        assert_true(g && g->nodes == 1);
+        if (fsim_folds(&g->node[0]) != cases[i].folds)
+            fail_msg("%s", cases[i].op);
+        fsim_arena_free(a);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_by_hand), cmocka_unit_test(sets_that_are_no_kernel),
-                                       cmocka_unit_test(matrices_that_are_turned),
-                                       cmocka_unit_test(sides_of_the_barrier),
-                                       cmocka_unit_test(nine_views_are_too_many)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_by_hand),          cmocka_unit_test(sets_that_are_no_kernel),
+        cmocka_unit_test(matrices_that_are_turned), cmocka_unit_test(sides_of_the_barrier),
+        cmocka_unit_test(nine_views_are_too_many),  cmocka_unit_test(what_weights_take_in)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
