@@ -380,21 +380,21 @@ static void matrices_that_are_turned(void **unused)
     static const struct {
         const char *shape, *dims;
         bool swaps;
-    } cases[] = {{"64, 256", "1, 0", true},
-                 {"4, 64, 256", "0, 2, 1", true},
-                 {"4, 64, 256", "1, 0, 2", false},
-                 {"4, 64, 256", "2, 1, 0", false},
-                 {"4, 8, 64, 256", "0, 1, 3, 2", true},
-                 {"4, 8, 64, 256", "0, 2, 1, 3", false}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    } permuted[] = {{"64, 256", "1, 0", true},
+                    {"4, 64, 256", "0, 2, 1", true},
+                    {"4, 64, 256", "1, 0, 2", false},
+                    {"4, 64, 256", "2, 1, 0", false},
+                    {"4, 8, 64, 256", "0, 1, 3, 2", true},
+                    {"4, 8, 64, 256", "0, 2, 1, 3", false}};
+    for (size_t i = 0; i < sizeof permuted / sizeof *permuted; i++) {
         fsim_arena *a = fsim_arena_new();
         const char *text = fsim_printf(a,
                                        "tensors: {x: {shape: [%s], dtype: f32}}\noperators: [{op: permute, in: x, out: "
                                        "y, dims: [%s]}]\noutputs: [y]\n",
-                                       cases[i].shape, cases[i].dims);
+                                       permuted[i].shape, permuted[i].dims);
         const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "turned.yaml", text, strlen(text), NULL);
         assert_true(g && g->nodes == 1);
-        assert_int_equal(fsim_swaps_matrix(&g->node[0]), cases[i].swaps);
+        assert_int_equal(fsim_swaps_matrix(&g->node[0]), permuted[i].swaps);
         fsim_arena_free(a);
     }
 }
@@ -472,25 +472,26 @@ static void what_weights_take_in(void **unused)
     static const struct {
         const char *op;
         bool folds;
-    } cases[] = {{"relu, in: x", true},
-                 {"mul, in: [x, x]", true},
-                 {"permute, in: x, dims: [1, 0]", true},
-                 {"sum, in: x, dims: [1]", false},
-                 {"linear, in: [x, x]", false},
-                 {"dropout, in: x, p: 0.5", false},
-                 {"fill, shape: [4, 6], value: 1, dtype: f32", false},
-                 {"sort, in: x, dim: 1", false}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    } operators[] = {{"relu, in: x", true},
+                     {"mul, in: [x, x]", true},
+                     {"permute, in: x, dims: [1, 0]", true},
+                     {"sum, in: x, dims: [1]", false},
+                     {"linear, in: [x, x]", false},
+                     {"dropout, in: x, p: 0.5", false},
+                     {"fill, shape: [4, 6], value: 1, dtype: f32", false},
+                     {"sort, in: x, dim: 1", false}};
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         fsim_arena *a = fsim_arena_new();
         fsim_diag *d = fsim_diag_new(a);
-        const char *text = fsim_printf(
-            a, "tensors: {x: {shape: [4, 6], dtype: f32}}\noperators: [{op: %s, out: y}]\noutputs: [y]\n", cases[i].op);
+        const char *text =
+            fsim_printf(a, "tensors: {x: {shape: [4, 6], dtype: f32}}\noperators: [{op: %s, out: y}]\noutputs: [y]\n",
+                        operators[i].op);
         const fsim_graph *g = fsim_graph_parse(a, d, "folds.yaml", text, strlen(text), NULL);
         if (!g)
             fsim_diag_print(d, stderr, false);
         assert_true(g && g->nodes == 1);
-        if (fsim_folds(&g->node[0]) != cases[i].folds)
-            fail_msg("%s", cases[i].op);
+        if (fsim_folds(&g->node[0]) != operators[i].folds)
+            fail_msg("%s", operators[i].op);
         fsim_arena_free(a);
     }
 }
