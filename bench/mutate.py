@@ -5,13 +5,14 @@
 
 PATH is a folder or a source below src/ or validate/ (default: the folders of FOLDERS below that are counted); with a LINE, all mutants
 of that line. N mutants (default 20) of each folder are drawn with a seed, so that two runs draw the same ones; a longer run goes on where a shorter
-one ended. It works on a copy of the sources in build/mutate, never on the sources themselves, whose library is built once, as a shared
-one that counts lines: each unit test is run once for what it costs and which lines it runs. For a mutant only the touched source is compiled and
+one ended. It works on a copy of the sources in build/mutate, never on the sources themselves, whose library is built twice, as a shared
+one: optimised, and one that counts lines, with which each unit test is run once. For a mutant only the touched source is compiled and
 loaded before the library (libmutant.so); of the tests that run its line, those that killed in that file before and the quick ones are run first, until one fails
-or S seconds of the processor (--budget, default 60) are over. Where its object code is as before, it is an equivalent one.
+(at its first assertion, or by four times its usual time) or S seconds of the processor (--budget, default 60) are over. A line that no test runs is a
+survivor at once. Where its object code is as before, it is an equivalent one.
 
-What was found is kept in build/mutate/found.json while the sources and tests are as they were; --survivors tries the ones that survived
-once more, after tests were added. A survivor is either equivalent (no input can tell it from the original), which bench/mutants.txt then says with
+What was found is kept in build/mutate/found.json while the sources are as they were; --survivors tries the ones that survived
+once more, with the tests that were added or changed, or had no time. A survivor is either equivalent (no input can tell it from the original), which bench/mutants.txt then says with
 the reason, or a test is missing, which it may say too. FILE gets a table by folder and a line for each survivor. Mutants that don't compile are not counted.
 """
 import argparse
@@ -34,7 +35,7 @@ OTHERS = ["src/kernel", "src/plan/price", "src/plan/rivals", "src/vendor", "src/
 # Tests that prove nothing alone: what they compare is written down by the program.
 LEFT_OUT = {"onnx_models", "torch_models", "schema"}
 
-UNTESTED = "survived: no test runs anything of its source"
+UNTESTED = "survived: no test runs its line"
 # ./test runs the tests under sanitizers, too: what a mutant does without a definition ends it.
 UNDEFINED = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
 
@@ -86,6 +87,10 @@ def sources(root, paths):
                 yield os.path.relpath(name, root), int(line) if line else None
 
 
+def files_named(root, wanted):
+    return [os.path.join(at, name) for at, _, names in os.walk(root) for name in names if name == wanted]
+
+
 def folder_of(path):
     return max((f for f in FOLDERS + OTHERS if path.startswith(f + "/")), key=len, default=None)
 
@@ -98,6 +103,15 @@ def key_of(mutant, text):
     first = text.rfind("\n", 0, mutant["from"]) + 1
     column = mutant["from"] - first - (len(line) - len(line.lstrip()))
     return "%s | %s at %d%s | %s" % (mutant["path"], mutant["what"], column, " (%d)" % same if same > 1 else "", line.strip())
+
+
+def grows_room(mutant, text):
+    """Is it a number that is added to how many items an arena is asked for? Nothing reads what is more than needed."""
+    first = text.rfind("\n", 0, mutant["from"]) + 1
+    before = text[first:mutant["from"]]
+    call = before.rfind("fsim_new(")
+    inside = call >= 0 and before.count("(", call) > before.count(")", call)
+    return mutant["what"] in ("0 to 1", "1 to 2") and inside and bool(re.search(r"[\w)\]] \+ $", before))
 
 
 def judged(root):
@@ -113,6 +127,13 @@ def judged(root):
     return found
 
 
+def limit(seconds):
+    """Of the processor; and a mutant that takes memory without end does not take all."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 def digest_of(path):
     if not os.path.exists(path):
         return ""
@@ -125,7 +146,7 @@ class Tree:
 
     def __init__(self, root):
         self.root, self.at, self.digests = root, os.path.join(root, "build", "mutate"), {}
-        self.copy, self.build = os.path.join(self.at, "tree"), os.path.join(self.at, "build")
+        self.copy, self.build, self.counting = (os.path.join(self.at, name) for name in ("tree", "build", "counting"))
         os.makedirs(self.copy, exist_ok=True)
         for name in os.listdir(root):
             if name in ("build", ".git"):
@@ -136,7 +157,7 @@ class Tree:
             else:
                 self.copy_changed(source, copy)
         # Each test loads libmutant.so before the library: an empty one, or a mutant's functions. Programs that a test starts don't.
-        self.env = dict(os.environ, FUSESIM_CACHE=os.path.join(self.at, "cache"), GCOV_PREFIX="/dev/null", LD_LIBRARY_PATH=os.path.join(self.at, "none"))
+        self.env = dict(os.environ, FUSESIM_CACHE=os.path.join(self.at, "cache"), CMOCKA_TEST_ABORT="1", LD_LIBRARY_PATH=os.path.join(self.at, "none"))
         os.makedirs(self.env["FUSESIM_CACHE"], mode=0o700, exist_ok=True)
         os.makedirs(self.env["LD_LIBRARY_PATH"], exist_ok=True)
         os.makedirs(os.path.join(self.at, "mutant"), exist_ok=True)
@@ -144,12 +165,8 @@ class Tree:
         cc = os.environ.get("CC", "cc")
         if self.call([cc, "-shared", "-Wl,-soname,libmutant.so", "-o", none, "-x", "c", "/dev/null"], 100) != 0:
             sys.exit("mutate: %s makes no library" % cc)
-        wanted = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O1 -g0", "-DCMAKE_C_FLAGS=--coverage",
-                  "-DCMAKE_POSITION_INDEPENDENT_CODE=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DFUSESIM_TSAN=OFF",
-                  "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--no-as-needed %s -Wl,--as-needed -Wl,--copy-dt-needed-entries" % none]
-        generator = ["-G", "Ninja"] if shutil.which("ninja") and not os.path.exists(os.path.join(self.build, "Makefile")) else []
-        if self.call(["cmake", "-S", self.copy, "-B", self.build] + generator + wanted, 300) != 0:
-            sys.exit("mutate: cmake fails in %s" % self.build)
+        self.configure(self.build, "-O1 -g0", none)
+        self.configure(self.counting, "-O0 -g0 --coverage", none)
         with open(os.path.join(self.build, "compile_commands.json"), encoding="utf-8") as file:
             commands = json.load(file)
         self.command = {os.path.relpath(c["file"], self.copy): c["command"] for c in reversed(commands)}
@@ -158,6 +175,18 @@ class Tree:
         mock = ["mockgpu"] if re.search(r"\bmockgpu\b", names) else []
         if self.call(["cmake", "--build", self.build, "-j2", "--target", "fusesim_core"] + mock + [t + "_test" for t in self.tests], 7200) != 0:
             sys.exit("mutate: the tests can't be built in %s" % self.build)
+
+        if self.call(["cmake", "--build", self.counting, "-j2", "--target", "fusesim_core"], 7200) != 0:
+            sys.exit("mutate: the library can't be built in %s" % self.counting)
+        self.places = [os.path.dirname(p) for p in files_named(self.counting, "libfusesim_core.so")]
+
+    def configure(self, build, flags, none):
+        wanted = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=" + flags,
+                  "-DCMAKE_POSITION_INDEPENDENT_CODE=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DFUSESIM_TSAN=OFF",
+                  "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--no-as-needed %s -Wl,--as-needed -Wl,--copy-dt-needed-entries" % none]
+        generator = ["-G", "Ninja"] if shutil.which("ninja") and not os.path.exists(os.path.join(build, "Makefile")) else []
+        if self.call(["cmake", "-S", self.copy, "-B", build] + generator + wanted, 300) != 0:
+            sys.exit("mutate: cmake fails in %s" % build)
 
     def copy_changed(self, source, copy):
         """Files that are equal keep their time, so that nothing is compiled again. The library becomes one whose functions can be replaced."""
@@ -178,7 +207,7 @@ class Tree:
     def call(self, args, seconds, cpu=None, **more):
         """Exit status and CPU seconds of it; a status of None: it took longer than `seconds`, or `cpu` of the processor."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        limits = (lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(cpu), int(cpu) + 1))) if cpu else None
+        limits = (lambda: limit(int(cpu) + 1)) if cpu else None
         env = dict(self.env, **more)
         try:
             status = subprocess.run(args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -200,9 +229,8 @@ class Tree:
         data = os.path.join(self.at, "lines", test)
         shutil.rmtree(data, ignore_errors=True)
         os.makedirs(data)
-        status = self.run(test, GCOV_PREFIX=data)
-        used, ran = self.used, {}
-        if status != 0:
+        status, used, ran = self.run(test), self.used, {}
+        if status != 0 or self.run(test, GCOV_PREFIX=data, LD_LIBRARY_PATH=":".join(self.places + [self.env["LD_LIBRARY_PATH"]])) != 0:
             shutil.rmtree(data)
             return None
         files = []
@@ -216,31 +244,34 @@ class Tree:
             said = subprocess.run(["gcov", "-j", "-t"] + files[first:first + 100], capture_output=True, text=True, cwd=data, check=False).stdout
             for one in said.splitlines():
                 for file in json.loads(one)["files"] if one.startswith("{") else []:
-                    path = os.path.relpath(os.path.join(self.build, file["file"]), self.copy)
-                    lines = [line["line_number"] for line in file["lines"] if line["count"] > 0]
-                    if folder_of(path) and lines:
-                        ran[path] = sorted(set(ran.get(path, [])) | set(lines))
+                    path = os.path.relpath(os.path.join(self.counting, file["file"]), self.copy)
+                    if folder_of(path):
+                        counts = ran.setdefault(path, {})
+                        for line in file["lines"]: # of a function that is in several files, too
+                            counts[line["line_number"]] = counts.get(line["line_number"], 0) or int(line["count"] > 0)
         shutil.rmtree(data)
         return used, ran
 
     def known(self):
-        """{test: (CPU seconds, lines)}, measured once for these sources."""
-        path = os.path.join(self.at, "lines.json.gz")
+        """{test: (CPU seconds, {source: {line: whether it runs it}})}, measured once for these sources."""
         all_ = {}
-        if os.path.exists(path):
-            with gzip.open(path, "rt") as file:
-                all_ = json.load(file)
+        os.makedirs(os.path.join(self.at, "known"), exist_ok=True)
         for test in self.tests: # one that changed is run again; where a source changed, it may run any of its lines
+            path = os.path.join(self.at, "known", test + ".json.gz")
             linked = digest_of(os.path.join(self.build, "tests", test + "_test"))
+            if os.path.exists(path):
+                with gzip.open(path, "rt") as file:
+                    all_[test] = json.load(file)
             if all_.get(test, [""])[0] != linked:
                 found = self.lines_of(test)
-                all_[test] = (linked, found and (found[0], {p: (digest_of(os.path.join(self.copy, p)), lines) for p, lines in found[1].items()}))
-        with gzip.open(path, "wt") as file:
-            json.dump(all_, file)
+                all_[test] = (linked, found and (found[0], {p: (self.digest(p), sorted(lines.items())) for p, lines in found[1].items()}))
+                with gzip.open(path, "wt", 1) as file:
+                    json.dump(all_[test], file)
         now = {}
         for test in (t for t in self.tests if all_[t][1]):
             seconds, ran = all_[test][1]
-            now[test] = (seconds, {p: set(lines) if digest == self.digest(p) else None for p, (digest, lines) in ran.items()})
+            now[test] = (seconds, {p: dict(lines) if digest == self.digest(p) else None for p, (digest, lines) in ran.items()})
+        self.version = {test: all_[test][0][:12] for test in now}
         return now
 
     def digest(self, path):
@@ -264,16 +295,31 @@ class Tree:
 
 
 class Judge:
-    def __init__(self, tree, budget):
+    """found: what is known of mutants, by name."""
+
+    def __init__(self, tree, budget, found):
         self.tree, self.budget, self.known = tree, budget, tree.known()
         self.same, self.kills, self.sound = {}, {}, {}
+        for name, one in found.items():
+            if one[1].startswith("killed by "):
+                self.note(name.split(" | ")[0], one[1].split()[-1])
+
+    def note(self, path, test):
+        for place in (path, folder_of(path)):
+            kills = self.kills.setdefault(place, {})
+            kills[test] = kills.get(test, 0) + 1
+
+    def worth(self, path, test):
+        """The more it killed in this file, and in the folder, the sooner it is run."""
+        return 1 + 8 * self.kills.get(path, {}).get(test, 0) + 2 * self.kills.get(folder_of(path), {}).get(test, 0)
 
     def order(self, mutant):
-        kills = self.kills.setdefault(mutant["path"], {})
-        runs = lambda lines: lines is None or mutant["line"] in lines  # noqa: E731
-        of_file = [t for t, (_, ran) in self.known.items() if mutant["path"] in ran]
-        tests = [t for t in of_file if runs(self.known[t][1][mutant["path"]])] or of_file # an optimiser leaves lines out that are run
-        return sorted(tests, key=lambda t: (self.known[t][0] + 0.05) / (1 + 8 * kills.get(t, 0)))
+        tests = []
+        for test, (_, ran) in self.known.items():
+            lines = ran.get(mutant["path"], {})
+            if lines is None or lines.get(mutant["line"], 1 if lines else 0): # a line without code of its own belongs to another
+                tests.append(test)
+        return sorted(tests, key=lambda t: (self.known[t][0] + 0.05) / self.worth(mutant["path"], t))
 
     def fails_anyway(self, test):
         """Since the sources changed, or on a machine that is busy."""
@@ -281,32 +327,35 @@ class Judge:
             self.sound[test] = self.tree.run(test) == 0
         return not self.sound[test]
 
-    def judge(self, mutant, text):
-        """'no code', 'killed by TEST', 'equivalent: ...', 'survived' or UNTESTED."""
+    def judge(self, mutant, text, outlived):
+        """'no code', 'killed by TEST', 'equivalent: ...', 'survived' or UNTESTED; outlived: {test: version} of those that it survived."""
         tree, path = self.tree, mutant["path"]
         base = os.path.join(tree.at, "mutant.o")
         new = tree.compile(path, text[:mutant["from"]] + mutant["new"] + text[mutant["to"]:], base)
         if new is None:
             return "no code"
+        if path not in self.same:
+            self.same[path] = tree.compile(path, text, base + ".same")
+        if new == self.same[path]:
+            return "equivalent: the same object code"
+        tests, spent = self.order(mutant), 0
+        if not tests:
+            return UNTESTED
         if tree.call([os.environ.get("CC", "cc"), "-shared", "-Wl,-soname,libmutant.so", "-o", tree.library, base], 100) != 0:
             return "no code"
-        tests, spent = self.order(mutant), 0
         for test in tests:
             usual = self.known[test][0]
-            if spent > 0 and spent + usual > self.budget:
+            if outlived.get(test) == tree.version[test] or (spent > 0 and spent + usual > self.budget):
                 continue
-            status = tree.run(test, 10 + 4 * usual, LD_LIBRARY_PATH=os.path.dirname(tree.library))
+            status = tree.run(test, 2 + 4 * usual, LD_LIBRARY_PATH=os.path.dirname(tree.library))
             spent += tree.used
             if status != 0 and self.fails_anyway(test):
                 del self.known[test]
             elif status != 0:
-                self.kills[path][test] = self.kills[path].get(test, 0) + 1
+                self.note(path, test)
                 return "killed by %s" % test if status is not None else "killed: %s hangs" % test
-        if path not in self.same:
-            self.same[path] = tree.compile(path, text, base)
-        if new == self.same[path]:
-            return "equivalent: the same object code"
-        return "survived" if tests else UNTESTED
+            outlived[test] = tree.version[test]
+        return "survived"
 
 
 def table(results, said_of):
@@ -357,6 +406,8 @@ def main():
             with open(os.path.join(root, m["path"]), encoding="utf-8") as file:
                 texts[m["path"]] = file.read()
         m["name"] = key_of(m, texts[m["path"]])
+        if grows_room(m, texts[m["path"]]):
+            said_of.setdefault(m["name"], "equivalent: room for one item more, which nothing reads")
     kept_at, kept = os.path.join(root, "build", "mutate", "found.json"), {}
     if os.path.exists(kept_at):
         with open(kept_at, encoding="utf-8") as file:
@@ -366,11 +417,12 @@ def main():
         digest = hashlib.sha256(texts[m["path"]].encode()).hexdigest()
         before = kept.get(m["name"])
         again = args.survivors and before and before[1].startswith("survived")
-        if not before or before[0] != digest or again or before[1] == UNTESTED:
+        if not before or before[0] != digest or again:
             if time.monotonic() > end:
                 continue
-            judge = judge or Judge(Tree(root), args.budget)
-            kept[m["name"]] = before = (digest, judge.judge(m, texts[m["path"]]))
+            judge = judge or Judge(Tree(root), args.budget, kept)
+            outlived = before[2] if again and len(before) > 2 else {}
+            kept[m["name"]] = before = (digest, judge.judge(m, texts[m["path"]], outlived), outlived)
             print("%s:%d: %s: %s" % (m["path"], m["line"], m["what"], before[1]), flush=True)
             with open(kept_at + ".new", "w", encoding="utf-8") as file:
                 json.dump(kept, file, indent=0)

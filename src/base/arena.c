@@ -8,6 +8,27 @@
 
 enum { BLOCK_BYTES = 64 << 10 };
 
+/* Debug builds have room for one more item behind what an arena gives, and odd bytes in it: an index or a pointer that
+ * is read there ends the program. AddressSanitizer reports each access to it, and to what a rewind released. */
+enum { LEAST_GUARD_BYTES = 16, MOST_GUARD_BYTES = 1 << 10, ODD = 0xa5 };
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+enum { GUARDED = true };
+static void permit(void *at, size_t bytes) { __asan_unpoison_memory_region(at, bytes); }
+static void forbid(void *at, size_t bytes) { __asan_poison_memory_region(at, bytes); }
+#else
+#ifdef NDEBUG
+enum { GUARDED = false };
+#else
+enum { GUARDED = true };
+#endif
+static void permit(void *at, size_t bytes) { (void)at, (void)bytes; }
+static void forbid(void *at, size_t bytes) { memset(at, ODD, bytes); }
+#endif
+
 typedef struct block {
     struct block *older;
     size_t room_bytes, used_bytes;
@@ -142,6 +163,8 @@ static void free_block(block *b)
 
 static void release(fsim_arena *a, block *b)
 {
+    if (GUARDED)
+        forbid(b->data, b->used_bytes);
     if (!a->spare && b->room_bytes == BLOCK_BYTES)
         a->spare = b;
     else
@@ -181,15 +204,22 @@ static void add_block(fsim_arena *a, size_t need_bytes)
 /* Room for so many items, whatever was there before. */
 static void *take(fsim_arena *a, size_t count, size_t size)
 {
-    const size_t unit = _Alignof(max_align_t);
-    if (size && count > (SIZE_MAX - unit) / size)
+    const size_t unit = _Alignof(max_align_t), item = size < MOST_GUARD_BYTES ? size : MOST_GUARD_BYTES,
+                 guard = !GUARDED                   ? 0
+                         : item > LEAST_GUARD_BYTES ? item
+                                                    : LEAST_GUARD_BYTES;
+    if (size && count > (SIZE_MAX - unit - guard) / size)
         fsim_out_of_memory();
-    const size_t bytes = count * size, step = (bytes + unit - 1) / unit * unit;
+    const size_t bytes = count * size, step = (bytes + guard + unit - 1) / unit * unit;
     if (!a->newest || a->newest->room_bytes - a->newest->used_bytes < step)
         add_block(a, step);
     block *b = a->newest;
     void *at = (char *)b->data + b->used_bytes;
     b->used_bytes += step;
+    if (GUARDED) {
+        permit(at, bytes);
+        forbid((char *)at + bytes, step - bytes);
+    }
     return at;
 }
 
@@ -221,8 +251,11 @@ void fsim_rewind(fsim_arena *a, fsim_mark mark)
         a->newest = b->older;
         release(a, b);
     }
-    if (a->newest)
-        a->newest->used_bytes = mark.used_bytes;
+    if (!a->newest)
+        return;
+    if (GUARDED)
+        forbid((char *)a->newest->data + mark.used_bytes, a->newest->used_bytes - mark.used_bytes);
+    a->newest->used_bytes = mark.used_bytes;
 }
 
 char *fsim_strdup(fsim_arena *a, const char *text) { return fsim_strndup(a, text, strlen(text)); }

@@ -348,57 +348,6 @@ static void rows_of_large_inputs_differ(void **state_)
     fsim_arena_free(a);
 }
 
-/* Windows, and powers summed, each as a kernel of its own: gradients of pooling with windows that overlap, that are
- * dilated, that begin in the padding, and that are the input divided; convolutions with groups and strides, transposed
- * ones, the gradients of their weights; patches put together; norms of powers 1, 2 and 3. */
-static void windows_and_powers(void **state_)
-{
-    (void)state_;
-    static const char text[] =
-        "tensors: {x: {shape: [2, 5, 6], dtype: f32}, g: {shape: [2, 3, 3], dtype: f32}, h: {shape: [2, 3, 2], dtype: "
-        "f32}, c: {shape: [2, 2, 3], dtype: f32}, q: {shape: [2, 5, 6], dtype: f32}, i4: {shape: [2, 4, 5, 6], dtype: "
-        "f32}, w4: {shape: [6, 2, 3, 2], dtype: f32}, t4: {shape: [4, 3, 2, 3], dtype: f32}, p: {shape: [2, 12, 12], "
-        "dtype: f32}}\noperators:\n"
-        "  - {op: max_pool2d, in: x, out: y, kernel: 3, stride: 2, padding: 1}\n"
-        "  - {op: max_pool_grad, in: [x, y, g], out: a, output_size: [5, 6], kernel: 3, stride: 2, padding: 1}\n"
-        "  - {op: max_pool2d, in: x, out: z, kernel: [2, 3], stride: [1, 2], padding: [1, 1], dilation: [4, 2]}\n"
-        "  - {op: max_pool_grad, in: [x, z, h], out: b, output_size: [5, 6], kernel: [2, 3], stride: [1, 2], padding: "
-        "[1, 1], dilation: [4, 2]}\n"
-        "  - {op: max_pool_pick, in: [x, q], out: i, output_size: [3, 2], kernel: [2, 3], stride: [1, 2], padding: [1, "
-        "1], dilation: [4, 2]}\n"
-        "  - {op: avg_pool_grad, in: g, out: d, output_size: [5, 6], kernel: 3, stride: 2, padding: 1}\n"
-        "  - {op: avg_pool_grad, in: c, out: e, output_size: [5, 7]}\n"
-        "  - {op: conv2d, in: [i4, w4], out: v, stride: [2, 1], padding: [1, 0], dilation: [1, 2], groups: 2}\n"
-        "  - {op: conv2d_weight, in: [i4, v], out: vw, kernel: [3, 2], stride: [2, 1], padding: [1, 0], dilation: [1, "
-        "2], groups: 2}\n"
-        "  - {op: conv_transpose2d, in: [i4, t4], out: u, stride: [1, 2], padding: [1, 0], groups: 2}\n"
-        "  - {op: fold, in: p, out: f, output_size: [4, 5], kernel: 2, stride: 1, padding: 0}\n"
-        "  - {op: norm, in: x, out: n1, dims: [2], p: 1}\n  - {op: norm, in: x, out: n2, dims: [2], p: 2}\n"
-        "  - {op: norm, in: x, out: n3, dims: [2], p: 3}\noutputs: [a, b, i, d, e, vw, u, f, n1, n2, n3]\n";
-    static const fsim_strategy strategy[] = {FSIM_STRATEGY_UNFUSED};
-    fsim_arena *a = fsim_arena_new();
-    fsim_diag *d = fsim_diag_new(a);
-    fsim_fault fault = {0};
-    fsim_device *r = open_host(a, &fault);
-    const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
-    if (!r)
-        skip();
-    const fsim_graph *g = fsim_graph_parse(a, d, "windows.yaml", text, strlen(text), NULL);
-    if (!g)
-        fsim_diag_print(d, stderr, false);
-    assert_non_null(g);
-    const fsim_options options = {
-        .strategy = FSIM_STRATEGY_UNFUSED, .regime = FSIM_REGIME_STREAM, .search_steps = 60000};
-    fsim_trial t = fsim_trial_of(g, hw, &options, strategy, 1, a);
-    assert_true(fsim_trial_check(&t, r, &(fsim_trial_source){.most_s = 10}, &fault));
-    if (t.plan[0].wrong)
-        print_message("%s\n", t.plan[0].first_wrong);
-    assert_int_equal(t.plan[0].checked, t.plan[0].plan.kernels);
-    assert_int_equal(t.plan[0].wrong, 0);
-    r->backend->close(r);
-    fsim_arena_free(a);
-}
-
 /* What is compared is numbers: -O1 compiles in half the time that the runner's -O3 takes. */
 static int compile_quickly(void **unused)
 {
@@ -415,7 +364,6 @@ int main(void)
                                        cmocka_unit_test(inputs_that_overflow_are_made_smaller),
                                        cmocka_unit_test(few_wrong_elements_of_a_plan_are_told),
                                        cmocka_unit_test(results_are_as_close_as_what_they_come_of),
-                                       cmocka_unit_test(rows_of_large_inputs_differ),
-                                       cmocka_unit_test(windows_and_powers)};
+                                       cmocka_unit_test(rows_of_large_inputs_differ)};
     return cmocka_run_group_tests(tests, compile_quickly, NULL);
 }

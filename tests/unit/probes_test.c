@@ -134,6 +134,8 @@ static void measures(void)
     CHECK(
         strstr(made.text, "# Measured by: fusesim calibrate --device cuda, Mock H100, driver 580.00.mock, CUDA 13.0"));
     CHECK(!strstr(made.text, p.facts->uuid));
+    /* the bytes of "mock gpu, no uid" */
+    CHECK(strcmp(p.facts->uuid, "GPU-6d6f636b-2067-7075-2c20-6e6f20756964") == 0);
 
     const fsim_gpu_hardware fresh = fsim_gpu_hardware_of(
         a, NULL, "", "mine", &p, &(fsim_calibration_note){"2026-01-02", "fusesim calibrate --device cuda"});
@@ -200,6 +202,10 @@ static void doubtful_figures_are_left_out(void **unused)
     p.of[FSIM_GPU_LAUNCH_GRAPH] = (fsim_figure){"graph", "s", 0, 0.9e-6, 0.9e-6, 0.9e-6, 9, false, NULL};
     p.of[FSIM_GPU_SPECIAL] = (fsim_figure){"ex2", "/clk", 0, 15.8, 15.8, 15.8, 9, false, NULL}; /* as told */
     p.of[FSIM_GPU_SHARED] = (fsim_figure){"shared", "B/clk", 0, 100, 100, 100, 9, false, NULL}; /* not as told */
+    /* reading alone is 1.2 times as fast as copying: a written byte costs 2 x 1.2 - 1 read ones */
+    p.of[FSIM_GPU_READ] =
+        (fsim_figure){"read", "B/s", 0, 1.2 * p.of[FSIM_GPU_COPY].median, 4e12, 4.1e12, 9, false, NULL};
+    p.load[0].sensors.power_limit_w = 650;
     const char *text;
     const fsim_hw *h100 = hardware(a, "h100-sxm5-80gb", &text);
     assert_non_null(h100);
@@ -216,6 +222,10 @@ static void doubtful_figures_are_left_out(void **unused)
                 fabs(fsim_hw_get(hw, FSIM_HW_LAUNCH_GRAPH) - 0.9e-6) < 1e-12);
     assert_true(fabs(fsim_hw_get(hw, FSIM_HW_SPECIAL_RATE) - 16) < 1e-9 &&
                 fabs(fsim_hw_get(hw, FSIM_HW_SHARED_BANDWIDTH) - 100) < 1e-9);
+    assert_true(fabs(fsim_hw_get(hw, FSIM_HW_DRAM_WRITE_COST) - 1.4) < 1e-9);
+    assert_true(fsim_hw_get(hw, FSIM_HW_POWER_LIMIT) == 650);
+    /* copies, that cost, TF32, three launches (of which the third was not measured), shared memory, the limit */
+    assert_int_equal(made.written, 7);
     bool above = false, scatters = false;
     for (int i = 0; i < made.notes; i++) {
         above = above || (strcmp(made.note[i].key, "tensor_f16") == 0 && strstr(made.note[i].text, "above the peak"));

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a kernel reads, computes and keeps, worked by hand for small sets of operators. Each line says:
+ *
+ *     template points x length of a row, times that a row is walked plus one, registers for values; what it reads:
+ * tensor, by how many views, in full (at every point of every row; else once a row), in which of the loops (bits; 1
+ * where nothing is said), bytes;
+ *     -> what it writes; what it computes: operator, how often, in which loops, on how many reductions of the row it
+ * depends.
+ *
+ * depends: compiler memory cost: 1 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fusion/fold.h"
+#include "fusion/fuse.h"
+#include "plan/price/price.h"
+#include "plan/search/cluster.h"
+#include "predict.h"
+#include <string.h>
+
+/* x: 64 x 256; z: one row of it, b: one column; w: 32 x 256; v: 256 x 256; u: 32 x 32 */
+#define MATRICES                                                                                                       \
+    "tensors: {x: {shape: [64, 256], dtype: f32}, z: {shape: [256], dtype: f32}, b: {shape: [64, 1], dtype: f32}, "    \
+    "w: {shape: [32, 256], dtype: f32}, v: {shape: [256, 256], dtype: f32}, u: {shape: [32, 32], dtype: f32}}"
+
+static const struct {
+    const char *tensors, *operators, *outputs, *wanted;
+} cases[] = {
+    /* relu: each of 64 x 256 elements once; 4 bytes each */
+    {MATRICES, "  - {op: relu, in: [x], out: y}\n", "[y]",
+     "pointwise 16384 x 1, 1 loops, 2 live; x full 65536 -> y full; relu 16384 full"},
+    /* broadcasts: a row and a column are read at every point, but are 256 and 64 elements; two results */
+    {MATRICES,
+     "  - {op: add, in: [x, b], out: s}\n"
+     "  - {op: mul, in: [s, z], out: y}\n",
+     "[y, s]",
+     "pointwise 16384 x 1, 1 loops, 3 live; x full 65536; z full 1024; b full 256 -> s full; y full; add "
+     "16384 full; mul 16384 full"},
+    /* computed again: each of 64 exponentials for 256 points */
+    {MATRICES,
+     "  - {op: exp, in: [b], out: e}\n"
+     "  - {op: mul, in: [x, e], out: y}\n",
+     "[y]",
+     "pointwise 16384 x 1, 1 loops, 3 live, recomputes; x full 65536; b full 256 -> y full; exp 16384 "
+     "full; mul 16384 full"},
+    /* shared: s is computed once for both of its readers */
+    {MATRICES,
+     "  - {op: mul, in: [x, x], out: s}\n"
+     "  - {op: exp, in: [s], out: a}\n"
+     "  - {op: neg, in: [s], out: c}\n"
+     "  - {op: add, in: [a, c], out: y}\n",
+     "[y, c]",
+     "pointwise 16384 x 1, 1 loops, 3 live; x full 65536 -> c full; y full; mul 16384 full; exp 16384 "
+     "full; neg 16384 full; add 16384 full"},
+    /* part: 32 of 64 rows of x */
+    {MATRICES,
+     "  - {op: exp, in: [x], out: e}\n"
+     "  - {op: slice, in: [e], out: half, dim: 0, start: 16, size: 32}\n"
+     "  - {op: neg, in: [half], out: y}\n",
+     "[y]", "pointwise 8192 x 1, 1 loops, 2 live; x full 32768 part -> y full; exp 8192 full; neg 8192 full"},
+    /* two views: v as it is, and turned around */
+    {MATRICES,
+     "  - {op: transpose, in: [v], out: t, dims: [0, 1]}\n"
+     "  - {op: add, in: [v, t], out: y}\n",
+     "[y]",
+     "pointwise 65536 x 1, 1 loops, 4 live; v by 2 full 262144 -> y full; transpose 65536 full; add 65536 "
+     "full"},
+    /* concatenation: the first 64 rows come from x and the others from v: ranges 1 and 2; exp of x only there */
+    {MATRICES,
+     "  - {op: exp, in: [x], out: e}\n"
+     "  - {op: concat, in: [e, v], out: c, dim: 0}\n"
+     "  - {op: exp, in: [c], out: y}\n",
+     "[y]",
+     "pointwise 81920 x 1, 1 loops, 4 live; x full 65536 placed branches 2; v full 262144 placed branches "
+     "4 -> y full; exp 16384 full; concat 81920 full; exp 81920 full"},
+    /* softmax: x is walked once for maximum and sum, and once for the quotients: loops 0 and 1. A row is 1024 bytes */
+    {MATRICES, "  - {op: softmax, in: [x], out: y, dim: 1}\n", "[y]",
+     "row_reduction 64 x 256, 2 loops, 3 live, keeps 1024; x full loops 3 65536 -> y full; max 16384 full "
+     "level 1; sub 16384 full loops 3 level 1; exp 16384 full loops 3 level 1; sum 16384 full level 1; div"
+     " 16384 full loops 2 level 1"},
+    /* layer norm: weight and bias are z, in the second walk; what a row has once is computed 64 times */
+    {MATRICES, "  - {op: layer_norm, in: [x, z, z], out: y}\n", "[y]",
+     "row_reduction 64 x 256, 2 loops, 3 live, keeps 1024; x full loops 3 65536; z full loops 2 1024 -> y "
+     "full; mean 16384 full level 1; sub 16384 full loops 3 level 1; mul 16384 full level 1; mean 16384 "
+     "full level 1; add 64 loops 2 level 1; rsqrt 64 loops 2 level 1; mul 16384 full loops 2 level 1; mul "
+     "16384 full loops 2 level 1; add 16384 full loops 2 level 1"},
+    /* one loop: nothing of a row is needed again: b is a row's, and so is the exponential of its sum */
+    {MATRICES,
+     "  - {op: add, in: [x, b], out: s}\n"
+     "  - {op: sum, in: [s], out: y, dims: [1]}\n"
+     "  - {op: exp, in: [y], out: e}\n"
+     "  - {op: relu, in: [s], out: r}\n",
+     "[e, r]",
+     "row_reduction 64 x 256, 2 loops, 3 live; x full 65536; b 256 -> e; r full; add 16384 full; sum 16384"
+     " full level 1; exp 64 loops 2 level 1; relu 16384 full"},
+    /* three loops: the second sum needs the first one */
+    {MATRICES,
+     "  - {op: sum, in: [x], out: s, dims: [1], keepdim: true}\n"
+     "  - {op: div, in: [x, s], out: p}\n"
+     "  - {op: mul, in: [p, z], out: q}\n"
+     "  - {op: sum, in: [q], out: y, dims: [1]}\n",
+     "[y]",
+     "row_reduction 64 x 256, 3 loops, 3 live, keeps 1024; x full loops 3 65536; z full loops 2 1024 -> y;"
+     " sum 16384 full level 1; div 16384 full loops 2 level 1; mul 16384 full loops 2 level 1; sum 16384 "
+     "full level 2"},
+    /* two reductions: of one row, in one walk */
+    {MATRICES,
+     "  - {op: argmax, in: [x], out: y, dim: 1}\n"
+     "  - {op: sum, in: [x], out: q, dims: [1]}\n",
+     "[y, q]",
+     "row_reduction 64 x 256, 2 loops, 3 live; x full 65536 -> y; q; argmax 16384 full level 1; sum 16384 "
+     "full level 1"},
+    /* columns: 256 columns of 64 elements, 256 bytes each, walked twice */
+    {MATRICES,
+     "  - {op: relu, in: [x], out: r}\n"
+     "  - {op: sum, in: [r], out: y, dims: [0]}\n"
+     "  - {op: exp, in: [y], out: e}\n"
+     "  - {op: mul, in: [r, e], out: m}\n",
+     "[m]",
+     "column_reduction 256 x 64, 2 loops, 3 live, keeps 256; x full loops 3 65536 -> m full; relu 16384 "
+     "full loops 3; sum 16384 full level 1; exp 256 loops 2 level 1; mul 16384 full loops 2 level 1"},
+    /* rows and columns: softmax's rows, and a sum for each of their places */
+    {MATRICES,
+     "  - {op: softmax, in: [x], out: m, dim: 1}\n"
+     "  - {op: sum, in: [m], out: s, dims: [0]}\n",
+     "[m, s]",
+     "mixed_reduction 64 x 256, 2 loops, 3 live, keeps 1024, 1 across, 1 columns; x full loops 3 65536 -> "
+     "m full; s full; max 16384 full level 1; sub 16384 full loops 3 level 1; exp 16384 full loops 3 level"
+     " 1; sum 16384 full level 1; div 16384 full loops 2 level 1; sum 16384 full level 1 across"},
+    /* all: one row of 65536 elements */
+    {MATRICES, "  - {op: sum, in: [v], out: s, dims: [0, 1]}\n", "[s]",
+     "row_reduction 1 x 65536, 2 loops, 2 live; v full 262144 -> s; sum 65536 full level 1"},
+    /* scan */
+    {MATRICES,
+     "  - {op: cumsum, in: [x], out: c, dim: 1}\n"
+     "  - {op: neg, in: [c], out: y}\n",
+     "[y]", "scan 16384 x 1, 1 loops, 2 live; x full 65536 -> y full; cumsum 16384 full; neg 16384 full"},
+    /* product: 64 x 32 results of 256 steps; relu of the first operand's elements before, gelu of the results after */
+    {MATRICES,
+     "  - {op: relu, in: [x], out: r}\n"
+     "  - {op: linear, in: [r, w], out: l}\n"
+     "  - {op: gelu, in: [l], out: y}\n",
+     "[y]",
+     "contraction 2048 x 1, 1 loops, 3 live; x full 65536 operand 0 beside 0; w full 32768 operand 1 "
+     "beside 0 -> y full; relu 16384 full before 0; linear 524288 full; mul 2048 full; erf 2048 full; add "
+     "2048 full; mul 2048 full; mul 2048 full"},
+    /* weights first: relu of the second operand's elements */
+    {MATRICES,
+     "  - {op: relu, in: [w], out: r}\n"
+     "  - {op: linear, in: [x, r], out: y}\n",
+     "[y]",
+     "contraction 2048 x 1, 1 loops, 3 live; x full 65536 operand 0 beside 0; w full 32768 operand 1 "
+     "beside 0 -> y full; relu 8192 full before 1; linear 524288 full"},
+    /* residual: x in tiles, and once more beside the results */
+    {MATRICES,
+     "  - {op: linear, in: [x, v], out: l}\n"
+     "  - {op: add, in: [l, x], out: y}\n",
+     "[y]",
+     "contraction 16384 x 1, 1 loops, 4 live; x by 2 full 65536 operand 0 beside 1; v full 262144 operand "
+     "1 beside 0 -> y full; linear 4194304 full; add 16384 full"},
+    /* both operands: one tensor, whose bytes count once */
+    {MATRICES, "  - {op: linear, in: [v, v], out: y}\n", "[y]",
+     "contraction 65536 x 1, 1 loops, 3 live; v by 2 full 262144 operand 1 beside 0 -> y full; linear "
+     "16777216 full"},
+    /* side by side: two products of the same operands meet */
+    {MATRICES,
+     "  - {op: linear, in: [x, w], out: l}\n"
+     "  - {op: linear, in: [x, w], out: m}\n"
+     "  - {op: mul, in: [l, m], out: y}\n",
+     "[y]",
+     "contraction 4096 x 1, 1 loops, 4 live; x full 65536 operand 0 beside 0; w full 32768 operand 1 "
+     "beside 0 -> y full; linear 524288 full; linear 524288 full; mul 2048 full"},
+    /* product and softmax: a tile holds whole rows of results */
+    {MATRICES,
+     "  - {op: linear, in: [x, v], out: l}\n"
+     "  - {op: softmax, in: [l], out: y, dim: 1}\n",
+     "[y]",
+     "contraction 64 x 256, 2 loops, 3 live, whole rows of 256; x full 65536 operand 0 beside 0; v full "
+     "262144 operand 1 beside 0 -> y full; linear 4194304 full; max 16384 full level 1; sub 16384 full "
+     "loops 3 level 1; exp 16384 full loops 3 level 1; sum 16384 full level 1; div 16384 full loops 2 "
+     "level 1"},
+    /* chain: 64 rows of 32 between the products; relu there */
+    {MATRICES,
+     "  - {op: linear, in: [x, w], out: l}\n"
+     "  - {op: relu, in: [l], out: r}\n"
+     "  - {op: linear, in: [r, u], out: y}\n",
+     "[y]",
+     "chained_contraction 2048 x 1, 1 loops, 3 live, chain 64 x 32 in 1, causal 0; x full 65536 operand 0 "
+     "beside 0; w full 32768 operand 1 beside 0; u full 4096 operand 2 beside 0 -> y full; linear 524288 "
+     "full middle 0; relu 2048 full middle 0; linear 65536 full"},
+    /* pooling: windows of 3 x 3, 36 of them in each of two planes: an element is in (6 x 3 / 8)^2 of them on average */
+    {"tensors: {x: {shape: [1, 2, 8, 8], dtype: f32}}",
+     "  - {op: exp, in: [x], out: e}\n"
+     "  - {op: max_pool2d, in: [e], out: p, kernel: 3, stride: 1}\n"
+     "  - {op: relu, in: [p], out: y}\n",
+     "[y]",
+     "pooling 72 x 1, 1 loops, 2 live, recomputes; x full 512 repeats 5.0625 -> y full; exp 648 full; "
+     "max_pool2d 648 full; relu 72 full"},
+    /* gather: 16 of 64 rows, chosen by 16 indices of 8 bytes */
+    {"tensors: {x: {shape: [64, 256], dtype: f32}, i: {shape: [16], dtype: i64}}",
+     "  - {op: exp, in: [x], out: e}\n"
+     "  - {op: index_select, in: [e, i], out: y, dim: 0}\n",
+     "[y]",
+     "pointwise 4096 x 1, 1 loops, 4 live; x full 16384 part; i full 128 -> y full; exp 4096 full; "
+     "index_select 4096 full"},
+    /* doubles: a value of 8 bytes takes two registers */
+    {"tensors: {x: {shape: [64, 256], dtype: f16}, z: {shape: [256], dtype: f64}}",
+     "  - {op: cast, in: [x], out: c, dtype: f64}\n"
+     "  - {op: add, in: [c, z], out: y}\n",
+     "[y]",
+     "pointwise 16384 x 1, 1 loops, 6 live; x full 32768; z full 2048 -> y full; cast 16384 full; add "
+     "16384 full"},
+    /* attention: four heads of 128 rows: the maximum is a row's, the difference is shifted by it, and what follows can
+       be corrected by a factor */
+    {"tensors: {q: {shape: [4, 128, 64], dtype: f16}, k: {shape: [4, 128, 64], dtype: f16}, v: {shape: [4,"
+     " 128, 64], dtype: f16}}",
+     "  - {op: transpose, in: [k], out: t, dims: [1, 2]}\n"
+     "  - {op: bmm, in: [q, t], out: s}\n"
+     "  - {op: softmax, in: [s], out: p, dim: 2}\n"
+     "  - {op: bmm, in: [p, v], out: y}\n",
+     "[y]",
+     "chained_contraction 32768 x 1, 3 loops, 3 live, chain 512 x 128 in 4, causal 0; q full 65536 operand"
+     " 0 beside 0; k full 65536 operand 1 beside 0; v full 65536 operand 2 beside 0 -> y full; transpose "
+     "32768 full before 1; bmm 4194304 full middle 0; max 65536 full level 1 middle 1; sub 65536 full "
+     "loops 6 level 1 middle 2; exp 65536 full loops 6 level 1 middle 3; sum 65536 full level 2 middle 1; "
+     "div 65536 full loops 4 level 2 middle 3; bmm 4194304 full"},
+};
+
+static const char *described(const fsim_graph *g, const fsim_group *o, fsim_arena *a)
+{
+    const char *s =
+        fsim_printf(a, "%s %lld x %lld, %d loops, %d live%s", fsim_template_names[o->template], (long long)o->points,
+                    (long long)o->reduced, o->stages, o->live, o->recomputes ? ", recomputes" : "");
+    if (o->kept_row_bytes)
+        s = fsim_printf(a, "%s, keeps %lld", s, (long long)o->kept_row_bytes);
+    if (o->whole_row)
+        s = fsim_printf(a, "%s, whole rows of %lld", s, (long long)o->whole_row);
+    if (o->across)
+        s = fsim_printf(a, "%s, %d across, %d columns", s, o->across, o->columns);
+    if (o->width)
+        s = fsim_printf(a, "%s, chain %lld x %lld in %lld, causal %lld", s, (long long)o->rows, (long long)o->width,
+                        (long long)o->batch, (long long)o->causal);
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_read *r = &o->read[i];
+        s = fsim_printf(a, "%s; %s", s, g->tensor[r->tensor].name);
+        s = r->maps > 1 ? fsim_printf(a, "%s by %d", s, r->maps) : s;
+        s = r->full ? fsim_printf(a, "%s full", s) : s;
+        s = r->stages != 1 ? fsim_printf(a, "%s loops %x", s, r->stages) : s;
+        s = fsim_printf(a, "%s %lld%s", s, (long long)r->bytes, r->whole ? "" : " part");
+        s = r->operand >= 0 ? fsim_printf(a, "%s operand %d beside %d", s, r->operand, r->other_maps) : s;
+        s = r->repeats > 0 ? fsim_printf(a, "%s repeats %g", s, r->repeats) : s;
+        s = r->place ? fsim_printf(a, "%s placed", s) : s;
+        s = r->branches != 1 ? fsim_printf(a, "%s branches %llx", s, (unsigned long long)r->branches) : s;
+    }
+    s = fsim_printf(a, "%s ->", s);
+    for (int i = 0; i < o->writes; i++)
+        s = fsim_printf(a, "%s%s %s%s", s, i ? ";" : "", g->tensor[o->write[i].tensor].name,
+                        o->write[i].full ? " full" : "");
+    for (int i = 0; i < o->members; i++) {
+        const fsim_member *m = &o->member[i];
+        s = fsim_printf(a, "%s; %s %lld%s", s, fsim_ops[g->node[m->node].op].name, (long long)m->evaluations,
+                        m->full ? " full" : "");
+        s = m->stages != 1 ? fsim_printf(a, "%s loops %x", s, m->stages) : s;
+        s = m->level ? fsim_printf(a, "%s level %d", s, m->level) : s;
+        s = m->prologue ? fsim_printf(a, "%s before %d", s, m->operand) : s;
+        s = m->middle ? fsim_printf(a, "%s middle %d", s, m->kind) : s;
+        s = m->across ? fsim_printf(a, "%s across", s) : s;
+        s = m->past ? fsim_printf(a, "%s past", s) : s;
+        s = m->form ? fsim_printf(a, "%s form %d", s, m->form) : s;
+        s = m->divergence != 1 ? fsim_printf(a, "%s diverges %g", s, m->divergence) : s;
+    }
+    return s;
+}
+
+static void kernels_by_hand(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const fsim_options options = {
+            .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 1000};
+        const char *text =
+            fsim_printf(a, "%s\noperators:\n%soutputs: %s\n", cases[i].tensors, cases[i].operators, cases[i].outputs);
+        const fsim_graph *g = fsim_graph_parse(a, d, "groups.yaml", text, strlen(text), NULL);
+        const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
+        if (!g || !hw)
+            fsim_diag_print(d, stderr, false);
+        assert_true(g && hw);
+        fsim_problem p = fsim_problem_of(g, hw, &options, a);
+        int *node = fsim_new(a, int, g->nodes);
+        for (int n = 0; n < g->nodes; n++)
+            node[n] = n;
+        const fsim_kernel *k = fsim_kernel_alone(&p, node, g->nodes, a);
+        assert_non_null(k);
+        assert_string_equal(described(g, k->group, a), cases[i].wanted);
+        fsim_arena_free(a);
+    }
+}
+
+/* Sets that are no kernel: the rule, which primitives break it (numbered in the file's order; -1: none), what they
+ * need, and what a kernel has; and whether larger sets break it too. */
+static const struct {
+    const char *operators, *outputs;
+    fsim_rule rule;
+    int a, b;
+    double needed, limit;
+    bool final;
+} refused[] = {
+    /* the rows' sums need those of the columns: 64 blocks */
+    {"  - {op: sum, in: [x], out: s, dims: [0]}\n  - {op: add, in: [x, s], out: q}\n  - {op: sum, in: [q], out: y, "
+     "dims: [1]}\n",
+     "[y]", FSIM_RULE_GRID_BARRIER, 1, -1, 64, 1, false},
+    /* 32 x 256 points beside 64 x 256 */
+    {"  - {op: relu, in: [x], out: y}\n  - {op: relu, in: [w], out: q}\n", "[y, q]", FSIM_RULE_SPACE, 1, 0, 8192, 16384,
+     false},
+    /* rows of 257 that hold their own sum */
+    {"  - {op: sum, in: [x], out: s, dims: [1], keepdim: true}\n  - {op: concat, in: [x, s], out: c, dim: 1}\n  - {op: "
+     "relu, in: [c], out: y}\n",
+     "[y]", FSIM_RULE_SPACE, 2, -1, 64 * 257, 64 * 256, false},
+    {"  - {op: sort, in: [x], out: s, dim: 1}\n  - {op: relu, in: [s], out: y}\n", "[y]", FSIM_RULE_BOUNDARY, 0, 1, 0,
+     0, true},
+    {"  - {op: exp, in: [x], out: a}\n  - {op: sort, in: [a], out: s, dim: 1}\n  - {op: add, in: [a, s], out: y}\n",
+     "[y]", FSIM_RULE_BOUNDARY, 1, 0, 0, 0, true},
+    {"  - {op: cumsum, in: [x], out: c, dim: 1}\n  - {op: sum, in: [c], out: y, dims: [1]}\n", "[y]",
+     FSIM_RULE_BOUNDARY, 0, 1, 0, 0, true},
+    /* three products where a chain has two */
+    {"  - {op: linear, in: [x, v], out: l}\n  - {op: linear, in: [l, v], out: m}\n  - {op: linear, in: [m, v], out: "
+     "y}\n",
+     "[y]", FSIM_RULE_CONTRACTIONS, 0, 2, 3, 2, true},
+    /* the maximum of a row of the operand, before the product, which is the fifth behind it */
+    {"  - {op: softmax, in: [x], out: s, dim: 1}\n  - {op: linear, in: [s, v], out: y}\n", "[y]",
+     FSIM_RULE_REDUCED_EPILOGUE, 0, 5, 256, 256, true},
+    /* a column of results is in 64 rows */
+    {"  - {op: linear, in: [x, v], out: l}\n  - {op: sum, in: [l], out: y, dims: [0]}\n", "[y]",
+     FSIM_RULE_REDUCED_EPILOGUE, 0, -1, 64, 1, false},
+    /* r is wanted in memory too */
+    {"  - {op: relu, in: [x], out: r}\n  - {op: linear, in: [r, v], out: y}\n", "[y, r]", FSIM_RULE_PROLOGUE, 0, 1, 0,
+     0, false},
+};
+
+static void sets_that_are_no_kernel(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const fsim_options options = {
+            .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 1000};
+        const char *text =
+            fsim_printf(a, MATRICES "\noperators:\n%soutputs: %s\n", refused[i].operators, refused[i].outputs);
+        const fsim_graph *g = fsim_graph_parse(a, d, "refused.yaml", text, strlen(text), NULL);
+        const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
+        assert_true(g && hw);
+        const fsim_problem p = fsim_problem_of(g, hw, &options, a);
+        int *node = fsim_new(a, int, g->nodes);
+        for (int n = 0; n < g->nodes; n++)
+            node[n] = n;
+        fsim_group out;
+        fsim_refusal why;
+        assert_false(fsim_legal(&p.limits, node, g->nodes, a, &out, &why));
+        assert_int_equal(why.rule, refused[i].rule);
+        assert_int_equal(why.a, refused[i].a);
+        assert_int_equal(why.b, refused[i].b);
+        assert_int_equal(why.through, -1);
+        assert_true(why.needed == refused[i].needed && why.limit == refused[i].limit);
+        assert_int_equal(why.final, refused[i].final);
+        fsim_arena_free(a);
+    }
+}
+
+/* A matrix that is turned around, alone or each of a batch: what a product could read as its other layout. */
+static void matrices_that_are_turned(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *shape, *dims;
+        bool swaps;
+    } permuted[] = {{"64, 256", "1, 0", true},
+                    {"4, 64, 256", "0, 2, 1", true},
+                    {"4, 64, 256", "1, 0, 2", false},
+                    {"4, 64, 256", "2, 1, 0", false},
+                    {"4, 8, 64, 256", "0, 1, 3, 2", true},
+                    {"4, 8, 64, 256", "0, 2, 1, 3", false}};
+    for (size_t i = 0; i < sizeof permuted / sizeof *permuted; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const char *text = fsim_printf(a,
+                                       "tensors: {x: {shape: [%s], dtype: f32}}\noperators: [{op: permute, in: x, out: "
+                                       "y, dims: [%s]}]\noutputs: [y]\n",
+                                       permuted[i].shape, permuted[i].dims);
+        const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "turned.yaml", text, strlen(text), NULL);
+        assert_true(g && g->nodes == 1);
+        assert_int_equal(fsim_swaps_matrix(&g->node[0]), permuted[i].swaps);
+        fsim_arena_free(a);
+    }
+}
+
+/* y = relu(x) w^T and its gradients: what leads to y runs before the gradient of y is there, what needs that runs
+ * after; where x is above 0 is asked for the gradient alone, and needs none. Without gradients there is no barrier. */
+static void sides_of_the_barrier(void **unused)
+{
+    (void)unused;
+    static const char text[] =
+        "tensors: {x: {shape: [64, 256], dtype: f32}, w: {shape: [32, 256], dtype: f32, role: weight}}\n"
+        "operators: [{op: relu, in: [x], out: r}, {op: linear, in: [r, w], out: y}]\noutputs: [y]\n";
+    static const struct {
+        fsim_op op;
+        fsim_side side;
+    } wanted[] = {{FSIM_OP_RELU, FSIM_BEFORE_BARRIER},  {FSIM_OP_LINEAR, FSIM_BEFORE_BARRIER},
+                  {FSIM_OP_EINSUM, FSIM_AFTER_BARRIER}, {FSIM_OP_EINSUM, FSIM_AFTER_BARRIER},
+                  {FSIM_OP_GT, FSIM_EITHER_SIDE},       {FSIM_OP_WHERE_OTHER, FSIM_AFTER_BARRIER}};
+    fsim_arena *a = fsim_arena_new();
+    const fsim_derive how = {.mode = FSIM_REVERSE, .update = FSIM_NO_UPDATE, .want = FSIM_WANT_ALL};
+    const fsim_graph *g =
+        fsim_graph_parse(a, fsim_diag_new(a), "sides.yaml", text, strlen(text), &(fsim_bindings){.derive = &how});
+    assert_true(g && g->barrier);
+    assert_int_equal(g->nodes, 6);
+    for (int n = 0; n < 6; n++) {
+        assert_int_equal(g->node[n].op, wanted[n].op);
+        assert_int_equal(g->node[n].side, wanted[n].side);
+    }
+    const fsim_graph *forward = fsim_graph_parse(a, fsim_diag_new(a), "sides.yaml", text, strlen(text), NULL);
+    assert_true(forward && !forward->barrier && forward->node[0].side == FSIM_EITHER_SIDE);
+    fsim_arena_free(a);
+}
+
+/* e is needed at nine places, 3 apart, by the sum of slices of it; a kernel computes it at eight at most. */
+static void nine_views_are_too_many(void **unused)
+{
+    (void)unused;
+    for (int views = 8; views <= 9; views++) {
+        fsim_arena *a = fsim_arena_new();
+        const char *text = MATRICES
+            "\noperators:\n  - {op: exp, in: z, out: e}\n  - {op: slice, in: e, out: a0, dim: 0, start: 0, size: 8}\n";
+        for (int i = 1; i < views; i++)
+            text = fsim_printf(a,
+                               "%s  - {op: slice, in: e, out: s%d, dim: 0, start: %d, size: 8}\n  - {op: add, in: "
+                               "[a%d, s%d], out: a%d}\n",
+                               text, i, 3 * i, i - 1, i, i);
+        text = fsim_printf(a, "%soutputs: [a%d]\n", text, views - 1);
+        fsim_diag *d = fsim_diag_new(a);
+        const fsim_options options = {
+            .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 1000};
+        const fsim_graph *g = fsim_graph_parse(a, d, "views.yaml", text, strlen(text), NULL);
+        const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
+        assert_true(g && hw && g->nodes == views);
+        const fsim_problem p = fsim_problem_of(g, hw, &options, a);
+        int *node = fsim_new(a, int, g->nodes);
+        for (int n = 0; n < g->nodes; n++)
+            node[n] = n;
+        fsim_group out;
+        fsim_refusal why;
+        assert_int_equal(fsim_legal(&p.limits, node, g->nodes, a, &out, &why), views == 8);
+        if (views == 8)
+            assert_int_equal(out.member[0].evaluations, 8 * 8);
+        else
+            assert_true(why.rule == FSIM_RULE_INDEX_MAP && why.a == 0 && why.b == 1 && why.needed == 9 &&
+                        why.limit == 8);
+        fsim_arena_free(a);
+    }
+}
+
+/* What a product's weights could take in before the run: what computes each element from elements of its arguments, and
+ * is the same in each run. */
+static void what_weights_take_in(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *op;
+        bool folds;
+    } operators[] = {{"relu, in: x", true},
+                     {"mul, in: [x, x]", true},
+                     {"permute, in: x, dims: [1, 0]", true},
+                     {"sum, in: x, dims: [1]", false},
+                     {"linear, in: [x, x]", false},
+                     {"dropout, in: x, p: 0.5", false},
+                     {"fill, shape: [4, 6], value: 1, dtype: f32", false},
+                     {"sort, in: x, dim: 1", false}};
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const char *text =
+            fsim_printf(a, "tensors: {x: {shape: [4, 6], dtype: f32}}\noperators: [{op: %s, out: y}]\noutputs: [y]\n",
+                        operators[i].op);
+        const fsim_graph *g = fsim_graph_parse(a, d, "folds.yaml", text, strlen(text), NULL);
+        if (!g)
+            fsim_diag_print(d, stderr, false);
+        assert_true(g && g->nodes == 1);
+        if (fsim_folds(&g->node[0]) != operators[i].folds)
+            fail_msg("%s", operators[i].op);
+        fsim_arena_free(a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_by_hand),          cmocka_unit_test(sets_that_are_no_kernel),
+        cmocka_unit_test(matrices_that_are_turned), cmocka_unit_test(sides_of_the_barrier),
+        cmocka_unit_test(nine_views_are_too_many),  cmocka_unit_test(what_weights_take_in)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
