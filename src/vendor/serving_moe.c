@@ -139,6 +139,7 @@ typedef struct {
     const routing *r;
     tiling tiles;
     double rate, bytes, byte_s; /* of an element; seconds of a byte of weights */
+    double missed;              /* the share of what passes through memory that L2 does not hold */
     double compute_s, dram_s;   /* of both products, with the fastest tiles */
 } pricing;
 
@@ -174,7 +175,7 @@ static double passes_s(const pricing *p, double hidden, double width)
         is_triton(p->f)
             ? r->tokens * r->topk * (serving_triton_width_passes * width + serving_triton_hidden_passes * hidden)
             : (r->rows * p->f->routed_passes + r->tokens * p->f->token_passes) * hidden;
-    return elements * 2 / p->s->dram;
+    return elements * 2 * (p->missed / p->s->dram + (1 - p->missed) / (p->f->l2 * p->s->sms * p->s->clock));
 }
 
 static double products_s(pricing *p, double hidden, double width)
@@ -207,7 +208,9 @@ fsim_serving_time fsim_serving_experts(const fsim_serving_site *s)
                  ? fsim_serving_rate_of_fours(s)
                  : fsim_serving_rate(s, s->call->kind == FSIM_SERVING_MOE ? FSIM_BF16 : FSIM_F8E4M3);
     const double least_s = 6 * r.rows * hidden * width / (p.rate * s->sms);
-    const double missed = fsim_serving_missed(s, r.active * 3 * hidden * width * p.bytes, f->from, 0.5);
+    const double tokens_bytes = 2 * r.tokens * hidden * 2, weights_bytes = r.active * 3 * hidden * width * p.bytes,
+                 missed = fsim_serving_missed(s, weights_bytes, f->from, 0.5);
+    p.missed = is_triton(f) ? 1 : fsim_serving_missed(s, tokens_bytes, 0.5, 0.5);
     p.byte_s = missed / (s->dram * f->weights) + (1 - missed) / (f->l2 * s->sms * s->clock);
     const double both_s = fmax(least_s, products_s(&p, hidden, width)),
                  floor_s = fmax(0, f->floor - LAUNCHES * fsim_hw_get(s->hw, FSIM_HW_LAUNCH_GRAPH)),
