@@ -95,7 +95,7 @@ static double hottest(const routing *r, double most, double power)
 static void route_evenly(routing *r)
 {
     const double rows = r->tokens * r->topk / r->ranks;
-    r->active = fmin(r->mine, fmax(1, floor(rows)));
+    r->active = fmin(r->mine, fmax(1, ceil(rows - serving_slack)));
     r->rows = fmax(1, rows);
     for (int h = 0; h < HEIGHTS; h++)
         r->tiles[h] = floor(r->active) * ceil((rows > 1 ? rows / r->active : 1) / heights[h] - serving_slack);
@@ -209,8 +209,8 @@ fsim_serving_time fsim_serving_experts(const fsim_serving_site *s)
                  : fsim_serving_rate(s, s->call->kind == FSIM_SERVING_MOE ? FSIM_BF16 : FSIM_F8E4M3);
     const double least_s = 6 * r.rows * hidden * width / (p.rate * s->sms);
     const double tokens_bytes = 2 * r.tokens * hidden * 2, weights_bytes = r.active * 3 * hidden * width * p.bytes,
-                 missed = fsim_serving_missed(s, weights_bytes, f->from, 0.5);
-    p.missed = is_triton(f) ? 1 : fsim_serving_missed(s, tokens_bytes, 0.5, 0.5);
+                 missed = fsim_serving_missed(s, weights_bytes, f->from, 0.3);
+    p.missed = is_triton(f) ? 1 : fsim_serving_missed(s, tokens_bytes, serving_ramp, serving_ramp);
     p.byte_s = missed / (s->dram * f->weights) + (1 - missed) / (f->l2 * s->sms * s->clock);
     const double both_s = fmax(least_s, products_s(&p, hidden, width)),
                  floor_s = fmax(0, f->floor - LAUNCHES * fsim_hw_get(s->hw, FSIM_HW_LAUNCH_GRAPH)),
