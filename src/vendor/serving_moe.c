@@ -3,14 +3,15 @@
  *
  *     busy = floor + experts + sum over both products of (compute^2.5 + DRAM^2.5)^0.4 + permutation
  * A grouped product has for each active expert the tiles that its rows fill, in rounds over the SMs as in
- * serving_product.c; one tile height for all, the fastest. Balanced routing gives each expert the same number of rows.
- * Skewed routing draws an expert's load from x^-alpha on [1, 0.8 tokens]; the most loaded rank is what counts. Its load
- * over the mean: the larger of what the spread of loads makes of a rank's sum, 1.5 x (standard deviation / root of
- * experts a rank) x the expected largest of so many ranks, and of what the most loaded expert alone makes of it.
- * vLLM's kernel in Triton, which Ampere's rows ran, has tiles of its own: 16 x 32 for at most as many tokens as a rank
- * has experts, else 64 x 64 (its get_default_config), but for mixtures of up to 8 experts, for which it ships the
- * fastest; each expert that may have a row takes its time; and all ranks' routed rows pass through memory on every
- * rank (its fused_experts_impl). */
+ * serving_product.c; one tile for all, the fastest of those that the library has. Balanced routing gives each expert
+ * the same number of rows, and the ranks that get more the first. The permutation's passes over tokens find in an L2
+ * that is one piece (Ada) what the replay before left there, as far as inputs and results fit. Skewed routing draws an
+ * expert's load from x^-alpha on [1, 0.8 tokens]; the most loaded rank is what counts. Its load over the mean: the
+ * larger of what the spread of loads makes of a rank's sum, 1.5 x (standard deviation / root of experts a rank) x the
+ * expected largest of so many ranks, and of what the most loaded expert alone makes of it. vLLM's kernel in Triton,
+ * which Ampere's rows ran, has tiles of its own: 16 x 32 for at most as many tokens as a rank has experts, else 64 x 64
+ * (its get_default_config), but for mixtures of up to 8 experts, for which it ships the fastest; each expert that may
+ * have a row takes its time; and all ranks' routed rows pass through memory on every rank (its fused_experts_impl). */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
 
@@ -60,15 +61,17 @@ typedef struct {
     int count;
 } tiling;
 
-#define TILING(list) {list, sizeof list / sizeof *list}
+#define TILING(list)                                                                                                   \
+    {                                                                                                                  \
+        list, sizeof list / sizeof *list                                                                               \
+    }
 
-/* Of CUTLASS's grouped products as TensorRT-LLM compiles them (cutlass_heuristic.cpp, get_candidate_tiles,
- * get_candidate_tiles_sm90: there weights are the rows of a tile); of vLLM's kernel in Triton by its
- * get_default_config, and any. */
+/* CUTLASS's grouped products of 8 bits on Ada, as TensorRT-LLM compiles them (cutlass_heuristic.cpp,
+ * get_candidate_tiles); vLLM's kernel in Triton by its get_default_config; any. */
 static const tile ada_bytes[] = {{0, 256}, {1, 128}, {2, 128}, {2, 64}, {3, 64}, {3, 256}, {4, 128}},
                   triton_few[] = {{0, 32}}, triton_many[] = {{2, 64}},
-                  any[] = {{0, 64},  {0, 128}, {0, 256}, {1, 64},  {1, 128}, {1, 256},
-                           {2, 64},  {2, 128}, {2, 256}, {3, 64},  {3, 128}, {3, 256}};
+                  any[] = {{0, 64}, {0, 128}, {0, 256}, {1, 64}, {1, 128}, {1, 256},
+                           {2, 64}, {2, 128}, {2, 256}, {3, 64}, {3, 128}, {3, 256}};
 
 /* What a rank's experts get. */
 typedef struct {
@@ -199,8 +202,8 @@ static double passes_s(const pricing *p, double hidden, double width)
 static double products_s(pricing *p, double hidden, double width)
 {
     double compute[2], dram[2];
-    const double seconds = grouped_s(p, 2 * width, hidden, &compute[0], &dram[0]) +
-                           grouped_s(p, hidden, width, &compute[1], &dram[1]);
+    const double seconds =
+        grouped_s(p, 2 * width, hidden, &compute[0], &dram[0]) + grouped_s(p, hidden, width, &compute[1], &dram[1]);
     p->compute_s = compute[0] + compute[1];
     p->dram_s = dram[0] + dram[1];
     return seconds;
@@ -224,7 +227,7 @@ fsim_serving_time fsim_serving_experts(const fsim_serving_site *s)
     const double least_s = 6 * r.rows * hidden * width / (p.rate * s->sms);
     const double tokens_bytes = 2 * r.tokens * hidden * 2, weights_bytes = r.active * 3 * hidden * width * p.bytes,
                  missed = fsim_serving_missed(s, weights_bytes, f->from, serving_ramp);
-    p.missed = is_triton(f) ? 1 : fsim_serving_missed(s, tokens_bytes, serving_ramp, serving_ramp);
+    p.missed = f->design == FSIM_ADA ? fsim_serving_missed(s, tokens_bytes, serving_ramp, serving_ramp) : 1;
     p.byte_s = missed / (s->dram * f->weights) + (1 - missed) / (f->l2 * s->sms * s->clock);
     const double both_s = fmax(least_s, products_s(&p, hidden, width)),
                  floor_s = fmax(0, f->floor - LAUNCHES * fsim_hw_get(s->hw, FSIM_HW_LAUNCH_GRAPH)),
