@@ -60,7 +60,7 @@ static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *
                                const char **absent)
 {
     workload *w = fsim_new(a, workload, 1);
-    const char *set, *name = fsim_sized_model(row->workload, &set);
+    const char *name = fsim_row_model(row, NULL);
     struct stat st;
     w->path = fsim_row_path(a, where, name);
     if (!fsim_row_may_name(where, name))
@@ -158,7 +158,8 @@ static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
     b->order = fsim_new(a, int, count + 1);
     for (int i = 0; i < count; i++) {
         const fsim_measured *row = &b->rows->at[i];
-        graph[i] = number_of(a, &graphs, fsim_printf(a, "%d %s\n%s", fsim_row_graph(row), row->workload, row->set));
+        const char *set, *name = fsim_row_model(row, &set);
+        graph[i] = number_of(a, &graphs, fsim_printf(a, "%d %s\n%s;%s", fsim_row_graph(row), name, set, row->set));
         b->plan[i] = first_with(a, &plans,
                                 fsim_printf(a, "%d %d %d %d %d %s", graph[i], hw[i], (int)row->strategy,
                                             (int)row->launch, (int)row->l2, row->source),
@@ -210,13 +211,14 @@ static row_names read_names(fsim_bench *b, fsim_arena *a, fsim_diag *d, const fs
     workload **of = fsim_new(a, workload *, count + 1);
     for (int i = 0; i < count; i++) {
         const fsim_measured *row = &b->rows->at[i];
-        const int h = number_of(a, &gpu_names, row->hw), w = number_of(a, &workload_names, row->workload);
+        const char *name = fsim_row_model(row, NULL);
+        const int h = number_of(a, &gpu_names, row->hw), w = number_of(a, &workload_names, name);
         if (h == n.gpus) {
             n.gpu[n.gpus++] = (named){.kind = "GPU", .name = row->hw, .at = row->at};
             hw[h] = read_hw(a, d, where, row, &n.gpu[h].absent);
         }
         if (w == n.workloads) {
-            n.workload[n.workloads++] = (named){.kind = "workload", .name = row->workload, .at = row->at};
+            n.workload[n.workloads++] = (named){.kind = "workload", .name = name, .at = row->at};
             of[w] = read_workload(a, d, where, row, &n.workload[w].absent);
         }
         n.gpu[h].rows++;
@@ -293,7 +295,9 @@ static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsi
         run = fsim_step_of(row, a);
         how = (fsim_bindings){run.set, run.sets, &run.derive};
     } else {
-        how.count = bindings(a, row->set, &own);
+        const char *set;
+        fsim_row_model(row, &set);
+        how.count = bindings(a, fsim_printf(a, "%s;%s", set, row->set), &own);
         how.at = own;
     }
     const fsim_workload_wanted wanted = {.set = how.at, .sets = how.count, .derive = how.derive};

@@ -64,22 +64,31 @@ static bool read_key(reading *r, const char *name, const char *value)
     return false;
 }
 
-const char *fsim_sized_model(const char *name, const char **set)
+const char *fsim_sized_model(const char *name, bool trained, const char **set)
 {
     static const struct {
         const char *name, *workload, *set;
+        bool trained;
     } sizes[] = {
-#define FSIM_SIZE(name, workload, set) {name, workload, set},
+#define FSIM_SIZE(name, workload, set)    {name, workload, set, false},
+#define FSIM_TRAINED(name, workload, set) {name, workload, set, true},
 #include "evidence/sizes.def"
 #undef FSIM_SIZE
+#undef FSIM_TRAINED
     };
     *set = "";
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (is_word(name, sizes[i].name)) {
+        if (is_word(name, sizes[i].name) && (trained || !sizes[i].trained)) {
             *set = sizes[i].set;
             return sizes[i].workload;
         }
     return name;
+}
+
+const char *fsim_row_model(const fsim_measured *row, const char **set)
+{
+    const char *other;
+    return fsim_sized_model(row->workload, row->mode != FSIM_MODE_NONE, set ? set : &other);
 }
 
 fsim_step_run fsim_step_of(const fsim_measured *row, fsim_arena *a)
@@ -89,7 +98,7 @@ fsim_step_run fsim_step_of(const fsim_measured *row, fsim_arena *a)
     fsim_binding *set = NULL;
     const char *size;
     int room = 0;
-    fsim_sized_model(row->workload, &size);
+    fsim_sized_model(row->workload, true, &size);
     for (const char *p = fsim_printf(a, "%s;%s", size, row->set); *p;) {
         const size_t length = strcspn(p, ";"), name = strcspn(p, "=");
         if (name < length) {

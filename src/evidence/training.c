@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence/training.h"
 
+#include "evidence/step.h"
 #include "plan/price/memory.h"
 #include <math.h>
 
@@ -15,9 +16,17 @@ static const fsim_derive *const derives[FSIM_MODES] = {[FSIM_MODE_BACKWARD] = &g
                                                        [FSIM_MODE_ACCUMULATE] = &sums,
                                                        [FSIM_MODE_STEP] = &steps};
 
+/* Is it a whole model in the form that trains? The forward pass of an operator alone was run again and again. */
+static bool trains(const fsim_measured *row)
+{
+    const char *set;
+    fsim_row_model(row, &set);
+    return *set != '\0';
+}
+
 const fsim_derive *fsim_row_derive(const fsim_measured *row)
 {
-    if (row->of_memory && row->mode == FSIM_MODE_FORWARD)
+    if (row->mode == FSIM_MODE_FORWARD && (row->of_memory || trains(row)))
         return &gradients; /* what is kept for backward */
     return row->of_memory && derives[row->mode] == &gradients ? &again : derives[row->mode];
 }

@@ -113,7 +113,7 @@ static double training(const fsim_system *r, fsim_priced_steps *steps, fsim_aren
     for (char *c = workload; *c; c++)
         *c = *c == ' ' ? '-' : (char)tolower((unsigned char)*c);
     const char *size;
-    fsim_sized_model(workload, &size);
+    fsim_sized_model(workload, true, &size);
     if (*size == '\0')
         *reason = "no workload of its size trains this architecture";
     else if (r->tp > 1 || r->pp > 1)

@@ -72,6 +72,24 @@ s = {r["id"][5:]: r["predicted_s"] for r in json.load(open("steps.json"))["rows"
 assert s["sharded"] < s["plain"] < s["again"] < 1.5 * s["plain"], s
 assert 2.5 * s["plain"] < s["four"] < 4 * s["plain"], s
 END
+# A model that trains in another form than it is evaluated in: rows with a mode are that form, at the size of their name;
+# forward keeps for backward, so that both passes are the whole.
+cat >forms.csv <<'END'
+id,hw,workload,set,mode,strategy,time_s,source
+form/forward,h100-sxm5-80gb,models/bert_large,B=2;S=128;dtype=f32,forward,eager,1e-2,made up
+form/backward,h100-sxm5-80gb,models/bert_large,B=2;S=128;dtype=f32,backward,eager,2e-2,made up
+form/full,h100-sxm5-80gb,models/bert_large,B=2;S=128;dtype=f32,full,eager,3e-2,made up
+form/same,h100-sxm5-80gb,models/bert_train,layers=24;H=1024;heads=16;B=2;S=128;dtype=f32,full,eager,3e-2,made up
+form/evaluated,h100-sxm5-80gb,models/bert_large,B=2;S=128;dtype=f32,,eager,1e-2,made up
+END
+"$FUSESIM" validate --measurements forms.csv --json forms.json >out 2>err || complain "forms: exit status $?: $(cat err)"
+"$python" - <<'END' || complain "forms.json"
+import json
+s = {r["id"][5:]: r["predicted_s"] for r in json.load(open("forms.json"))["rows"]}
+assert s["full"] == s["same"], s
+assert abs(s["forward"] + s["backward"] - s["full"]) < 0.02 * s["full"], s
+assert s["evaluated"] < 0.95 * s["forward"], s
+END
 # The same from the command line: saved and peak are smaller, the time is longer.
 layers="stacks/gpt2 --hw h100-sxm5-80gb --set layers=3 --set B=4 --train --strategy eager --search-steps 1"
 # shellcheck disable=SC2086 # $layers is words
