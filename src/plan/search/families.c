@@ -405,7 +405,8 @@ static bool reads_alike(const fsim_places *l, int i, int by, int root, int low)
     for (int k = 0; k < x->args; k++) {
         const int t = x->arg[k].tensor, s = y->arg[k].tensor, from = fsim_place_of_maker(l, t),
                   other = fsim_place_of_maker(l, s);
-        if ((from >= root - FSIM_BACK || other >= root - by - FSIM_BACK) && from - by != other)
+        const bool near = (from >= 0 && from >= root - FSIM_BACK) || (other >= 0 && other >= root - by - FSIM_BACK);
+        if (near && from - by != other)
             return false;
         for (int j = 0; j < k; j++)
             if ((x->arg[j].tensor == t) != (y->arg[j].tensor == s))
