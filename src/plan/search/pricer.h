@@ -17,6 +17,13 @@ typedef struct {
     priced_cost *cost; /* roots that look alike have it in common */
 } priced_set;
 
+/* Three places of which a plan has no more than one kernel with two: such a kernel's primitives may be worth so much
+ * more, and the bound is so much less (subset-row inequalities: Jepsen et al., Operations Research 56, 2008). */
+typedef struct {
+    int place[3];
+    fsim_sum pays; /* 0 or more */
+} priced_three;
+
 typedef struct {
     fsim_frontier *f;
     priced_set *all; /* those of one root after those of the other */
@@ -27,7 +34,9 @@ typedef struct {
     int *like;  /* per root: the one that has the same costs as its own */
     int *first; /* per root: all[first[root], first[root + 1]) */
     fsim_sum *price;
-    fsim_sum *most; /* per place: its price may not be more; NULL: all may be anything */
+    priced_three *three;
+    int threes, threes_room, *three_of; /* per place: 1 + its three; 0 */
+    fsim_sum *most;                     /* per place: its price may not be more; NULL: all may be anything */
 } pricer;
 
 /* The set in its family. */
@@ -38,7 +47,9 @@ static inline fsim_own_set *fsim_set_priced(const pricer *w, const priced_set *x
 
 /* shadow.c */
 
-/* What is left of the set's cost beyond its members' prices. */
+/* Has the set two of the three places? */
+bool fsim_has_two(const pricer *w, const priced_set *x, const priced_three *t);
+/* What is left of the set's cost beyond its members' prices, with what it pays for threes. */
 fsim_sum fsim_left_for(const pricer *w, const priced_set *x);
 /* Finds a closer bound of the set, of which the closest isn't known. */
 void fsim_look_closer(const pricer *w, const priced_set *x);

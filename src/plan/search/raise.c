@@ -4,14 +4,19 @@
  * The prices of a few dozen neighbouring places are set anew, with all others as they are: the most that the sets allow
  * which have some of them. That is a linear program; its dual, of a row per place and a column per set, is solved by
  * the simplex method, which begins with a set for each place alone and takes in the set that is violated most (Dantzig
- * 1951; columns as in Gilmore and Gomory 1961). What it finds is rounded, and taken only where no set forbids it. */
+ * 1951; columns as in Gilmore and Gomory 1961). What it finds is rounded, and taken only where no set forbids it.
+ *
+ * Of three contractions that may be side by side a plan has one kernel with two at most, while half of each of the
+ * three pairs would cost less: so threes have a row, too. */
 #include "plan/search/pricer.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-    WIDE = 48,    /* places of a window */
+    WIDE = 48,   /* places of a window */
+    THREES = 12, /* threes of a window, at most */
+    ROWS = WIDE + THREES,
     STEP = 24,    /* places to the next one */
     PIVOTS = 20,  /* per place, at most */
     LAYER = 1024, /* places of the longest layer whose prices are repeated */
@@ -21,19 +26,38 @@ enum {
 /* A set that has places of the window. */
 typedef struct {
     priced_set *set;
-    uint64_t mask; /* which */
+    uint64_t mask; /* which, and behind them the threes of which it has two */
     fsim_sum rest; /* the prices of its other members */
 } column;
 
 typedef struct {
     pricer *w;
     fsim_budget own;
-    int low, count; /* the window */
-    column *column; /* by mask, the cheapest first */
+    int low, count;            /* the window */
+    int three[THREES], threes; /* those all of which are in it */
+    column *column;            /* by mask, the cheapest first */
     int columns, room;
     int *group, groups, group_room;                                    /* the first column of each mask */
-    double inverse[WIDE][WIDE], amount[WIDE], cost[WIDE], price[WIDE]; /* of the basis; cost: of its columns */
+    uint64_t basis[ROWS];                                              /* masks of its columns */
+    double inverse[ROWS][ROWS], amount[ROWS], cost[ROWS], price[ROWS]; /* of the basis; cost: of its columns */
 } program;
+
+static int rows_of(const program *x) { return x->count + x->threes; }
+
+/* Finds the threes of the window, which pay nothing until it is solved. */
+static void list_threes(program *x, fsim_sum *paid)
+{
+    pricer *w = x->w;
+    x->threes = 0;
+    for (int i = 0; i < w->threes && x->threes < THREES; i++) {
+        priced_three *t = &w->three[i];
+        if (t->place[0] < x->low || t->place[2] >= x->low + x->count)
+            continue;
+        paid[x->threes] = t->pays;
+        t->pays = 0;
+        x->three[x->threes++] = i;
+    }
+}
 
 static void list_columns(program *x)
 {
@@ -53,6 +77,8 @@ static void list_columns(program *x)
         c.rest = s->cost->least - fsim_left_for(w, s);
         for (uint64_t m = c.mask; m; m &= m - 1)
             c.rest -= w->price[x->low + __builtin_ctzll(m)];
+        for (int i = 0; i < x->threes; i++)
+            c.mask |= (uint64_t)fsim_has_two(w, s, &w->three[x->three[i]]) << (x->count + i);
         *FSIM_PUSH(w->f->a, x->column, x->columns, x->room) = c;
     }
 }
@@ -99,17 +125,21 @@ static bool settle(program *x, int at)
 
 static double cost_of(const column *c) { return (double)(c->set->cost->least - c->rest); }
 
-/* The most that place i of the window may be worth. */
-static double most_of(const program *x, int i) { return x->w->most ? (double)x->w->most[x->low + i] : INFINITY; }
+/* The most that row i may be worth: a place of the window, or a three, for which a set can only pay. */
+static double most_of(const program *x, int i)
+{
+    return i >= x->count ? 0 : x->w->most ? (double)x->w->most[x->low + i] : INFINITY;
+}
 
 /* A basis of sets that have one place of the window each, or of the most that a place may be worth. False where some
  * place has neither. */
 static bool begin(program *x)
 {
-    for (int i = 0; i < x->count; i++) {
+    for (int i = 0; i < rows_of(x); i++) {
         x->cost[i] = INFINITY;
+        x->basis[i] = (uint64_t)1 << i;
         x->amount[i] = 1 + 1e-5 * (double)((i * 37) % 101); /* as amounts differ, no pivot comes to nothing */
-        for (int k = 0; k < x->count; k++)
+        for (int k = 0; k < rows_of(x); k++)
             x->inverse[i][k] = i == k;
     }
     for (int g = 0; g < x->groups; g++) {
@@ -117,7 +147,7 @@ static bool begin(program *x)
         if ((c->mask & (c->mask - 1)) == 0 && settle(x, x->group[g]))
             x->cost[__builtin_ctzll(c->mask)] = cost_of(c);
     }
-    for (int i = 0; i < x->count; i++) {
+    for (int i = 0; i < rows_of(x); i++) {
         x->cost[i] = fmin(x->cost[i], most_of(x, i));
         if (isinf(x->cost[i]))
             return false;
@@ -133,12 +163,25 @@ static double excess_of(const program *x, const column *c)
     return left;
 }
 
-/* The column that the prices violate most, by what it costs at last; NULL where none is. */
-static const column *most_violated(program *x)
+/* What enters the basis: the rows that it has, and what it costs. */
+typedef struct {
+    uint64_t mask;
+    double cost;
+} entering;
+
+/* Finds what the prices violate most: a column, by what it costs at last, or the most that a row may be worth. False
+ * where they violate nothing. */
+static bool most_violated(program *x, entering *out)
 {
     for (;;) {
         int worst = -1;
         double least = -1e3; /* ticks: less is rounding */
+        for (int i = 0; i < rows_of(x); i++)
+            if (most_of(x, i) - x->price[i] < least) {
+                least = most_of(x, i) - x->price[i];
+                *out = (entering){(uint64_t)1 << i, most_of(x, i)};
+            }
+        const bool any = least < -1e3;
         for (int g = 0; g < x->groups; g++) {
             const double left = excess_of(x, &x->column[x->group[g]]);
             if (left < least) {
@@ -146,20 +189,25 @@ static const column *most_violated(program *x)
                 worst = x->group[g];
             }
         }
-        if (worst < 0 || x->column[worst].set->cost->how == FSIM_BY_PRICE)
-            return worst < 0 ? NULL : &x->column[worst];
+        if (worst < 0)
+            return any;
+        if (x->column[worst].set->cost->how == FSIM_BY_PRICE) {
+            *out = (entering){x->column[worst].mask, cost_of(&x->column[worst])};
+            return true;
+        }
         settle(x, worst);
     }
 }
 
-/* Takes the column into the basis. False where rounding forbids it. */
-static bool pivot(program *x, const column *c)
+/* Takes it into the basis. False where rounding forbids it. */
+static bool pivot(program *x, entering c)
 {
-    double share[WIDE];
+    const int rows = rows_of(x);
+    double share[ROWS];
     int out = -1;
-    for (int i = 0; i < x->count; i++) {
+    for (int i = 0; i < rows; i++) {
         share[i] = 0;
-        for (uint64_t m = c->mask; m; m &= m - 1)
+        for (uint64_t m = c.mask; m; m &= m - 1)
             share[i] += x->inverse[i][__builtin_ctzll(m)];
         if (share[i] > 1e-7 && (out < 0 || x->amount[i] * share[out] < x->amount[out] * share[i]))
             out = i;
@@ -167,34 +215,36 @@ static bool pivot(program *x, const column *c)
     if (out < 0)
         return false;
     const double by = x->amount[out] / share[out];
-    for (int k = 0; k < x->count; k++)
+    for (int k = 0; k < rows; k++)
         x->inverse[out][k] /= share[out];
-    for (int i = 0; i < x->count; i++) {
+    for (int i = 0; i < rows; i++) {
         if (i == out || share[i] == 0)
             continue;
         x->amount[i] = fmax(0, x->amount[i] - by * share[i]);
-        for (int k = 0; k < x->count; k++)
+        for (int k = 0; k < rows; k++)
             x->inverse[i][k] -= share[i] * x->inverse[out][k];
     }
     x->amount[out] = by;
-    x->cost[out] = cost_of(c);
+    x->cost[out] = c.cost;
+    x->basis[out] = c.mask;
     return true;
 }
 
 static void find_prices(program *x)
 {
-    for (int k = 0; k < x->count; k++) {
+    for (int k = 0; k < rows_of(x); k++) {
         x->price[k] = 0;
-        for (int i = 0; i < x->count; i++)
+        for (int i = 0; i < rows_of(x); i++)
             x->price[k] += x->cost[i] * x->inverse[i][k];
     }
 }
 
-/* Rounds the prices, and lowers them where a set forbids them. They replace those of before where their sum is more. */
-static void take_prices(program *x)
+/* Rounds the prices, and lowers them where a set forbids them. They replace those of before where their sum is more.
+ * paid: per three, what a set with two of it paid before. */
+static void take_prices(program *x, const fsim_sum *paid)
 {
-    fsim_sum price[WIDE], more = 0;
-    for (int i = 0; i < x->count; i++)
+    fsim_sum price[ROWS], more = 0;
+    for (int i = 0; i < rows_of(x); i++)
         price[i] = (fsim_sum)floor(fmin(x->price[i], most_of(x, i)));
     for (int c = 0; c < x->columns; c++) {
         if (x->column[c].set->cost->least == FSIM_NEVER)
@@ -206,28 +256,85 @@ static void take_prices(program *x)
     }
     for (int i = 0; i < x->count; i++)
         more += price[i] - x->w->price[x->low + i];
+    for (int i = 0; i < x->threes; i++)
+        more += price[x->count + i] + paid[i];
     for (int i = 0; i < x->count && more > 0; i++)
         x->w->price[x->low + i] = price[i];
+    for (int i = 0; i < x->threes; i++)
+        x->w->three[x->three[i]].pays = more > 0 ? -price[x->count + i] : paid[i];
+}
+
+/* How much of kernels with two of these three places the basis has: of one kernel at most, in a plan. */
+static double twos_of(const program *x, uint64_t three)
+{
+    double sum = 0;
+    for (int i = 0; i < rows_of(x); i++)
+        sum += __builtin_popcountll(x->basis[i] & three) > 1 ? x->amount[i] : 0;
+    return sum;
+}
+
+/* Adds the three contractions of the window of which the basis has most kernels with two, where it has more than one.
+ * False where it has not. */
+static bool add_three(program *x)
+{
+    pricer *w = x->w;
+    int product[WIDE], products = 0;
+    double most = 1.1;
+    priced_three t = {{-1, -1, -1}, 0};
+    for (int i = 0; i < x->count; i++)
+        if (fsim_node_of(w->f, x->low + i)->gemm.k && w->three_of[x->low + i] == 0)
+            product[products++] = i;
+    for (int i = 0; i < products && x->threes < THREES; i++)
+        for (int k = i + 1; k < products; k++)
+            for (int m = k + 1; m < products; m++) {
+                const double twos =
+                    twos_of(x, (uint64_t)1 << product[i] | (uint64_t)1 << product[k] | (uint64_t)1 << product[m]);
+                if (twos > most) {
+                    most = twos;
+                    t = (priced_three){{x->low + product[i], x->low + product[k], x->low + product[m]}, 0};
+                }
+            }
+    if (t.place[0] < 0)
+        return false;
+    *FSIM_PUSH(w->f->a, w->three, w->threes, w->threes_room) = t;
+    for (int k = 0; k < 3; k++)
+        w->three_of[t.place[k]] = w->threes;
+    return true;
+}
+
+/* Sets the prices of the window anew, as well as the sets and its threes allow. *done: that is the optimum. False where
+ * the budget ends. */
+static bool solve_once(program *x, bool *done)
+{
+    fsim_sum paid[THREES];
+    bool in_time = true;
+    list_threes(x, paid);
+    list_columns(x);
+    group_columns(x);
+    bool more = begin(x);
+    *done = false;
+    for (int k = 0; k < PIVOTS * rows_of(x) && more; k++) {
+        entering c;
+        find_prices(x);
+        more = most_violated(x, &c);
+        in_time = fsim_proceed(x->w->f, &x->own, 1 + x->groups);
+        *done = in_time && !more;
+        more = in_time && more && pivot(x, c);
+    }
+    if (*done)
+        take_prices(x, paid);
+    for (int i = 0; i < x->threes && !*done; i++)
+        x->w->three[x->three[i]].pays = paid[i];
+    return in_time;
 }
 
 /* Sets the prices of the window anew. False where the budget ends. */
 static bool solve(program *x)
 {
-    list_columns(x);
-    group_columns(x);
-    if (!begin(x))
-        return true;
-    for (int k = 0; k < PIVOTS * x->count; k++) {
-        find_prices(x);
-        const column *c = most_violated(x);
-        if (!fsim_proceed(x->w->f, &x->own, 1 + x->groups))
-            return false;
-        if (!c)
-            take_prices(x);
-        if (!c || !pivot(x, c))
-            break;
-    }
-    return true;
+    bool done, in_time = solve_once(x, &done);
+    while (in_time && done && add_three(x))
+        in_time = solve_once(x, &done);
+    return in_time;
 }
 
 /* How far before this place the latest one is whose sets are the same; 0: none is. */
@@ -275,6 +382,27 @@ static bool lower(program *x, int low, int end)
     return true;
 }
 
+/* Adds the threes of the places so far before those from low to below end, where these have none. */
+static void repeat_threes(pricer *w, int low, int end, int by)
+{
+    for (int i = low; i < end; i++) {
+        if (w->three_of[i - by] == 0 || w->three_of[i] > 0)
+            continue;
+        priced_three t = w->three[w->three_of[i - by] - 1];
+        bool free = t.place[0] == i - by && t.place[2] + by < end;
+        for (int k = 0; k < 3; k++) {
+            t.place[k] += by;
+            free = free && w->three_of[t.place[k]] == 0;
+        }
+        if (!free)
+            continue;
+        t.pays = 0;
+        *FSIM_PUSH(w->f->a, w->three, w->threes, w->threes_room) = t;
+        for (int k = 0; k < 3; k++)
+            w->three_of[t.place[k]] = w->threes;
+    }
+}
+
 /* Where two layers before the window are equal, and it and others after it equal to them, these have the same prices.
  * Returns the end of those; low where there are none, or where that is no better. */
 static int repeat_prices(program *x, int low)
@@ -294,11 +422,22 @@ static int repeat_prices(program *x, int low)
         if (x->w->most && price[i] > x->w->most[i])
             price[i] = x->w->most[i];
     }
+    repeat_threes(x->w, low, end, by);
+    fsim_sum *paid = fsim_new(f->a, fsim_sum, x->w->threes + 1);
+    for (int i = 0; i < x->w->threes; i++) {
+        priced_three *t = &x->w->three[i];
+        paid[i] = t->pays;
+        if (t->place[0] >= low && t->place[2] < end && x->w->three_of[t->place[0] - by] > 0)
+            t->pays = x->w->three[x->w->three_of[t->place[0] - by] - 1].pays;
+        more += paid[i] - t->pays;
+    }
     const bool all = lower(x, low, end);
     for (int i = low; i < end; i++)
         more += price[i] - before[i - low];
     for (int i = low; i < end && (!all || more <= 0); i++)
         price[i] = before[i - low];
+    for (int i = 0; i < x->w->threes && (!all || more <= 0); i++)
+        x->w->three[i].pays = paid[i];
     return all && more > 0 ? end : low;
 }
 

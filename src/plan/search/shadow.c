@@ -75,6 +75,7 @@ static bool list_sets(pricer *w)
 {
     fsim_frontier *f = w->f;
     w->first = fsim_new(f->a, int, f->l.count + 1);
+    w->three_of = fsim_new(f->a, int, f->l.count + 1);
     w->cost = fsim_new(f->a, priced_cost *, f->l.count + 1);
     w->latest = fsim_new(f->a, int, f->l.count + 1);
     w->older = fsim_new(f->a, int, f->l.count + 1);
@@ -92,12 +93,29 @@ static bool list_sets(pricer *w)
     return true;
 }
 
+static bool has(const pricer *w, const priced_set *x, int place)
+{
+    const int bit = place - x->root + FSIM_BACK;
+    return bit >= FSIM_BACK && bit < FSIM_BITS && fsim_bit(&fsim_set_priced(w, x)->own, bit);
+}
+
+bool fsim_has_two(const pricer *w, const priced_set *x, const priced_three *t)
+{
+    return has(w, x, t->place[0]) + has(w, x, t->place[1]) + has(w, x, t->place[2]) > 1;
+}
+
 fsim_sum fsim_left_for(const pricer *w, const priced_set *x)
 {
     const fsim_own_set *s = fsim_set_priced(w, x);
     fsim_sum left = x->cost->least;
     FSIM_EACH_BIT(i, s->own)
-    left -= w->price[x->root - FSIM_BACK + i];
+    {
+        const int at = x->root - FSIM_BACK + i;
+        const priced_three *t = w->three_of[at] > 0 ? &w->three[w->three_of[at] - 1] : NULL;
+        left -= w->price[at];
+        if (t && (at == t->place[0] || (at == t->place[1] && !has(w, x, t->place[0]))) && fsim_has_two(w, x, t))
+            left += t->pays;
+    }
     return left;
 }
 
@@ -203,6 +221,8 @@ bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
         return false;
     fsim_raise_prices(&w);
     out->price = w.price;
+    for (int i = 0; i < w.threes; i++)
+        out->bound -= w.three[i].pays;
     out->excess = fsim_new(f->a, fsim_sum *, f->l.count + 1);
     for (int root = 0; root < f->l.count; root++) {
         out->bound += w.price[root];
