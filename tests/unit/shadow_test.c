@@ -91,6 +91,30 @@ static void sets_alike_that_read_otherwise_have_costs_of_their_own(void **unused
     fsim_arena_free(b.a);
 }
 
+/* A gated MLP: both first products as one kernel, or either of them chained with the last one. Half of each of the
+ * three kernels would cost less than any plan; but of these three products a plan has one kernel with two at most,
+ * which the prices know. */
+static void half_kernels_are_none(void **unused)
+{
+    (void)unused;
+    bench b;
+    open_bench(
+        &b,
+        "name: gated\ntensors:\n  x: {shape: [16, 256], dtype: bf16}\n"
+        "  g: {shape: [1024, 256], dtype: bf16, role: weight}\n  u: {shape: [1024, 256], dtype: bf16, role: weight}\n"
+        "  d: {shape: [256, 1024], dtype: bf16, role: weight}\noperators:\n"
+        "  - {op: linear, in: [x, g], out: a}\n  - {op: silu, in: a, out: s}\n"
+        "  - {op: linear, in: [x, u], out: c}\n  - {op: mul, in: [s, c], out: m}\n"
+        "  - {op: linear, in: [m, d], out: y}\n");
+    fsim_shadow y;
+    assert_true(fsim_find_shadow(b.f, &y));
+    const fsim_sum least = least_of_all(&b);
+    printf("bound %.3f us, best plan %.3f us\n", (double)y.bound * FSIM_TICK_S * 1e6,
+           (double)least * FSIM_TICK_S * 1e6);
+    assert_true(y.bound <= least && (double)y.bound > 0.99 * (double)least);
+    fsim_arena_free(b.a);
+}
+
 /* Where the budget has ended, a set whose kernel stores what it must has its cost all the same. Of one that may also
  * leave a result to be computed again only one choice is looked at: nothing is known of the others, so nothing is
  * claimed. */
@@ -127,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_alike_that_read_otherwise_have_costs_of_their_own),
+        cmocka_unit_test(half_kernels_are_none),
         cmocka_unit_test(a_bound_that_is_cut_short_claims_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
