@@ -2,7 +2,7 @@
 /* What a search may take. Of n primitives in a row of which every stretch can be a kernel there are n (n + 1) / 2 sets
  * and n + 1 states, which the first test counts by hand; on shipped workloads, the most sets, states and steps, and the
  * least share of the plan's time that is known before the first step, are what they were when this was written. A bound
- * that gets less tight, or a search that looks at more, shows here; less is never wrong. depends: once cost: 1 */
+ * that gets less tight, or a search that looks at more, shows here; less is never wrong. depends: once cost: 2 */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

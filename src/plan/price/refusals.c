@@ -282,11 +282,15 @@ static bool stretches_alike(const refusals *w, int first, int last, int shift)
     return true;
 }
 
-/* The primitive that has the place of n, `shift` kernels further on; -1: n is not in kernels [first, last]. */
+/* The primitive that has the place of n, `shift` kernels further on; -1: n is not in kernels [first, last], or that one
+ * has no such place. */
 static int counterpart(const refusals *w, int n, int shift, int first, int last)
 {
     const int home = w->home[n];
-    return home < first || home > last ? -1 : w->plan->partition.part[home + shift].node[w->place[n]];
+    if (home < first || home > last)
+        return -1;
+    const fsim_part *there = &w->plan->partition.part[home + shift];
+    return w->place[n] < there->count ? there->node[w->place[n]] : -1;
 }
 
 /* Moves the primitives that a refusal names, all of which lie in kernels [first, last]. False where one does not. */
