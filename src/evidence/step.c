@@ -70,7 +70,7 @@ const char *fsim_sized_model(const char *name, bool trained, const char **set)
         const char *name, *workload, *set;
         bool trained;
     } sizes[] = {
-#define FSIM_SIZE(name, workload, set) {name, workload, set, false},
+#define FSIM_SIZE(name, workload, set)    {name, workload, set, false},
 #define FSIM_TRAINED(name, workload, set) {name, workload, set, true},
 #include "evidence/sizes.def"
 #undef FSIM_SIZE

@@ -3,14 +3,15 @@
  *
  *     busy = floor + experts + sum over both products of (compute^2.5 + DRAM^2.5)^0.4 + permutation
  * A grouped product has for each active expert the tiles that its rows fill, in rounds over the SMs as in
- * serving_product.c; one tile height for all, the fastest. Balanced routing gives each expert the same number of rows.
- * Skewed routing draws an expert's load from x^-alpha on [1, 0.8 tokens]; the most loaded rank is what counts. Its load
- * over the mean: the larger of what the spread of loads makes of a rank's sum, 1.5 x (standard deviation / root of
- * experts a rank) x the expected largest of so many ranks, and of what the most loaded expert alone makes of it.
- * vLLM's kernel in Triton, which Ampere's rows ran, has tiles of its own: 16 x 32 for at most as many tokens as a rank
- * has experts, else 64 x 64 (its get_default_config), but for mixtures of up to 8 experts, for which it ships the
- * fastest; each expert that may have a row takes its time; and all ranks' routed rows pass through memory on every
- * rank (its fused_experts_impl). */
+ * serving_product.c; one tile for all, the fastest of those that the library has. Balanced routing gives each expert
+ * the same number of rows, and the ranks that get more the first. The permutation's passes over tokens find in an L2
+ * that is one piece (Ada) what the replay before left there, as far as inputs and results fit. Skewed routing draws an
+ * expert's load from x^-alpha on [1, 0.8 tokens]; the most loaded rank is what counts. Its load over the mean: the
+ * larger of what the spread of loads makes of a rank's sum, 1.5 x (standard deviation / root of experts a rank) x the
+ * expected largest of so many ranks, and of what the most loaded expert alone makes of it. vLLM's kernel in Triton,
+ * which Ampere's rows ran, has tiles of its own: 16 x 32 for at most as many tokens as a rank has experts, else 64 x 64
+ * (its get_default_config), but for mixtures of up to 8 experts, for which it ships the fastest; each expert that may
+ * have a row takes its time; and all ranks' routed rows pass through memory on every rank (its fused_experts_impl). */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
 
@@ -47,13 +48,30 @@ static const fit *fit_of(const fsim_serving_site *s)
 
 fsim_refit_table fsim_experts_table(void) { return FSIM_REFIT_TABLE("FSIM_SERVING_EXPERTS", fits, fit, floor); }
 
-enum { HEIGHTS = 4, MOST_EXPERTS = 4096, LAUNCHES = 6, MOST_TUNED = 8 };
-static const int heights[HEIGHTS] = {16, 32, 64, 128};
+enum { HEIGHTS = 5, MOST_EXPERTS = 4096, LAUNCHES = 6, MOST_TUNED = 8 };
+static const int heights[HEIGHTS] = {16, 32, 64, 128, 256};
 
-/* The tiles that are tried: heights[low, high], and widths. */
+/* A tile of heights[h] routed rows and so many columns of the weights. */
 typedef struct {
-    int low, high, narrow, wide;
+    int h, width;
+} tile;
+
+typedef struct {
+    const tile *at;
+    int count;
 } tiling;
+
+#define TILING(list)                                                                                                   \
+    {                                                                                                                  \
+        list, sizeof list / sizeof *list                                                                               \
+    }
+
+/* CUTLASS's grouped products of 8 bits on Ada, as TensorRT-LLM compiles them (cutlass_heuristic.cpp,
+ * get_candidate_tiles); vLLM's kernel in Triton by its get_default_config; any. */
+static const tile ada_bytes[] = {{0, 256}, {1, 128}, {2, 128}, {2, 64}, {3, 64}, {3, 256}, {4, 128}},
+                  triton_few[] = {{0, 32}}, triton_many[] = {{2, 64}},
+                  any[] = {{0, 64}, {0, 128}, {0, 256}, {1, 64}, {1, 128}, {1, 256},
+                           {2, 64}, {2, 128}, {2, 256}, {3, 64}, {3, 128}, {3, 256}};
 
 /* What a rank's experts get. */
 typedef struct {
@@ -95,7 +113,7 @@ static double hottest(const routing *r, double most, double power)
 static void route_evenly(routing *r)
 {
     const double rows = r->tokens * r->topk / r->ranks;
-    r->active = fmin(r->mine, fmax(1, floor(rows)));
+    r->active = fmin(r->mine, fmax(1, ceil(rows - serving_slack)));
     r->rows = fmax(1, rows);
     for (int h = 0; h < HEIGHTS; h++)
         r->tiles[h] = floor(r->active) * ceil((rows > 1 ? rows / r->active : 1) / heights[h] - serving_slack);
@@ -139,18 +157,20 @@ typedef struct {
     const routing *r;
     tiling tiles;
     double rate, bytes, byte_s; /* of an element; seconds of a byte of weights */
+    double missed;              /* the share of what passes through memory that L2 does not hold */
     double compute_s, dram_s;   /* of both products, with the fastest tiles */
 } pricing;
 
-/* One grouped product of tiles of heights[h] rows: k to n for each routed row. */
-static double grouped_s(const pricing *p, int h, double n, double k, double *compute_s, double *dram_s)
+/* One grouped product by its fastest tiles: k to n for each routed row. */
+static double grouped_s(const pricing *p, double n, double k, double *compute_s, double *dram_s)
 {
     const fit *f = p->f;
     *compute_s = INFINITY;
-    for (int width = p->tiles.narrow; width <= p->tiles.wide; width *= 2) {
-        const double blocks = p->r->tiles[h] * ceil(n / width), m = heights[h],
-                     one = 2 * m * width * (k + f->startup) / (p->rate * f->share) *
-                           (1 + serving_narrow * (128 / m + 128 / (double)width - 2)),
+    for (int i = 0; i < p->tiles.count; i++) {
+        const tile *t = &p->tiles.at[i];
+        const double blocks = p->r->tiles[t->h] * ceil(n / t->width), m = heights[t->h],
+                     one = 2 * m * t->width * (k + f->startup) / (p->rate * f->share) *
+                           (1 + serving_narrow * (128 / m + 128 / (double)t->width - 2)),
                      alone = k * f->clocks / p->s->clock, full = floor(blocks / p->s->sms);
         *compute_s = fmin(*compute_s, full * fmax(one, alone / 2) + (blocks > full * p->s->sms ? fmax(one, alone) : 0));
     }
@@ -161,9 +181,11 @@ static double grouped_s(const pricing *p, int h, double n, double k, double *com
 
 static tiling tiles_of(const fit *f, const routing *r)
 {
-    if (!is_triton(f) || r->experts <= MOST_TUNED)
-        return (tiling){0, HEIGHTS - 1, 64, 256};
-    return r->tokens <= r->mine ? (tiling){0, 0, 32, 32} : (tiling){2, 2, 64, 64};
+    if (is_triton(f) && r->experts > MOST_TUNED)
+        return r->tokens <= r->mine ? (tiling)TILING(triton_few) : (tiling)TILING(triton_many);
+    if (f->kind == FSIM_SERVING_MOE_F8 && f->design == FSIM_ADA)
+        return (tiling)TILING(ada_bytes);
+    return (tiling)TILING(any);
 }
 
 /* Seconds of what passes through memory beside the products. */
@@ -174,21 +196,17 @@ static double passes_s(const pricing *p, double hidden, double width)
         is_triton(p->f)
             ? r->tokens * r->topk * (serving_triton_width_passes * width + serving_triton_hidden_passes * hidden)
             : (r->rows * p->f->routed_passes + r->tokens * p->f->token_passes) * hidden;
-    return elements * 2 / p->s->dram;
+    return elements * 2 * (p->missed / p->s->dram + (1 - p->missed) / (p->f->l2 * p->s->sms * p->s->clock));
 }
 
 static double products_s(pricing *p, double hidden, double width)
 {
-    double best = INFINITY;
-    for (int h = p->tiles.low; h <= p->tiles.high; h++) {
-        double compute[2], dram[2];
-        const double seconds = grouped_s(p, h, 2 * width, hidden, &compute[0], &dram[0]) +
-                               grouped_s(p, h, hidden, width, &compute[1], &dram[1]);
-        p->compute_s = seconds < best ? compute[0] + compute[1] : p->compute_s;
-        p->dram_s = seconds < best ? dram[0] + dram[1] : p->dram_s;
-        best = fmin(best, seconds);
-    }
-    return best;
+    double compute[2], dram[2];
+    const double seconds =
+        grouped_s(p, 2 * width, hidden, &compute[0], &dram[0]) + grouped_s(p, hidden, width, &compute[1], &dram[1]);
+    p->compute_s = compute[0] + compute[1];
+    p->dram_s = dram[0] + dram[1];
+    return seconds;
 }
 
 fsim_serving_time fsim_serving_experts(const fsim_serving_site *s)
@@ -207,7 +225,9 @@ fsim_serving_time fsim_serving_experts(const fsim_serving_site *s)
                  ? fsim_serving_rate_of_fours(s)
                  : fsim_serving_rate(s, s->call->kind == FSIM_SERVING_MOE ? FSIM_BF16 : FSIM_F8E4M3);
     const double least_s = 6 * r.rows * hidden * width / (p.rate * s->sms);
-    const double missed = fsim_serving_missed(s, r.active * 3 * hidden * width * p.bytes, f->from, 0.5);
+    const double tokens_bytes = 2 * r.tokens * hidden * 2, weights_bytes = r.active * 3 * hidden * width * p.bytes,
+                 missed = fsim_serving_missed(s, weights_bytes, f->from, serving_ramp);
+    p.missed = f->design == FSIM_ADA ? fsim_serving_missed(s, tokens_bytes, serving_ramp, serving_ramp) : 1;
     p.byte_s = missed / (s->dram * f->weights) + (1 - missed) / (f->l2 * s->sms * s->clock);
     const double both_s = fmax(least_s, products_s(&p, hidden, width)),
                  floor_s = fmax(0, f->floor - LAUNCHES * fsim_hw_get(s->hw, FSIM_HW_LAUNCH_GRAPH)),
