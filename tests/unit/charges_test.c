@@ -158,8 +158,41 @@ static void an_update_counts(void **unused)
     fsim_arena_free(a);
 }
 
+/* One operator alone, whose plan is one kernel: the floor counts no unit that its price does not. A write by index and
+ * a pooling read without index maps. */
+static void one_kernel_takes_no_less(void **unused)
+{
+    (void)unused;
+    static const char indexed[] = "tensors: {x: {shape: [8192, 16, 64], dtype: f16}, index: {shape: [256], dtype: i64},"
+                                  " values: {shape: [256, 16, 64], dtype: f16}}\n"
+                                  "operators:\n  - {op: index_put, in: [x, index, values], out: y}\n",
+                      pooled[] = "tensors: {x: {shape: [16, 64, 112, 112], dtype: f16}}\n"
+                                 "operators:\n  - {op: max_pool2d, in: x, out: y, kernel_size: 3, stride: 2, "
+                                 "padding: 1}\n",
+                      plain[] = "tensors: {x: {shape: [4096, 4096], dtype: f16}}\n"
+                                "operators:\n  - {op: exp, in: x, out: y}\n";
+    static const char *const text[] = {indexed, pooled, plain};
+    static const char *const gpu[] = {"t4", "v100-pcie-32gb", "a100-sxm4-40gb", "h100-sxm5-80gb", "l4"};
+    for (size_t w = 0; w < sizeof text / sizeof *text; w++)
+        for (size_t i = 0; i < sizeof gpu / sizeof *gpu; i++) {
+            fsim_arena *a = fsim_arena_new();
+            const fsim_hw *hw =
+                fsim_hw_read(a, fsim_diag_new(a), fsim_printf(a, FUSESIM_SOURCE_DIR "/hwmodels/%s.yaml", gpu[i]));
+            const fsim_graph *g =
+                fsim_graph_parse(a, fsim_diag_new(a), "alone.yaml", text[w], strlen(text[w]), &(fsim_bindings){0});
+            const fsim_problem p = fsim_problem_of(g, hw, &usual, a);
+            const double least_s = (double)floor_of(&p, NULL, a) * FSIM_TICK_S,
+                         time_s = fsim_predict(g, hw, &usual, a).plan[FSIM_STRATEGY_OPTIMAL].time_s;
+            if (!(least_s > 0 && least_s <= time_s))
+                fail_msg("%s on %s: the floor is %.6g us, the plan takes %.6g us", text[w], gpu[i], least_s * 1e6,
+                         time_s * 1e6);
+            fsim_arena_free(a);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_plan_takes_less), cmocka_unit_test(an_update_counts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_plan_takes_less), cmocka_unit_test(an_update_counts),
+                                       cmocka_unit_test(one_kernel_takes_no_less)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
