@@ -5,7 +5,8 @@
  *     each row  floor + k clocks + the same with 5 m k bytes of L2 + m / SMs x clocks of a row
  * Blocks of 128 numbers are read once, as by a known scale. A row is read twice, for its largest magnitude and to be
  * quantised; where the rows under way do not fit L2, twice from DRAM. Replays find in L2 what fits there; otherwise all
- * bytes come from DRAM that L2 does not hold. */
+ * bytes come from DRAM that L2 does not hold. SGLang's kernel for rows has a block for each, but from 16 rows an SM on
+ * a warp, eight a block, and its replays rotate copies of the activation as those of the weights. */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
 
@@ -43,7 +44,9 @@ fsim_refit_table fsim_row_table(void) { return FSIM_REFIT_TABLE("FSIM_SERVING_RO
 static double missed_of(const fsim_serving_site *s, const fit *f, double bytes)
 {
     const bool alone = s->call->kind == FSIM_SERVING_QUANTIZE_STATIC || s->call->kind == FSIM_SERVING_QUANTIZE_TOKEN;
-    const double replayed = fsim_ramp(bytes / s->l2_bytes, f->from, serving_ramp);
+    const bool rotates = s->replays && s->call->kind == FSIM_SERVING_GEMM_F8_TOKEN && f->design == FSIM_ADA;
+    const double replayed =
+        fsim_ramp((rotates ? serving_sglang_copies : 1) * bytes / s->l2_bytes, f->from, serving_ramp);
     return s->replays ? replayed : alone ? s->from_dram : fmax(replayed, s->from_dram * 2 / 3);
 }
 
@@ -65,9 +68,11 @@ double fsim_quantize_rows_s(const fsim_serving_site *s, double m, double k)
     const fit *f = fit_of(s, of_rows, sizeof of_rows / sizeof *of_rows);
     const double under_way = 4 * s->sms * k,
                  again = 2 * m * k * fsim_ramp(under_way / s->l2_bytes, serving_rows_from, serving_rows_from);
-    const double wider = s->call->kind == FSIM_SERVING_GEMM_F8_TOKEN ? serving_sglang_row : 1;
-    return f->floor + wider * k * f->element_clocks / s->clock + streamed_s(s, f, 3 * m * k, again, 5 * m * k) +
-           m / s->sms * f->row_clocks / s->clock;
+    const bool sglang = s->call->kind == FSIM_SERVING_GEMM_F8_TOKEN;
+    const double together = sglang && m >= SGLANG_ROWS_TOGETHER * 2 * s->sms ? SGLANG_ROWS_TOGETHER : 1,
+                 wider = sglang ? serving_sglang_row : 1;
+    return f->floor + together * wider * k * f->element_clocks / s->clock +
+           streamed_s(s, f, 3 * m * k, again, 5 * m * k) + m / together / s->sms * f->row_clocks / s->clock;
 }
 
 fsim_serving_time fsim_serving_quantize(const fsim_serving_site *s)
