@@ -55,18 +55,12 @@ static const char outside[] = "a row names files in this folder, the shipped one
                               "others",
                   irregular[] = "it is no regular file";
 
-/* The workload that the row measured, and its symbols beside those of the row. */
-static const char *model_of(const fsim_measured *row, const char **set)
-{
-    return fsim_sized_model(row->workload, row->mode != FSIM_MODE_NONE, set);
-}
-
 /* Loads the workload of `row`. Where there is no such file, *absent is set. */
 static workload *read_workload(fsim_arena *a, fsim_diag *d, const fsim_folders *where, const fsim_measured *row,
                                const char **absent)
 {
     workload *w = fsim_new(a, workload, 1);
-    const char *set, *name = model_of(row, &set);
+    const char *name = fsim_row_model(row, NULL);
     struct stat st;
     w->path = fsim_row_path(a, where, name);
     if (!fsim_row_may_name(where, name))
@@ -164,7 +158,7 @@ static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
     b->order = fsim_new(a, int, count + 1);
     for (int i = 0; i < count; i++) {
         const fsim_measured *row = &b->rows->at[i];
-        const char *set, *name = model_of(row, &set);
+        const char *set, *name = fsim_row_model(row, &set);
         graph[i] = number_of(a, &graphs, fsim_printf(a, "%d %s\n%s;%s", fsim_row_graph(row), name, set, row->set));
         b->plan[i] = first_with(a, &plans,
                                 fsim_printf(a, "%d %d %d %d %d %s", graph[i], hw[i], (int)row->strategy,
@@ -217,7 +211,7 @@ static row_names read_names(fsim_bench *b, fsim_arena *a, fsim_diag *d, const fs
     workload **of = fsim_new(a, workload *, count + 1);
     for (int i = 0; i < count; i++) {
         const fsim_measured *row = &b->rows->at[i];
-        const char *set, *name = model_of(row, &set);
+        const char *name = fsim_row_model(row, NULL);
         const int h = number_of(a, &gpu_names, row->hw), w = number_of(a, &workload_names, name);
         if (h == n.gpus) {
             n.gpu[n.gpus++] = (named){.kind = "GPU", .name = row->hw, .at = row->at};
@@ -302,7 +296,7 @@ static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsi
         how = (fsim_bindings){run.set, run.sets, &run.derive};
     } else {
         const char *set;
-        model_of(row, &set);
+        fsim_row_model(row, &set);
         how.count = bindings(a, fsim_printf(a, "%s;%s", set, row->set), &own);
         how.at = own;
     }

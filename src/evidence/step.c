@@ -85,6 +85,12 @@ const char *fsim_sized_model(const char *name, bool trained, const char **set)
     return name;
 }
 
+const char *fsim_row_model(const fsim_measured *row, const char **set)
+{
+    const char *other;
+    return fsim_sized_model(row->workload, row->mode != FSIM_MODE_NONE, set ? set : &other);
+}
+
 fsim_step_run fsim_step_of(const fsim_measured *row, fsim_arena *a)
 {
     fsim_step_run run = {.derive = {.mode = FSIM_REVERSE, .want = FSIM_WANT_WEIGHTS, .update = FSIM_ADAMW}};

@@ -29,6 +29,8 @@ typedef struct {
 /* The workload that a row's name means where it names a model by its size, or a model that trains in another form
  * (sizes.def), and what its symbols are then; else the name itself and "". trained: has the row a mode? */
 const char *fsim_sized_model(const char *name, bool trained, const char **set);
+/* The workload that the row measured, and its symbols beside those of the row; set may be NULL. */
+const char *fsim_row_model(const fsim_measured *row, const char **set);
 /* How the row of mode step was run. In a. */
 fsim_step_run fsim_step_of(const fsim_measured *row, fsim_arena *a);
 

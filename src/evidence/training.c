@@ -20,7 +20,7 @@ static const fsim_derive *const derives[FSIM_MODES] = {[FSIM_MODE_BACKWARD] = &g
 static bool trains(const fsim_measured *row)
 {
     const char *set;
-    fsim_sized_model(row->workload, true, &set);
+    fsim_row_model(row, &set);
     return *set != '\0';
 }
 
