@@ -3,7 +3,7 @@
  *
  *     busy = floor + experts + sum over both products of (compute^2.5 + DRAM^2.5)^0.4 + permutation
  * A grouped product has for each active expert the tiles that its rows fill, in rounds over the SMs as in
- * serving_product.c; one tile for all, the fastest of those that the library has. Balanced routing gives each expert
+ * serving_product.c; each product has the fastest of the tiles that the library has. Balanced routing gives each expert
  * the same number of rows, and the ranks that get more the first. The permutation's passes over tokens find in an L2
  * that is one piece (Ada) what the replay before left there, as far as inputs and results fit. Skewed routing draws an
  * expert's load from x^-alpha on [1, 0.8 tokens]; the most loaded rank is what counts. Its load over the mean: the
@@ -48,7 +48,7 @@ static const fit *fit_of(const fsim_serving_site *s)
 
 fsim_refit_table fsim_experts_table(void) { return FSIM_REFIT_TABLE("FSIM_SERVING_EXPERTS", fits, fit, floor); }
 
-enum { HEIGHTS = 5, MOST_EXPERTS = 4096, LAUNCHES = 6, MOST_TUNED = 8 };
+enum { ANY_HEIGHT = -1, HEIGHTS = 5, MOST_EXPERTS = 4096, LAUNCHES = 6, MOST_TUNED = 8 };
 static const int heights[HEIGHTS] = {16, 32, 64, 128, 256};
 
 /* A tile of heights[h] routed rows and so many columns of the weights. */
@@ -161,13 +161,15 @@ typedef struct {
     double compute_s, dram_s;   /* of both products, with the fastest tiles */
 } pricing;
 
-/* One grouped product by its fastest tiles: k to n for each routed row. */
-static double grouped_s(const pricing *p, double n, double k, double *compute_s, double *dram_s)
+/* One grouped product by the fastest of its tiles of heights[h] rows, or of ANY_HEIGHT: k to n for each routed row. */
+static double grouped_s(const pricing *p, int h, double n, double k, double *compute_s, double *dram_s)
 {
     const fit *f = p->f;
     *compute_s = INFINITY;
     for (int i = 0; i < p->tiles.count; i++) {
         const tile *t = &p->tiles.at[i];
+        if (h != ANY_HEIGHT && t->h != h)
+            continue;
         const double blocks = p->r->tiles[t->h] * ceil(n / t->width), m = heights[t->h],
                      one = 2 * m * t->width * (k + f->startup) / (p->rate * f->share) *
                            (1 + serving_narrow * (128 / m + 128 / (double)t->width - 2)),
@@ -199,14 +201,20 @@ static double passes_s(const pricing *p, double hidden, double width)
     return elements * 2 * (p->missed / p->s->dram + (1 - p->missed) / (p->f->l2 * p->s->sms * p->s->clock));
 }
 
+/* vLLM's kernel in Triton has tiles of one height in both products. */
 static double products_s(pricing *p, double hidden, double width)
 {
-    double compute[2], dram[2];
-    const double seconds =
-        grouped_s(p, 2 * width, hidden, &compute[0], &dram[0]) + grouped_s(p, hidden, width, &compute[1], &dram[1]);
-    p->compute_s = compute[0] + compute[1];
-    p->dram_s = dram[0] + dram[1];
-    return seconds;
+    const bool one_height = is_triton(p->f);
+    double best = INFINITY;
+    for (int h = one_height ? 0 : ANY_HEIGHT; h < (one_height ? HEIGHTS : 0); h++) {
+        double compute[2], dram[2];
+        const double seconds = grouped_s(p, h, 2 * width, hidden, &compute[0], &dram[0]) +
+                               grouped_s(p, h, hidden, width, &compute[1], &dram[1]);
+        p->compute_s = seconds < best ? compute[0] + compute[1] : p->compute_s;
+        p->dram_s = seconds < best ? dram[0] + dram[1] : p->dram_s;
+        best = fmin(best, seconds);
+    }
+    return best;
 }
 
 fsim_serving_time fsim_serving_experts(const fsim_serving_site *s)

@@ -169,13 +169,15 @@ static void an_update_counts(void **unused)
 static void one_kernel_takes_no_less(void **unused)
 {
     (void)unused;
-    static const char *const text[] = {
-        "tensors: {x: {shape: [8192, 16, 64], dtype: f16}, index: {shape: [256], dtype: i64},"
-        " values: {shape: [256, 16, 64], dtype: f16}}\n"
-        "operators:\n  - {op: index_put, in: [x, index, values], out: y}\n",
-        "tensors: {x: {shape: [16, 64, 112, 112], dtype: f16}}\n"
-        "operators:\n  - {op: max_pool2d, in: x, out: y, kernel_size: 3, stride: 2, padding: 1}\n",
-        "tensors: {x: {shape: [4096, 4096], dtype: f16}}\noperators:\n  - {op: exp, in: x, out: y}\n"};
+    static const char indexed[] = "tensors: {x: {shape: [8192, 16, 64], dtype: f16}, index: {shape: [256], dtype: i64},"
+                                  " values: {shape: [256, 16, 64], dtype: f16}}\n"
+                                  "operators:\n  - {op: index_put, in: [x, index, values], out: y}\n",
+                      pooled[] = "tensors: {x: {shape: [16, 64, 112, 112], dtype: f16}}\n"
+                                 "operators:\n  - {op: max_pool2d, in: x, out: y, kernel_size: 3, stride: 2, "
+                                 "padding: 1}\n",
+                      plain[] = "tensors: {x: {shape: [4096, 4096], dtype: f16}}\n"
+                                "operators:\n  - {op: exp, in: x, out: y}\n";
+    static const char *const text[] = {indexed, pooled, plain};
     static const char *const gpu[] = {"t4", "v100-pcie-32gb", "a100-sxm4-40gb", "h100-sxm5-80gb", "l4"};
     for (size_t w = 0; w < sizeof text / sizeof *text; w++)
         for (size_t i = 0; i < sizeof gpu / sizeof *gpu; i++) {
