@@ -73,7 +73,8 @@ fsim_budget fsim_budget_but_share(const fsim_budget *b, const fsim_problem *p, i
 {
     fsim_budget out = fsim_budget_share(b, p, shares, spent);
     out.steps = b->steps - (out.steps > fsim_work(p) ? out.steps - fsim_work(p) : 0);
-    out.hasten_s = !b->shares_time || isinf(b->hasten_s) ? b->hasten_s : b->hasten_s - fmax(0, out.hasten_s - fsim_clock_s());
+    out.hasten_s =
+        !b->shares_time || isinf(b->hasten_s) ? b->hasten_s : b->hasten_s - fmax(0, out.hasten_s - fsim_clock_s());
     return out;
 }
 

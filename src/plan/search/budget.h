@@ -31,8 +31,8 @@ typedef struct {
 /* What p->search_steps and p->until_s allow from now on, and p->search_memory, by default 2 GiB and at most a quarter
  * of the machine. *spent is reset. */
 fsim_budget fsim_budget_of(const fsim_problem *p, fsim_spent *spent);
-/* One of so many equal shares of what b has left, which may be used up while b is not. *spent is reset. Of the time only
- * where some was asked for: what a search finds must not depend on what else the machine does. */
+/* One of so many equal shares of what b has left, which may be used up while b is not. *spent is reset. Of the time
+ * only where some was asked for: what a search finds must not depend on what else the machine does. */
 fsim_budget fsim_budget_share(const fsim_budget *b, const fsim_problem *p, int shares, fsim_spent *spent);
 /* All but one of these shares. */
 fsim_budget fsim_budget_but_share(const fsim_budget *b, const fsim_problem *p, int shares, fsim_spent *spent);

@@ -305,7 +305,7 @@ static void grow(builder *b, growth x)
         return;
     look_about(b, &x);
     const fsim_bits passed = why.misread >= 0 ? (fsim_bits){{0}} : x.cut_off, /* else each has its turn */
-                    tried = fsim_bits_without(x.fringe, passed);
+        tried = fsim_bits_without(x.fringe, passed);
     FSIM_EACH_BIT(u, tried)
     {
         if (why.misread >= 0 && !may_gain_below(b, &x, why.misread, &below))

@@ -196,7 +196,8 @@ static bool may_be_copied(const recalled *r, int place)
     return place >= r->root - FSIM_BACK && r->f->l.clonable[place];
 }
 
-/* Had place run when the last kernel was passed over, or could a kernel with this root have cloned it for its reader? */
+/* Had place run when the last kernel was passed over, or could a kernel with this root have cloned it for its reader?
+ */
 static bool was_at_hand(recalled *r, int place)
 {
     const fsim_places *l = &r->f->l;
