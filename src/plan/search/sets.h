@@ -104,7 +104,7 @@ typedef struct {
     fsim_bits *asked, *never;  /* bit j: was it asked whether no kernel contains i and i + 1 + j, and is that so? */
     uint64_t *class, *near_class; /* what a place looks like; but for how far back the producers are that are not next
                                      to it */
-    int *last_use; /* per tensor of the graph: the last place that may read it, through clones too; -1 */
+    int *last_use;                /* per tensor of the graph: the last place that may read it, through clones too; -1 */
     fsim_family **family, **slot;
     int slots;
     int64_t looked_at, kept, most; /* sets tried, sets kept; the most sets tried for one root */
