@@ -30,6 +30,7 @@ const char *const fsim_recompute_words[2] = {"on", "off"};
 
 void fsim_start_clock(fsim_problem *p, const fsim_options *o)
 {
+    p->shares_time = o->time_limit_s > 0;
     p->until_s = fsim_clock_s() + (o->time_limit_s > 0   ? o->time_limit_s - o->spent_s
                                    : o->search_steps > 0 ? INFINITY
                                                          : FSIM_USUAL_CLOCK_S);

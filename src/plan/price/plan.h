@@ -26,6 +26,7 @@ typedef struct fsim_problem {
     bool roughly;                     /* with lean: in the better of two orders by rule, without a search */
     int64_t search_steps;             /* steps of fsim_work that each search may take; INT64_MAX: any number */
     double until_s;                   /* by when all must have ended, by fsim_clock_s; INFINITY: any time */
+    bool shares_time;                 /* parts of a search have parts of that time; else they end by steps alone */
     int64_t search_memory;            /* bytes that the search may take; 0: the default (plan/search/budget.h) */
     const struct fsim_rivals *rivals; /* plans that are made only if a search asks for them; NULL: there are none */
     struct fsim_store *store;         /* cache of priced sets, store.c */

@@ -51,6 +51,7 @@ fsim_budget fsim_budget_of(const fsim_problem *p, fsim_spent *spent)
                          .most_steps = sum_of(now, last > LEAST_STEPS ? last : LEAST_STEPS),
                          .hasten_s = fsim_with_share(p, before_haste).until_s,
                          .until_s = p->until_s,
+                         .shares_time = p->shares_time,
                          .most_bytes = (size_t)fmin(held + memory, 1e18),
                          .last_bytes = (size_t)fmin(held + last_memory * memory, 1e18),
                          .spent = spent};
@@ -64,7 +65,7 @@ fsim_budget fsim_budget_share(const fsim_budget *b, const fsim_problem *p, int s
     *spent = *b->spent;
     out.spent = spent;
     out.steps = left > 0 ? fsim_work(p) + left / shares : b->steps;
-    out.hasten_s = left_s > 0 ? now_s + left_s / shares : b->hasten_s;
+    out.hasten_s = b->shares_time && left_s > 0 ? now_s + left_s / shares : b->hasten_s;
     return out;
 }
 
@@ -72,7 +73,8 @@ fsim_budget fsim_budget_but_share(const fsim_budget *b, const fsim_problem *p, i
 {
     fsim_budget out = fsim_budget_share(b, p, shares, spent);
     out.steps = b->steps - (out.steps > fsim_work(p) ? out.steps - fsim_work(p) : 0);
-    out.hasten_s = isinf(b->hasten_s) ? b->hasten_s : b->hasten_s - fmax(0, out.hasten_s - fsim_clock_s());
+    out.hasten_s =
+        !b->shares_time || isinf(b->hasten_s) ? b->hasten_s : b->hasten_s - fmax(0, out.hasten_s - fsim_clock_s());
     return out;
 }
 

@@ -18,6 +18,7 @@ typedef struct {
     double begun_s;                /* fsim_clock_s at the begin */
     int64_t steps, most_steps;     /* fsim_work may go so far; breaking off from most_steps on */
     double hasten_s, until_s;      /* the same by fsim_clock_s: the one thing that may differ between runs */
+    bool shares_time;              /* shares have their part of the time too */
     size_t most_bytes, last_bytes; /* and in bytes that this thread's arenas may hold */
     fsim_spent *spent;
 } fsim_budget;
@@ -30,7 +31,8 @@ typedef struct {
 /* What p->search_steps and p->until_s allow from now on, and p->search_memory, by default 2 GiB and at most a quarter
  * of the machine. *spent is reset. */
 fsim_budget fsim_budget_of(const fsim_problem *p, fsim_spent *spent);
-/* One of so many equal shares of what b has left, which may be used up while b is not. *spent is reset. */
+/* One of so many equal shares of what b has left, which may be used up while b is not. *spent is reset. Of the time
+ * only where some was asked for: what a search finds must not depend on what else the machine does. */
 fsim_budget fsim_budget_share(const fsim_budget *b, const fsim_problem *p, int shares, fsim_spent *spent);
 /* All but one of these shares. */
 fsim_budget fsim_budget_but_share(const fsim_budget *b, const fsim_problem *p, int shares, fsim_spent *spent);
