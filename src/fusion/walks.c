@@ -4,13 +4,11 @@
 #include "base/arena.h"
 #include "fusion/row_kind.h"
 
-enum { SLOTS = 1 << 8 };
-
 struct fsim_walks {
     const fsim_graph *graph;
     fsim_arena *a;
     fsim_walk_ends *ends[2]; /* below and above each primitive; without a list where nobody asked yet */
-    fsim_pair *slot[SLOTS];
+    fsim_pair **of;          /* per primitive: the pairs of which it is the first; NULL: nobody asked yet */
 };
 
 static fsim_class class_of(const fsim_graph *g, int n) { return fsim_ops[g->node[n].op].class; }
@@ -150,7 +148,9 @@ fsim_pair *fsim_pair_of(const fsim_limits *limits, int first, int second, fsim_p
         *room = (fsim_pair){.first = first, .second = second};
         return room;
     }
-    fsim_pair **slot = &w->slot[(unsigned)(first * 31 + second) % SLOTS];
+    if (!w->of)
+        w->of = fsim_new(w->a, fsim_pair *, w->graph->nodes + 1);
+    fsim_pair **slot = &w->of[first];
     for (fsim_pair *x = *slot; x; x = x->next)
         if (x->first == first && x->second == second)
             return x;
