@@ -144,5 +144,5 @@ tr '\n' ' ' <out | grep -q 'This GPU has no tensor unit for tf32: 1 product ' ||
 "$FUSESIM" tf32.yaml --hw l4 >out 2>err && ! grep -q 'no tensor unit' out || complain "tf32 on an L4: $(cat out)"
 # Part of a name finds the workloads that have it.
 "$FUSESIM" bert --hw t4 >out 2>err
-grep -q "no such file; there are: bert_12_layers, bert_layer, models/bert_large, stacks/bert$" err || complain "a workload's name in part: $(cat err)"
+grep -q "no such file; there are: bert_12_layers, bert_layer, models/bert_large, models/bert_train, stacks/bert$" err || complain "a workload's name in part: $(cat err)"
 exit $bad

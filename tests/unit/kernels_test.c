@@ -360,10 +360,9 @@ static int compile_quickly(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_graphs),
-                                       cmocka_unit_test(inputs_that_overflow_are_made_smaller),
-                                       cmocka_unit_test(few_wrong_elements_of_a_plan_are_told),
-                                       cmocka_unit_test(results_are_as_close_as_what_they_come_of),
-                                       cmocka_unit_test(rows_of_large_inputs_differ)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_graphs), cmocka_unit_test(inputs_that_overflow_are_made_smaller),
+        cmocka_unit_test(few_wrong_elements_of_a_plan_are_told),
+        cmocka_unit_test(results_are_as_close_as_what_they_come_of), cmocka_unit_test(rows_of_large_inputs_differ)};
     return cmocka_run_group_tests(tests, compile_quickly, NULL);
 }

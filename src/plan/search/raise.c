@@ -314,7 +314,7 @@ static bool solve_once(program *x, bool *done)
     bool more = begin(x);
     *done = false;
     for (int k = 0; k < PIVOTS * rows_of(x) && more; k++) {
-        entering c;
+        entering c = {0};
         find_prices(x);
         more = most_violated(x, &c);
         in_time = fsim_proceed(x->w->f, &x->own, 1 + x->groups);
