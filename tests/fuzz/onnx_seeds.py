@@ -4,7 +4,7 @@
 import struct
 import sys
 
-FLOAT, INT8, INT32, INT64, BOOL = 1, 3, 6, 7, 9
+FLOAT, INT8, INT32, INT64, BOOL, UINT64 = 1, 3, 6, 7, 9, 13
 
 
 def varint(n):
@@ -174,6 +174,12 @@ def attention():
                        [value('y', FLOAT, ['n', 'm', 4])], weights), ['com.microsoft'])
 
 
+def wide_zero():
+    nodes = [node('QuantizeLinear', 'x scale zero', 'i8', axis=2), node('DequantizeLinear', 'i8 scale zero', 'y', axis=2)]
+    weights = [tensor('scale', FLOAT, [], b'\0\0\0\x3f'), tensor('zero', UINT64, [], b'\x2c')]
+    return model(graph(nodes, [value('x', FLOAT, ['n', 'm', 4])], [value('y', FLOAT, ['n', 'm', 4])], weights))
+
+
 def lstm():
     nodes = [node('LSTM', 'x w r  l', 'h last', hidden_size=8, direction='bidirectional'),
              node('Split', 'h', 'p q', axis=0), node('Resize', 'p  scales', 'y', mode='linear'),
@@ -192,6 +198,6 @@ def nested():
 
 
 for make in (mlp, shapes, control, functions, recursive, cyclic, dangling, negative, huge, twice, conv, attention, lstm,
-             nested, sequence, optional):
+             nested, sequence, optional, wide_zero):
     with open('%s/%s' % (sys.argv[1], make.__name__), 'wb') as file:
         file.write(make())
