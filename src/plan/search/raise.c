@@ -6,8 +6,8 @@
  * the simplex method, which begins with a set for each place alone and takes in the set that is violated most (Dantzig
  * 1951; columns as in Gilmore and Gomory 1961). What it finds is rounded, and taken only where no set forbids it.
  *
- * Of three contractions that may be side by side a plan has one kernel with two at most, while half of each of the
- * three pairs would cost less: so threes have a row, too. */
+ * Of three contractions a plan has one kernel with two at most, while half of each of the three pairs might cost less:
+ * so threes have a row, too. */
 #include "plan/search/pricer.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ enum {
     THREES = 12, /* threes of a window, at most */
     ROWS = WIDE + THREES,
     STEP = 24,    /* places to the next one */
-    PIVOTS = 20,  /* per place, at most */
+    PIVOTS = 20,  /* per row, at most */
     LAYER = 1024, /* places of the longest layer whose prices are repeated */
     SHARES = 8    /* this part of the budget is kept back */
 };
@@ -453,6 +453,6 @@ void fsim_raise_prices(pricer *w)
         if (!solve(x))
             break;
         const int next = x->low + STEP, end = next < f->l.count ? repeat_prices(x, next) : next;
-        x->low = end > next ? end - WIDE - STEP : x->low;
+        x->low = end - WIDE > next ? end - WIDE - STEP : x->low; /* the last window of them has others behind it */
     }
 }
