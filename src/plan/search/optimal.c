@@ -483,8 +483,9 @@ static bool by_prices(solver *s, fsim_arena *keep, fsim_plan *best)
     const bool limited = own.steps < INT64_MAX / 2;
     own.steps += limited ? s->p->search_steps / PRICE_SHARES : 0;
     fsim_progress_phase(s->p, "prices");
-    if (best->kernels == 0 || fsim_late(s->p) || !fsim_search_priced(s->p, best->objective, &own, s->a, &y))
+    if (best->kernels == 0 || fsim_late(s->p))
         return false;
+    fsim_search_priced(s->p, best->objective, &own, s->a, &y);
     s->considered += y.groups;
     s->states += y.states;
     s->budget.spent->over = s->budget.spent->over || spent.over;

@@ -20,6 +20,7 @@ typedef struct {
     const int *node;
     int nodes;
     fsim_shadow shadow;
+    fsim_sum floor;   /* the work that no plan can avoid */
     fsim_frontier *f; /* NULL: no prices were found */
     bool linked;      /* what may be in kernels that are too wide for the bits is worth its work only */
 } part_priced;
@@ -29,6 +30,7 @@ static bool find_prices(part_priced *x, const fsim_budget *budget, const fsim_th
 {
     for (int i = 0; i < ways; i++) {
         fsim_frontier *f = fsim_frontier_ready(&x->p, x->node, x->nodes, (fsim_scope){of[i], NULL}, budget, a);
+        x->floor = fsim_frontier_floor(f);
         if (!fsim_frontier_gave_up(f) && fsim_find_shadow(f, &x->shadow)) {
             x->f = f;
             x->linked = of[i] == FSIM_LINKED;
@@ -85,7 +87,7 @@ static fsim_sum *prices_of(const fsim_problem *p, const part_priced *x, fsim_are
     return price;
 }
 
-bool fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budget, fsim_arena *a, fsim_priced *out)
+void fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budget, fsim_arena *a, fsim_priced *out)
 {
     const int nodes = p->graph->nodes;
     int *node = fsim_new(a, int, nodes + 1);
@@ -109,12 +111,14 @@ bool fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
         fsim_add_work(p, counted);
         if (!y.f || (double)y.shadow.bound < (double)known * close_enough)
             find_prices(&x, budget, way + WAYS - 1, 1, a);
+        y.floor = x.floor > y.floor ? x.floor : y.floor;
         if (y.f && (!x.f || y.shadow.bound > x.shadow.bound))
             x = y;
         own.steps = counted + (budget->steps > fsim_work(p) ? budget->steps - fsim_work(p) : 0);
     }
+    out->bound = x.floor;
     if (x.f) {
-        out->bound = x.shadow.bound;
+        out->bound = x.shadow.bound > x.floor ? x.shadow.bound : x.floor;
         out->price = prices_of(p, &x, a);
         if (out->bound < known)
             search(p, &x, known, x.left_out ? &own : budget, a, out);
@@ -128,5 +132,4 @@ bool fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
         budget->spent->over = budget->spent->over || spent.over;
         budget->spent->end = spent.end;
     }
-    return x.f != NULL;
 }

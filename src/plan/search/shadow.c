@@ -184,6 +184,16 @@ static bool price_all(pricer *w)
     return true;
 }
 
+fsim_sum fsim_frontier_floor(const fsim_frontier *f)
+{
+    state nothing = {.left = 0};
+    for (int i = 0; i < f->l.count; i++)
+        nothing.left += f->floor_own[i] + f->floor_start[i];
+    for (int t = 0; t < f->p->graph->tensors; t++)
+        nothing.left += f->floor_input[t];
+    return fsim_unavoidable(f, &nothing);
+}
+
 /* The work of a primitive that every kernel with it has, and of reading the inputs that it alone reads. */
 static fsim_sum work_of(const fsim_frontier *f, int place)
 {

@@ -9,6 +9,9 @@
  * where the budget ends first. In f's arena. */
 bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out);
 
+/* Work that no plan of a list that was prepared can avoid: a lower bound of each, in the objective's unit. */
+fsim_sum fsim_frontier_floor(const fsim_frontier *f);
+
 /* Before it is searched: the search looks only for plans that cost less than `most`, by what primitives are worth. What
  * else there is enters the bound as `most` at least. */
 void fsim_frontier_limit(fsim_frontier *f, const fsim_shadow *shadow, fsim_sum most, const fsim_budget *budget);
