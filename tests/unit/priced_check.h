@@ -75,8 +75,11 @@ static inline void check_told(const fsim_problem *p, fsim_sum least, fsim_arena 
     int *node = fsim_new(a, int, p->graph->nodes + 1);
     for (int n = 0; n < p->graph->nodes; n++)
         node[n] = n;
-    for (int ahead = 1; ahead <= 4; ahead++) {
-        const fsim_one_side few = {.ahead = ahead};
+    for (int turn = 0; turn < 8; turn++) { /* few bits; few sets that are tried for a root; or both */
+        const fsim_one_side few = {.ahead = turn < 4    ? turn + 1
+                                            : turn == 7 ? 3
+                                                        : 0,
+                                   .most = turn < 4 ? 0 : turn * turn - 15};
         const fsim_scope linked = {FSIM_LINKED, &few};
         assert_true(fsim_find_shadow(fsim_frontier_ready(&fresh, node, p->graph->nodes, linked, &budget, a), &y));
         assert_true(y.bound <= least);

@@ -298,7 +298,11 @@ static void grow(builder *b, growth x)
     gain below = {-1, {{0}}};
     if (l->watched && b->tried > WIDE)
         l->wide = true;
-    if (l->wide || ++b->tried > l->most || (!fsim_within(l->budget, l->p) && b->tried > TRIED_IN_HASTE) ||
+    if (++b->tried > l->most && l->linked) {
+        b->f->many = true;
+        return;
+    }
+    if (l->wide || b->tried > l->most || (!fsim_within(l->budget, l->p) && b->tried > TRIED_IN_HASTE) ||
         l->budget->spent->over) {
         b->f->complete = false;
         return;
@@ -327,7 +331,7 @@ static void grow(builder *b, growth x)
         if (!fsim_bits_meet(&more, &x.barred) && !holds_apart(b, larger.set, more))
             grow(b, larger);
         fsim_bit_set(&x.barred, u);
-        if (!b->f->complete && (b->tried > l->most || !fsim_within(l->budget, l->p)))
+        if ((!b->f->complete || b->f->many) && (b->tried > l->most || !fsim_within(l->budget, l->p)))
             return;
     }
     pass_over(b, &x, &passed, FSIM_BITS);
@@ -455,7 +459,7 @@ static bool same_sets(const fsim_places *l, const fsim_family *x, const fsim_fam
 {
     const int by = y->root - x->root;
     int last = 0;
-    if (x->sets != y->sets || x->back != y->back || x->complete != y->complete)
+    if (x->sets != y->sets || x->back != y->back || x->complete != y->complete || x->many != y->many)
         return false;
     for (int i = 0; i < x->sets; i++) {
         if (!same_set(&x->set[i], &y->set[i]))
@@ -498,11 +502,39 @@ static void mark_ends(fsim_places *l, int root)
             l->ends[base + v] = l->ends[l->near[k]] = true;
 }
 
+/* Marks what may be in sets of a root with too many: what hangs together with it, by places that a kernel may have
+ * beside it; and the ends of what would make these too wide. */
+static void mark_reached(fsim_places *l, int root, bool *out)
+{
+    place_list queue = {.a = l->a};
+    bool path;
+    l->seens++;
+    l->seen[root] = l->seens;
+    fsim_list_place(&queue, root);
+    for (int i = 0; i < queue.count; i++) {
+        const int at = queue.item[i];
+        out[at] = true;
+        for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++) {
+            const int y = l->near[k];
+            if (y - root >= l->ahead && misses_near(l, at, k))
+                l->ends[at] = l->ends[y] = true;
+            if (y <= root || y - root >= l->ahead || l->seen[y] == l->seens)
+                continue;
+            l->seen[y] = l->seens;
+            if (!fsim_never_together(l, root, y) && !fsim_separated(l, root, y, &path))
+                fsim_list_place(&queue, y);
+        }
+    }
+}
+
 bool *fsim_far_places(fsim_places *l)
 {
     bool *out = fsim_new(l->a, bool, l->count + 1);
     for (int root = 0; root < l->count; root++)
-        mark_ends(l, root);
+        if (l->family[root]->many)
+            mark_reached(l, root, out);
+        else
+            mark_ends(l, root);
     for (int root = 0; root < l->count; root++) {
         const int base = root - FSIM_BACK;
         for (int v = 0; v < FSIM_BITS; v++)

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 enum {
-    MOST_TRIED = 30000, /* sets tried for one root */
+    MOST_TRIED = 30000, /* sets tried for one root, */
+    FEW_TRIED = 4000,   /* and where places tell of the rest */
     KEPT_IN_HASTE = 3   /* states of a size that are continued after the budget is used up */
 };
 
@@ -471,17 +472,17 @@ fsim_frontier *fsim_frontier_ready(fsim_problem *p, const int *node, int count, 
 {
     const fsim_thoroughness how = scope.how;
     const fsim_one_side *side = scope.side;
-    const bool every_clone = how == FSIM_EVERY_CLONE, lean = how == FSIM_EVERY_ORDER;
     fsim_frontier *f = fsim_new(a, fsim_frontier, 1);
     *f = (fsim_frontier){.p = p,
                          .a = a,
                          .budget = *budget,
-                         .every_clone = every_clone,
-                         .lean = lean,
+                         .every_clone = how == FSIM_EVERY_CLONE,
+                         .lean = how == FSIM_EVERY_ORDER,
                          .side = side,
                          .last = -1,
                          .lost = FSIM_NEVER};
-    const fsim_set_limits limits = {.most = MOST_TRIED,
+    const int few = side && side->most > 0 ? side->most : FEW_TRIED;
+    const fsim_set_limits limits = {.most = how == FSIM_LINKED ? few : MOST_TRIED,
                                     .watched = how == FSIM_UNLESS_WIDE,
                                     .parted = how == FSIM_PARTED || how == FSIM_LINKED,
                                     .linked = how == FSIM_LINKED,

@@ -51,7 +51,7 @@ enum {
     POLISH_SHARES = 8,     /* changes to a plan that is not proven may take this part of the steps, */
     POLISH_STEPS = 750000, /* and so many at most; */
     POLISH_PARTS = 20000,  /* a plan of more kernels takes too many of them for one price */
-    LONG = 64,             /* graphs of more primitives are searched by prices, */
+    LONG = 32,             /* graphs of more primitives are searched by prices, */
     PRICE_SHARES = 1,      /* for which there are as many steps again as this part of all, */
     PIECE_STEPS = 3,       /* and at least this part for pieces, then */
     VISITED_MOST = 32      /* largest graph whose partitions are visited one by one */

@@ -86,6 +86,7 @@ typedef struct fsim_family {
     fsim_own_set *set;
     int sets, room;
     bool complete;
+    bool many;       /* a linked list: not all sets were tried, since there are too many */
     fsim_bits far;   /* a linked list: members of sets that a place behind the bits might be in, too; */
     fsim_bits *with; /* and per place, all that it is in a set with: bits, as those of a set. Also of sets that are no
                         kernels, but which larger ones might have */
@@ -161,7 +162,7 @@ typedef struct {
                                  cost nothing; */
     bool within_call;         /* or the others do: kernels of nothing but views */
     bool any_order;           /* for a bound of kernels that may be launched in another order than here */
-    int ahead;                /* as in fsim_set_limits: for tests, on small graphs */
+    int most, ahead;          /* as in fsim_set_limits: for tests, on small graphs; 0: as usual */
 } fsim_one_side;
 
 /* Prices such that no kernel costs less, in relaxed costs, than the primitives that it owns are worth: those of a
