@@ -43,7 +43,7 @@ def on_terminal(columns, arguments, term="xterm", interrupt=False):
         if not more:
             break
         said += more
-        if interrupt and b"search" in said:
+        if interrupt and b"Ctrl-C" in said:
             interrupt = False
             child.send_signal(signal.SIGINT)
     os.close(master)

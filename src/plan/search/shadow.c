@@ -46,8 +46,9 @@ static bool read_alike(const fsim_frontier *f, int x, int y)
     return true;
 }
 
-/* Finds what the sets of this root cost at least, by what their members take of each unit. */
-static void find_costs(pricer *w, int root)
+/* Finds what the sets of this root cost at least, by what their members take of each unit. False where the budget ends.
+ */
+static bool find_costs(pricer *w, int root)
 {
     fsim_frontier *f = w->f;
     const fsim_family *family = f->l.family[root];
@@ -56,7 +57,7 @@ static void find_costs(pricer *w, int root)
         if (read_alike(f, like - 1, root)) {
             w->cost[root] = w->cost[like - 1];
             w->like[root] = like - 1;
-            return;
+            return true;
         }
     w->like[root] = root;
     w->older[root] = w->latest[family->root];
@@ -67,7 +68,10 @@ static void find_costs(pricer *w, int root)
         x->least = fsim_least_of_set(f, root, family, &family->set[i], x->how = FSIM_BY_UNITS);
         if (x->least < 0)
             x->least = fsim_least_of_set(f, root, family, &family->set[i], x->how = FSIM_BY_MUST);
+        if (!fsim_proceed(f, &f->budget, 0))
+            return false;
     }
+    return true;
 }
 
 /* Finds all sets. False where some are not known. */
@@ -85,7 +89,8 @@ static bool list_sets(pricer *w)
         w->first[root] = w->count;
         if (!family->complete || f->l.wide || !fsim_proceed(f, &f->budget, 1 + family->sets))
             return false;
-        find_costs(w, root);
+        if (!find_costs(w, root))
+            return false;
         for (int i = 0; i < family->sets; i++)
             *FSIM_PUSH(f->a, w->all, w->count, w->room) = (priced_set){root, i, &w->cost[root][i]};
     }
