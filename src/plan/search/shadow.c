@@ -10,7 +10,12 @@
 #include "plan/search/places.h"
 #include "plan/search/pricer.h"
 
-enum { MOST_TRIES = 8 }; /* roots that are compared before one has costs of its own */
+enum {
+    MOST_TRIES = 8, /* roots that are compared before one has costs of its own */
+    MOST_OPEN = 32, /* roots of a linked list that may have sets which are not known, besides */
+    OPEN_SHARES = 4 /* this part of all */
+};
+static const double most_of_all = 0.8;
 
 /* Do kernels at both roots, whose families are the same, cost the same: do they compute as much in every plan, and read
  * the same graph inputs for the first time? */
@@ -74,7 +79,22 @@ static bool find_costs(pricer *w, int root)
     return true;
 }
 
-/* Finds all sets. False where some are not known. */
+/* Finds all families. False where some sets are not known; or, in a linked list, those of so many roots that prices
+ * would be little more than the work of all. */
+static bool find_families(fsim_frontier *f)
+{
+    int open = 0;
+    for (int root = 0; root < f->l.count; root++) {
+        const fsim_family *family = fsim_family_of(&f->l, root);
+        open += family->many || !fsim_bits_empty(&family->far);
+        if (!family->complete || f->l.wide || open > MOST_OPEN + root / OPEN_SHARES ||
+            !fsim_proceed(f, &f->budget, 1 + family->sets))
+            return false;
+    }
+    return true;
+}
+
+/* Lists all sets, of families that are known. False where the budget ends. */
 static bool list_sets(pricer *w)
 {
     fsim_frontier *f = w->f;
@@ -85,13 +105,10 @@ static bool list_sets(pricer *w)
     w->older = fsim_new(f->a, int, f->l.count + 1);
     w->like = fsim_new(f->a, int, f->l.count + 1);
     for (int root = 0; root < f->l.count; root++) {
-        const fsim_family *family = fsim_family_of(&f->l, root);
         w->first[root] = w->count;
-        if (!family->complete || f->l.wide || !fsim_proceed(f, &f->budget, 1 + family->sets))
-            return false;
         if (!find_costs(w, root))
             return false;
-        for (int i = 0; i < family->sets; i++)
+        for (int i = 0; i < f->l.family[root]->sets; i++)
             *FSIM_PUSH(f->a, w->all, w->count, w->room) = (priced_set){root, i, &w->cost[root][i]};
     }
     w->first[f->l.count] = w->count;
@@ -214,14 +231,17 @@ static fsim_sum work_of(const fsim_frontier *f, int place)
 }
 
 /* A linked list: what may be in a kernel that is not among the sets is worth its work at most, which adds up to no more
- * than any kernel costs. */
-static fsim_sum *most_of_places(fsim_frontier *f)
+ * than any kernel costs. False where that is most of all, so that prices would be little more than that work. */
+static bool find_most(fsim_frontier *f, fsim_sum **out)
 {
     const bool *far = fsim_far_places(&f->l);
-    fsim_sum *most = fsim_new(f->a, fsim_sum, f->l.count + 1);
-    for (int i = 0; i < f->l.count; i++)
-        most[i] = far[i] ? work_of(f, i) : FSIM_SUM_MOST;
-    return most;
+    int count = 0;
+    *out = fsim_new(f->a, fsim_sum, f->l.count + 1);
+    for (int i = 0; i < f->l.count; i++) {
+        count += far[i];
+        (*out)[i] = far[i] ? work_of(f, i) : FSIM_SUM_MOST;
+    }
+    return (double)count <= most_of_all * (double)f->l.count;
 }
 
 bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
@@ -229,10 +249,8 @@ bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
     pricer w = {.f = f};
     *out = (fsim_shadow){0};
     f->run = NULL; /* what is known of a set, and what is looked at, depends on what is around it */
-    if (f->l.count == 0 || !f->l.complete || !list_sets(&w))
-        return false;
-    w.most = f->l.linked ? most_of_places(f) : NULL;
-    if (!price_all(&w))
+    if (f->l.count == 0 || !f->l.complete || !find_families(f) || (f->l.linked && !find_most(f, &w.most)) ||
+        !list_sets(&w) || !price_all(&w))
         return false;
     fsim_raise_prices(&w);
     out->price = w.price;
