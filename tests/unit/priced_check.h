@@ -39,20 +39,33 @@ static inline void check_priced(const fsim_problem *p, fsim_sum least, fsim_aren
     t->met += met;
 }
 
+/* A list of all primitives of p's graph, ready to be priced or searched in this way. *fresh: p with nothing known. */
+typedef struct {
+    fsim_problem fresh;
+    fsim_spent spent;
+    fsim_budget budget;
+    fsim_frontier *f;
+} ready_list;
+
+static inline void make_ready(const fsim_problem *p, fsim_scope scope, fsim_arena *a, ready_list *out)
+{
+    int *node = fsim_new(a, int, p->graph->nodes + 1);
+    for (int n = 0; n < p->graph->nodes; n++)
+        node[n] = n;
+    out->fresh = *p;
+    out->fresh.store = fsim_store_new(a);
+    out->budget = fsim_budget_of(&out->fresh, &out->spent);
+    out->f = fsim_frontier_ready(&out->fresh, node, p->graph->nodes, scope, &out->budget, a);
+}
+
 /* What prices reach of the least plan where kernels whose parts have only inputs in common are left to prices of these,
  * which may not exceed it; 0 where there are none. */
 static inline double parted_bound(const fsim_problem *p, fsim_sum least, fsim_arena *a)
 {
-    fsim_spent spent;
+    ready_list x;
     fsim_shadow y;
-    fsim_problem fresh = *p;
-    fresh.store = fsim_store_new(a);
-    const fsim_budget budget = fsim_budget_of(&fresh, &spent);
-    int *node = fsim_new(a, int, p->graph->nodes + 1);
-    const fsim_scope parts = {FSIM_PARTED, NULL};
-    for (int n = 0; n < p->graph->nodes; n++)
-        node[n] = n;
-    if (!fsim_find_shadow(fsim_frontier_ready(&fresh, node, p->graph->nodes, parts, &budget, a), &y))
+    make_ready(p, (fsim_scope){FSIM_PARTED, NULL}, a, &x);
+    if (!fsim_find_shadow(x.f, &y))
         return 0;
     assert_true(y.bound <= least);
     return (double)y.bound / (double)least;
@@ -63,25 +76,19 @@ typedef struct {
     int bounds, near;
 } told_bounds;
 
-/* As if the bits of a set were few, so that wider kernels are told by their places: prices may not exceed the least
- * plan. */
+/* As if the bits of a set were few, or few sets were tried for a root, or both, so that other kernels are told by their
+ * places: prices may not exceed the least plan. */
 static inline void check_told(const fsim_problem *p, fsim_sum least, fsim_arena *a, told_bounds *out)
 {
-    fsim_spent spent;
-    fsim_shadow y;
-    fsim_problem fresh = *p;
-    fresh.store = fsim_store_new(a);
-    const fsim_budget budget = fsim_budget_of(&fresh, &spent);
-    int *node = fsim_new(a, int, p->graph->nodes + 1);
-    for (int n = 0; n < p->graph->nodes; n++)
-        node[n] = n;
-    for (int turn = 0; turn < 8; turn++) { /* few bits; few sets that are tried for a root; or both */
+    for (int turn = 0; turn < 8; turn++) {
         const fsim_one_side few = {.ahead = turn < 4    ? turn + 1
                                             : turn == 7 ? 3
                                                         : 0,
                                    .most = turn < 4 ? 0 : turn * turn - 15};
-        const fsim_scope linked = {FSIM_LINKED, &few};
-        if (!fsim_find_shadow(fsim_frontier_ready(&fresh, node, p->graph->nodes, linked, &budget, a), &y))
+        ready_list x;
+        fsim_shadow y;
+        make_ready(p, (fsim_scope){FSIM_LINKED, &few}, a, &x);
+        if (!fsim_find_shadow(x.f, &y))
             continue; /* places tell of too much */
         assert_true(y.bound <= least);
         out->bounds++;

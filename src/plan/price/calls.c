@@ -96,7 +96,7 @@ static int by_number(const void *x, const void *y) { return *(const int *)x - *(
 static bool is_cold(const fsim_problem *p, const fsim_serving_call *call, int tensor)
 {
     const fsim_tensor *t = &p->graph->tensor[tensor];
-    bool cold = t->producer < 0 && !p->warm;
+    bool cold = t->producer < 0 && !(p->warm && fsim_may_reside(p, tensor));
     for (int i = 0; i < t->readers && cold; i++)
         cold = bsearch(&t->reader[i], call->of.node, (size_t)call->of.count, sizeof *call->of.node, by_number);
     return cold;

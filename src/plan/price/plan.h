@@ -90,8 +90,9 @@ enum { FSIM_MOST_OPEN = 3 };
 
 typedef struct {
     bool proven;
-    double lower_bound;                /* of the objective: seconds or bytes */
-    double before_s;                   /* of that, what kernels before the barrier take at least; 0: not known */
+    double lower_bound; /* of the objective: seconds or bytes */
+    double relaxed;     /* the same of plans whose kernels find in L2 whatever a plan might leave there */
+    double before_s;    /* of that, what kernels before the barrier take at least; 0: not known */
     int64_t groups_considered, states; /* sets tried as kernels; states of the dynamic programming */
     int64_t steps;                     /* of work that the search took */
     double search_s;                   /* these steps at their usual rate */

@@ -106,8 +106,7 @@ double fsim_bound_around(const fsim_problem *q, const fsim_call_price *call, int
     w.budget = fsim_budget_of(&own, &spent);
     fsim_sum least = 0;
     for (int c = 0; c < count; c++) {
-        const fsim_sum price = (fsim_sum)(call[c].least_s * (1 - 1e-9) / FSIM_TICK_S),
-                       within = price > 0 ? least_within(&w, &call[c]) : 0;
+        const fsim_sum price = fsim_ticks(call[c].least_s), within = price > 0 ? least_within(&w, &call[c]) : 0;
         least += within < price ? within : price;
     }
     least += least_beside(&w, call, count, before_s);

@@ -421,8 +421,22 @@ static bool reads_alike(const fsim_places *l, int i, int by, int root, int low)
     return true;
 }
 
+/* Is all that sets of this root could miss behind their bits among what sets of the family do? How far away the next
+ * reader of a tensor is, beyond their reach, makes no difference elsewhere. */
+static bool misses_no_more(fsim_places *l, const fsim_family *f, int root)
+{
+    for (int i = root; i <= root + f->reach; i++) {
+        if (l->last_near[i] < root + l->ahead || fsim_bit(&f->far, i - root + FSIM_BACK))
+            continue;
+        for (int k = l->near_first[i]; k < l->near_first[i + 1]; k++)
+            if (l->near[k] >= root + l->ahead && misses_near(l, i, k))
+                return false;
+    }
+    return true;
+}
+
 /* Are the surroundings of root equal to those of the family's representative? */
-static bool looks_like(const fsim_places *l, const fsim_family *f, int root)
+static bool looks_like(fsim_places *l, const fsim_family *f, int root)
 {
     const int by = root - f->root, low = root - f->back, high = root + f->reach;
     if (low < 0 || high >= l->count)
@@ -443,7 +457,7 @@ static bool looks_like(const fsim_places *l, const fsim_family *f, int root)
             if (read_beyond(l, x->result[r], high) != read_beyond(l, y->result[r], high - by))
                 return false;
     }
-    return true;
+    return misses_no_more(l, f, root);
 }
 
 static bool same_set(const fsim_own_set *x, const fsim_own_set *y)
@@ -459,7 +473,8 @@ static bool same_sets(const fsim_places *l, const fsim_family *x, const fsim_fam
 {
     const int by = y->root - x->root;
     int last = 0;
-    if (x->sets != y->sets || x->back != y->back || x->complete != y->complete || x->many != y->many)
+    if (x->sets != y->sets || x->back != y->back || x->complete != y->complete || x->many != y->many ||
+        !fsim_bits_equal(&x->far, &y->far))
         return false;
     for (int i = 0; i < x->sets; i++) {
         if (!same_set(&x->set[i], &y->set[i]))

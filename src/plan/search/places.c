@@ -244,6 +244,7 @@ static void find_near(fsim_places *l)
             for (int j = start[t]; j < fill[t] && list[j] < i + FSIM_BITS; j++)
                 if (list[j] != i && seen[list[j]] != i + 1) {
                     seen[list[j]] = i + 1;
+                    l->last_near[i] = list[j] > l->last_near[i] ? list[j] : l->last_near[i];
                     fsim_list_place(&near, list[j]);
                 }
         }
@@ -314,6 +315,7 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     out->outside = fsim_new(a, bool, count + 1);
     out->clonable = fsim_new(a, bool, count + 1);
     out->far = fsim_new(a, bool, count + 1);
+    out->last_near = fsim_new(a, int, count + 1);
     out->ends = fsim_new(a, bool, count + 1);
     out->before = fsim_new(a, fsim_bits, count + 1);
     out->after = fsim_new(a, fsim_bits, count + 1);

@@ -70,6 +70,7 @@ static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_b
     out->bound = bound > out->bound ? bound : out->bound;
     const bool ended = spent.end == FSIM_SEARCH_NOT_STOPPED && !spent.over;
     out->ended = ended;
+    out->relaxed = out->bound;
     if (x->left_out || fsim_frontier_has_parts(x->f) || out->bound >= known || !ended)
         return;
     fsim_frontier_with_l2(x->f, known, &own, &out->part[1], &bound, a);
@@ -117,8 +118,10 @@ void fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
         own.steps = counted + (budget->steps > fsim_work(p) ? budget->steps - fsim_work(p) : 0);
     }
     out->bound = x.floor;
-    if (x.f) {
+    if (x.f)
         out->bound = x.shadow.bound > x.floor ? x.shadow.bound : x.floor;
+    out->relaxed = out->bound;
+    if (x.f) {
         out->price = prices_of(p, &x, a);
         if (out->bound < known)
             search(p, &x, known, x.left_out ? &own : budget, a, out);

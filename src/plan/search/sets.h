@@ -100,7 +100,8 @@ typedef struct {
     int *place;             /* per primitive of the graph: its place, or -1 */
     int *pred_first, *pred; /* places of the producers of place i: pred[pred_first[i], pred_first[i + 1]) */
     int *succ_first, *succ;
-    int *near_first, *near; /* places that have a tensor in common, also through clones */
+    int *near_first, *near; /* places that have a tensor in common, also through clones; */
+    int *last_near;         /* the highest of them */
     int *touching_first,
         *touching;       /* places that access tensor t of the graph, themselves or through producers cloned
                             into their kernel: touching[touching_first[t], touching_first[t + 1]), ascending */
