@@ -96,10 +96,10 @@ static int by_number(const void *x, const void *y) { return *(const int *)x - *(
 static bool is_cold(const fsim_problem *p, const fsim_serving_call *call, int tensor)
 {
     const fsim_tensor *t = &p->graph->tensor[tensor];
-    bool cold = t->producer < 0 && !(p->warm && fsim_may_reside(p, tensor));
+    bool cold = t->producer < 0 && !p->warm;
     for (int i = 0; i < t->readers && cold; i++)
         cold = bsearch(&t->reader[i], call->of.node, (size_t)call->of.count, sizeof *call->of.node, by_number);
-    return cold;
+    return cold || !fsim_may_reside(p, tensor);
 }
 
 /* The most that the call can find in L2. */
