@@ -403,16 +403,16 @@ static void call_libraries(fsim_problem *p, const fsim_graph *called, fsim_predi
     fsim_problem q = *p;
     fsim_plan plan;
     fsim_proof proof;
-    double bound_s;
+    double bound_s = out->proof.lower_bound;
     if ((out->chosen != FSIM_STRATEGY_OPTIMAL && called->servings == 0) || p->objective != FSIM_MINIMISE_TIME)
         return;
     take_graph(&q, called, a);
     q.memory_limit = 0;
-    if (!fsim_best_calling(&q, a, &plan, &proof, &bound_s))
-        return;
+    const bool calls = fsim_best_calling(&q, a, &plan, &proof, &bound_s);
     const double bound = fmin(out->proof.lower_bound, bound_s);
-    take_rivals_calling(&q, out, &plan, a);
-    if (fsim_compare_plans(p, &plan, best) < 0) {
+    if (calls)
+        take_rivals_calling(&q, out, &plan, a);
+    if (calls && fsim_compare_plans(p, &plan, best) < 0) {
         *best = plan;
         best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
         out->proof = proof;

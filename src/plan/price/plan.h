@@ -32,8 +32,18 @@ typedef struct fsim_problem {
     struct fsim_store *store;         /* cache of priced sets, store.c */
     struct fsim_groups *groups;       /* groups that problems with this graph share (plan/price/groups.h); NULL */
     struct fsim_progress *progress;   /* plan/price/progress.h; NULL: nobody asks */
+    struct fsim_worth *worth;         /* where a search says what primitives are worth; NULL: nobody asks */
     volatile const int *interrupted;  /* set by a signal handler: end the search with the best plan so far */
 } fsim_problem;
+
+/* What primitives of a graph are worth, in the objective's unit: all kernels of a plan together cost at least what
+ * their own primitives are worth, less `shared`. */
+typedef struct fsim_worth {
+    const fsim_graph *graph;
+    const bool *nothing; /* per primitive: it may not be worth more than nothing */
+    fsim_sum *of, shared;
+    bool known;
+} fsim_worth;
 
 /* Groups of primitives. A primitive has its home in one group; it is a clone in the other groups that list it. */
 typedef struct {
@@ -90,9 +100,8 @@ enum { FSIM_MOST_OPEN = 3 };
 
 typedef struct {
     bool proven;
-    double lower_bound; /* of the objective: seconds or bytes */
-    double relaxed;     /* the same of plans whose kernels find in L2 whatever a plan might leave there */
-    double before_s;    /* of that, what kernels before the barrier take at least; 0: not known */
+    double lower_bound;                /* of the objective: seconds or bytes */
+    double before_s;                   /* of that, what kernels before the barrier take at least; 0: not known */
     int64_t groups_considered, states; /* sets tried as kernels; states of the dynamic programming */
     int64_t steps;                     /* of work that the search took */
     double search_s;                   /* these steps at their usual rate */

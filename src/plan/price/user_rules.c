@@ -16,24 +16,30 @@ static bool contains(const int *node, int count, int n)
     return false;
 }
 
-/* What a library does in one call shares a kernel with nothing else; operands may be laid out otherwise beside it. */
+static bool is_view(const fsim_node *n) { return fsim_ops[n->op].class == FSIM_PERMUTE; }
+
+bool fsim_calls_agree(const fsim_graph *g, int x, int y)
+{
+    const fsim_node *one = &g->node[x], *other = &g->node[y];
+    return !g->calls || is_view(one) || is_view(other) || (one->call == other->call && one->serving == other->serving);
+}
+
 static bool calls_agree(const fsim_graph *g, const int *node, int count, fsim_refusal *why)
 {
     int first = -1;
     for (int i = 0; i < count; i++) {
-        if (fsim_ops[g->node[node[i]].op].class == FSIM_PERMUTE)
+        if (is_view(&g->node[node[i]]))
             continue;
-        if (first >= 0 &&
-            (g->node[node[i]].call != g->node[first].call || g->node[node[i]].serving != g->node[first].serving)) {
-            const bool inside = g->node[first].call > 0 || g->node[first].serving > 0;
-            *why = (fsim_refusal){.rule = FSIM_RULE_USER,
-                                  .a = inside ? first : node[i],
-                                  .b = inside ? node[i] : first,
-                                  .through = -1,
-                                  .unit = FSIM_IN_LIBRARY_CALL};
-            return false;
-        }
         first = first < 0 ? node[i] : first;
+        if (fsim_calls_agree(g, first, node[i]))
+            continue;
+        const bool inside = g->node[first].call > 0 || g->node[first].serving > 0;
+        *why = (fsim_refusal){.rule = FSIM_RULE_USER,
+                              .a = inside ? first : node[i],
+                              .b = inside ? node[i] : first,
+                              .through = -1,
+                              .unit = FSIM_IN_LIBRARY_CALL};
+        return false;
     }
     return true;
 }

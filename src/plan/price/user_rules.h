@@ -5,6 +5,10 @@
 
 #include "plan/price/plan.h"
 
+/* May both be in one kernel, by the library calls that the graph marks? What a library does in one call shares a kernel
+ * with nothing else; operands may be laid out otherwise beside it. */
+bool fsim_calls_agree(const fsim_graph *g, int x, int y);
+
 /* Do the workload's constraints allow node[0, count), ascending, as one kernel? False with *why where two of them
  * are in one `separate` set, where a part of a `fuse` set is missing, or where the kernel would read a tensor inside
  * that `materialize` sends to memory. */

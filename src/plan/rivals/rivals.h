@@ -24,8 +24,8 @@ void fsim_baseline(fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_
 bool fsim_baseline_in_time(fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out);
 
 /* The best plan found around the calls of a library that q's graph knows: *plan. *proof: what is proven of the best one
- * before the calls; *bound_s: a lower bound of all plans with or without calls. A serving stack's own plan is a start,
- * and may be the best. False: no call takes less. In a. */
+ * before the calls; *bound_s: a lower bound of all plans with calls; before, one that is great enough. A serving
+ * stack's own plan is a start, and may be the best. False: no call takes less. In a. */
 bool fsim_best_calling(fsim_problem *q, fsim_arena *a, fsim_plan *plan, fsim_proof *proof, double *bound_s);
 
 /* Name of the i-th rule of `pattern`, in the order of application, and the engine that has it; NULL beyond the last.

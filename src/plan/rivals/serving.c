@@ -102,42 +102,6 @@ fsim_partition fsim_serving_partition(fsim_problem *p, fsim_arena *a, const char
     return out;
 }
 
-/* What calls could save of a plan that has none, at most: all that its kernels with primitives of a call take beyond
- * what the call takes at least. Those of any plan that the relaxed bound holds for need not take more. */
-static double saved_at_most(const fsim_problem *q, const fsim_call_price *call, int count, const fsim_plan *plan,
-                            fsim_arena *a)
-{
-    const int nodes = q->graph->nodes;
-    double saved_s = 0;
-    for (int c = 0; c < count; c++) {
-        bool *in = fsim_new(a, bool, nodes + 1);
-        double within_s = 0;
-        for (int i = 0; i < call[c].nodes; i++)
-            in[call[c].node[i]] = true;
-        for (int k = 0; k < plan->kernels; k++) {
-            const fsim_part *part = &plan->partition.part[k];
-            bool any = false;
-            for (int i = 0; i < part->count; i++)
-                any = any || (in[part->node[i]] && !part->clone[i]);
-            within_s += any ? plan->kernel[k].time_s : 0;
-        }
-        saved_s += fmax(0, within_s - call[c].least_s);
-    }
-    return saved_s;
-}
-
-/* Two bounds of plans that may call, of which the greater holds: that of plans that do not, less what calls could save
- * of the best of these; and what is beside the calls and in them apart. */
-static double bound_calling(const fsim_problem *q, const fsim_call_price *call, int count, const fsim_proof *proof,
-                            double saved_s)
-{
-    bool all = true;
-    for (int c = 0; c < count; c++)
-        all = all && call[c].least_s > 0;
-    const double less = all ? fmax(0, proof->relaxed - saved_s) : 0;
-    return q->objective == FSIM_MINIMISE_TIME ? fmax(less, fsim_bound_around(q, call, count, proof->before_s)) : less;
-}
-
 bool fsim_best_calling(fsim_problem *q, fsim_arena *a, fsim_plan *plan, fsim_proof *proof, double *bound_s)
 {
     const bool serves = q->graph->servings > 0;
@@ -145,13 +109,18 @@ bool fsim_best_calling(fsim_problem *q, fsim_arena *a, fsim_plan *plan, fsim_pro
     fsim_call_price *call;
     if (serves)
         fsim_baseline(q, FSIM_STRATEGY_SERVING, a, &stack);
+    fsim_worth worth = {q->graph, fsim_views_of_calls(q->graph, a), fsim_new(a, fsim_sum, q->graph->nodes + 1), 0,
+                        false};
+    q->worth = &worth;
     fsim_best(q, serves ? &stack : NULL, serves, a, plan, proof);
     const int priced = serves ? fsim_calls_priced(q, a, &call) : fsim_sdpa_priced(q, plan, a, &call);
-    const double saved_s = saved_at_most(q, call, priced, plan, a);
-    const bool calls = plan->kernels > 0 && fsim_plan_calling(q, plan, a);
-    *bound_s = bound_calling(q, call, priced, proof, saved_s);
-    if (!serves || !fsim_plan_calling(q, &stack, a) || fsim_compare_plans(q, &stack, plan) >= 0)
-        return calls;
-    *plan = stack;
-    return true;
+    bool calls = plan->kernels > 0 && fsim_plan_calling(q, plan, a);
+    if (serves && fsim_plan_calling(q, &stack, a) && fsim_compare_plans(q, &stack, plan) < 0) {
+        *plan = stack;
+        calls = true;
+    }
+    const double enough_s = plan->kernels > 0 ? fmin(*bound_s, plan->time_s) : *bound_s;
+    *bound_s = fsim_bound_around(q, call, priced, proof->before_s, enough_s);
+    q->worth = NULL;
+    return calls;
 }

@@ -10,6 +10,7 @@
 #include "plan/price/price.h"
 #include "plan/search/frontier.h"
 #include "plan/search/sides.h"
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -96,20 +97,81 @@ static fsim_sum least_beside(around *w, const fsim_call_price *call, int count, 
     return bound_of(w, node, nodes, &side, 1);
 }
 
-double fsim_bound_around(const fsim_problem *q, const fsim_call_price *call, int count, double before_s)
+/* What parts of the graph are worth in plans without calls. */
+typedef struct {
+    fsim_sum *within, others; /* per call, and what is in none */
+    fsim_sum called;          /* a bound of plans with a call at least */
+} worths;
+
+static fsim_sum least_of(fsim_sum x, fsim_sum y) { return x < y ? x : y; }
+static fsim_sum most_of(fsim_sum x, fsim_sum y) { return x > y ? x : y; }
+
+/* A call takes its price in place of what its primitives are worth, and views that its kernels may have: where that
+ * saves nothing, the call that loses least is made. Views may be in kernels of others where the call is not made. */
+static worths worths_of(const around *w, const fsim_call_price *call, int count)
+{
+    const fsim_worth *worth = w->p->worth;
+    const int nodes = w->p->graph->nodes;
+    const signed char *any = places_of(w, call, count);
+    worths out = {.within = fsim_new(w->a, fsim_sum, count + 1)};
+    fsim_sum most = -FSIM_SUM_MOST;
+    if (!worth || !worth->known)
+        return out;
+    out.called = out.others = -worth->shared;
+    for (int n = 0; n < nodes; n++) {
+        out.called += worth->of[n];
+        out.others += any[n] == FSIM_NO_CALL ? worth->of[n] : any[n] == FSIM_IN_CALL ? 0 : least_of(worth->of[n], 0);
+    }
+    for (int c = 0; c < count; c++) {
+        const signed char *place = places_of(w, &call[c], 1);
+        fsim_sum views = 0;
+        out.within[c] = -worth->shared;
+        for (int n = 0; n < nodes; n++) {
+            const bool view = place[n] == FSIM_CALL_OWN_VIEW || (place[n] == FSIM_CALL_VIEW && any[n] == place[n]);
+            out.within[c] += place[n] == FSIM_IN_CALL ? worth->of[n] : view ? least_of(worth->of[n], 0) : 0;
+            views += view ? most_of(worth->of[n], -worth->of[n]) : 0;
+        }
+        const fsim_sum saved = out.within[c] + worth->shared + views - fsim_ticks(call[c].least_s);
+        out.called -= most_of(saved, 0);
+        most = most_of(most, saved);
+    }
+    out.called += most_of(-most, 0);
+    return out;
+}
+
+double fsim_bound_around(const fsim_problem *q, const fsim_call_price *call, int count, double before_s, double known_s)
 {
     fsim_problem own = *q;
     fsim_spent spent;
+    if (count == 0)
+        return INFINITY;
     around w = {.p = &own, .a = fsim_arena_new()};
     own.progress = NULL;
     own.search_steps /= BOUND_SHARES;
     w.budget = fsim_budget_of(&own, &spent);
-    fsim_sum least = 0;
-    for (int c = 0; c < count; c++) {
-        const fsim_sum price = fsim_ticks(call[c].least_s), within = price > 0 ? least_within(&w, &call[c]) : 0;
-        least += within < price ? within : price;
+    const worths y = worths_of(&w, call, count);
+    fsim_sum least = 0, loss = FSIM_SUM_MOST;
+    for (int c = 0; c < count && y.called < fsim_ticks(known_s); c++) {
+        const fsim_sum price = fsim_ticks(call[c].least_s);
+        fsim_sum within = y.within[c];
+        within = within < price ? most_of(within, least_within(&w, &call[c])) : within;
+        least += least_of(within, price);
+        loss = least_of(loss, most_of(price - within, 0));
     }
-    least += least_beside(&w, call, count, before_s);
+    if (y.called < fsim_ticks(known_s))
+        least += loss + most_of(y.others, least_beside(&w, call, count, before_s));
     fsim_arena_free(w.a);
-    return (double)least * FSIM_TICK_S;
+    return (double)most_of(least, y.called) * FSIM_TICK_S;
+}
+
+const bool *fsim_views_of_calls(const fsim_graph *g, fsim_arena *a)
+{
+    signed char *place = fsim_new(a, signed char, g->nodes + 1);
+    bool *view = fsim_new(a, bool, g->nodes + 1);
+    for (int n = 0; n < g->nodes; n++)
+        place[n] = g->node[n].call || g->node[n].serving ? FSIM_IN_CALL : FSIM_NO_CALL;
+    mark_views(g, place);
+    for (int n = 0; n < g->nodes; n++)
+        view[n] = place[n] != FSIM_NO_CALL && is_view(g, n);
+    return view;
 }

@@ -5,9 +5,15 @@
 
 #include "plan/price/calls.h"
 
+/* Per primitive of a graph that marks calls: is it a view of one, or a view that
+ * kernels of one may read through? In a. */
+const bool *fsim_views_of_calls(const fsim_graph *g, fsim_arena *a);
+
 /* A lower bound of the seconds of every plan of q's graph, in which no kernel has primitives of a call and others,
- * where each call[0, count) takes the place of its kernels or not. The calls are all that the graph marks. before_s:
- * what kernels before the barrier take at least in plans without calls; 0: not known. */
-double fsim_bound_around(const fsim_problem *q, const fsim_call_price *call, int count, double before_s);
+ * where one at least of call[0, count) takes the place of its kernels. The calls are all that the graph marks.
+ * before_s: what kernels before the barrier take at least in plans without calls; 0: not known. known_s: a bound as
+ * great is enough. INFINITY where there is no call. */
+double fsim_bound_around(const fsim_problem *q, const fsim_call_price *call, int count, double before_s,
+                         double known_s);
 
 #endif

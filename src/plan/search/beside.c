@@ -10,6 +10,7 @@
  * kernel may hold and store beside an independent one. Where primitives of one kernel may have several spaces, because
  * it reduces or because contractions are side by side, only refusals that hold for every larger set say that it may
  * not. */
+#include "plan/price/user_rules.h"
 #include "plan/search/places.h"
 
 enum {
@@ -198,7 +199,8 @@ static bool may_stand_beside(fsim_places *l, int root, const fsim_own_set *s, in
         const int at = base + i;
         const bool needed = q > at && ordered(l, at, q);
         needs_all = needs_all && needed;
-        if ((q < at && ordered(l, q, at)) || (!l->clonable[at] && (needed || fsim_never_together(l, at, q))))
+        if ((q < at && ordered(l, q, at)) || !fsim_calls_agree(l->p->graph, l->node[at], l->node[q]) ||
+            (!l->clonable[at] && (needed || fsim_never_together(l, at, q))))
             return false;
     }
     return !needs_all;

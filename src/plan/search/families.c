@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* families.c: the sets of primitives that may be kernels. They are grown once from a root, and used for every root
  * whose surroundings look the same. */
+#include "plan/price/user_rules.h"
 #include "plan/search/places.h"
 
 #include "fusion/sets.h"
@@ -139,7 +140,8 @@ static fsim_bits window(const fsim_bits *x, int from, int base) { return fsim_bi
 
 static bool find_never_together(fsim_places *l, int low, int high)
 {
-    if (fsim_fit_no_space(l, low, high) || fsim_across_barrier(l, low, high))
+    if (!fsim_calls_agree(l->p->graph, l->node[low], l->node[high]) || fsim_fit_no_space(l, low, high) ||
+        fsim_across_barrier(l, low, high))
         return true;
     if (fsim_classes[fsim_ops[fsim_place_node(l, low)->op].class].inlines ||
         fsim_classes[fsim_ops[fsim_place_node(l, high)->op].class].inlines)

@@ -33,8 +33,17 @@ bool fsim_is_free(const expansion *x)
     const int views = k.of[FSIM_CALL_VIEW] + k.of[FSIM_CALL_OWN_VIEW];
     if (k.lent || (x->f->side->within_call && views == k.all))
         return true;
-    return x->f->side->calls && !x->f->side->within_call &&
+    return x->f->side->calls && !x->f->side->within_call && k.of[FSIM_NO_CALL] == 0 &&
            (k.of[FSIM_IN_CALL] > 0 || (k.of[FSIM_CALL_OWN_VIEW] > 0 && views == k.all));
+}
+
+/* Is any of them in no call, and no view that one reads through? */
+static bool has_others(const expansion *x, fsim_bits copies)
+{
+    bool others = false;
+    FSIM_EACH_BIT(i, copies)
+    others = others || fsim_call_place_of(x->f, x->root - FSIM_BACK + i) == FSIM_NO_CALL;
+    return others;
 }
 
 /* One for each place does no worse than one for several, unless a call takes a view in that is otherwise not free. */
@@ -46,6 +55,8 @@ fsim_variant *fsim_free_kernel(expansion *x)
         return NULL;
     FSIM_EACH_BIT(i, x->set->own)
     if (!fsim_add_needed(x, x->root - FSIM_BACK + i, &copies))
+        return NULL;
+    if (!k.lent && has_others(x, copies))
         return NULL;
     fsim_variant *v = fsim_variant_of(&x->f->l, x->family, x->set, &copies, &x->set->own);
     if (v || !x->f->side->calls)

@@ -60,7 +60,6 @@ enum {
 typedef struct {
     fsim_problem *p;
     fsim_arena *a;
-    int *all; /* primitives */
     fsim_partition found;
     fsim_budget budget;
     fsim_sum bound;
@@ -69,7 +68,6 @@ typedef struct {
     fsim_frontier *last;   /* of the whole graph, as last searched; NULL: of none */
     fsim_sum least;        /* a bound from the sides of the barrier, */
     fsim_sum before;       /* and of the side before it */
-    fsim_sum relaxed;      /* the greatest bound before the contents of L2 are followed */
     fsim_priced priced;    /* where the bound is one by prices: these */
     fsim_open_part layers; /* equal layers that keep the proof open; last 0: none */
     bool in_parts;         /* some piece was searched without kernels of independent parts */
@@ -350,7 +348,10 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
 {
     fsim_problem *p = s->p;
     const int nodes = p->graph->nodes;
-    fsim_frontier *f = s->only ? s->only : searched(s, s->all, nodes, &s->budget, false);
+    int *node = fsim_new(s->a, int, nodes + 1);
+    for (int n = 0; n < nodes; n++)
+        node[n] = n;
+    fsim_frontier *f = s->only ? s->only : searched(s, node, nodes, &s->budget, false);
     s->last = f;
     fsim_partition part = {0, fsim_new(s->a, fsim_part, nodes + 1)};
     fsim_sum bound = fsim_frontier_bound(f);
@@ -367,7 +368,7 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     }
     if (s->bound < cost_of(best) && nodes <= VISITED_MOST) {
         if (how_for(s, nodes) != FSIM_EVERY_CLONE)
-            f = fsim_frontier_of(p, s->all, nodes, FSIM_EVERY_CLONE, &s->budget, s->a);
+            f = fsim_frontier_of(p, node, nodes, FSIM_EVERY_CLONE, &s->budget, s->a);
         visitor v = {p, keep, best, cost_of(best)};
         if (fsim_frontier_each(f, &v.limit, &s->budget, visit, &v) && fsim_frontier_complete(f))
             s->bound = cost_of(best);
@@ -407,7 +408,10 @@ static void find_open(solver *s, const fsim_plan *best, fsim_proof *proof)
 static bool is_one_kernel(solver *s)
 {
     const int nodes = s->p->graph->nodes;
-    return nodes > 0 && !s->budget.spent->over && one_kernel(s, s->all, nodes);
+    int *node = fsim_new(s->a, int, nodes + 1);
+    for (int n = 0; n < nodes; n++)
+        node[n] = n;
+    return nodes > 0 && !s->budget.spent->over && one_kernel(s, node, nodes);
 }
 
 /* Equal layers are searched once. False where that proves nothing. */
@@ -441,7 +445,7 @@ static void by_sides(solver *s, fsim_arena *keep, fsim_plan *best)
     s->budget.spent->over = s->budget.spent->over || spent.over;
     s->considered += y.groups;
     s->states += y.states;
-    s->least = s->relaxed = y.bound;
+    s->least = y.bound;
     s->before = y.before;
     if (y.part.parts > 0)
         improve(s->p, &y.part, keep, best);
@@ -455,7 +459,6 @@ static void by_pieces(solver *s, bool whole, fsim_arena *keep, fsim_plan *best)
     const fsim_plan before = *best;
     if (!whole)
         solve_pieces(s);
-    s->relaxed = s->bound > s->relaxed ? s->bound : s->relaxed;
     fsim_progress_bound(s->p, s->bound);
     fsim_progress_phase(s->p, "merges");
     improve(s->p, &s->found, keep, best);
@@ -485,7 +488,6 @@ static bool by_prices(solver *s, fsim_arena *keep, fsim_plan *best)
     fsim_search_priced(s->p, best->objective, &own, s->a, &y);
     s->considered += y.groups;
     s->states += y.states;
-    s->relaxed = y.relaxed > s->relaxed ? y.relaxed : s->relaxed;
     s->budget.spent->over = s->budget.spent->over || spent.over;
     const int64_t enough = limited ? fsim_work(s->p) + s->p->search_steps / PIECE_STEPS : 0;
     s->budget.steps = s->budget.steps > enough ? s->budget.steps : enough;
@@ -533,14 +535,13 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     const int64_t began = fsim_work(p);
     fsim_arena *scratch = fsim_arena_new();
     fsim_spent spent;
-    solver s = {.p = p, .a = scratch, .masked = fsim_floor_may_be_masked(p), .budget = fsim_budget_of(p, &spent)};
+    solver s = {.p = p, .a = scratch, .masked = fsim_floor_may_be_masked(p)};
+    s.budget = fsim_budget_of(p, &spent);
     s.found.part = fsim_new(scratch, fsim_part, p->graph->nodes * 2 + 2);
-    s.all = fsim_new(scratch, int, p->graph->nodes + 1);
-    for (int n = 0; n < p->graph->nodes; n++)
-        s.all[n] = n;
-    s.brief = p->rivals && p->rivals->graph == p->graph;
+    const bool rivals = p->rivals && p->rivals->graph == p->graph;
     *proof = (fsim_proof){0};
     *out = (fsim_plan){0};
+    s.brief = rivals;
     fsim_progress_phase(p, "search");
     const bool whole = is_one_kernel(&s);
     if (!whole)
@@ -587,7 +588,6 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     assert(out->kernels == 0 || s.bound <= out->objective); /* a bound above a plan is none */
     proof->proven = out->kernels > 0 && s.bound >= out->objective;
     proof->lower_bound = (double)(proof->proven ? out->objective : s.bound) * unit;
-    proof->relaxed = (double)s.relaxed * unit;
     proof->before_s = (double)s.before * FSIM_TICK_S;
     proof->groups_considered = s.considered;
     proof->states = s.states;

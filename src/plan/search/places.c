@@ -269,14 +269,29 @@ static bool user_names(const fsim_graph *g, int node)
     return false;
 }
 
-/* far: the distance from which on all producers look alike. */
-static uint64_t class_of_place(const fsim_places *l, int i, int far)
+/* Per place: how far behind the first one of its library call it is, from 1 on; 0: it is in none. Those that are in one
+ * call with each other are told by it wherever sets of two roots are compared. */
+static int *places_in_calls(const fsim_places *l)
+{
+    const fsim_graph *g = l->p->graph;
+    int *first = fsim_new(l->a, int, g->sources + g->servings + 2), *in = fsim_new(l->a, int, l->count + 1);
+    for (int i = 0; i < l->count && g->calls; i++) {
+        const fsim_node *n = fsim_place_node(l, i);
+        const int call = n->call > 0 ? n->call : n->serving > 0 ? g->sources + n->serving : 0;
+        first[call] = first[call] > 0 ? first[call] : i + 1;
+        in[i] = call > 0 ? i + 2 - first[call] : 0;
+    }
+    return in;
+}
+
+/* far: the distance from which on all producers look alike. in_call: places_in_calls. */
+static uint64_t class_of_place(const fsim_places *l, int i, int far, int in_call)
 {
     const fsim_graph *g = l->p->graph;
     const fsim_node *n = fsim_place_node(l, i);
     uint64_t h = fsim_primitive_class(g, l->node[i]);
     h = fsim_mix(h, (uint64_t)l->must[i] | (uint64_t)l->clonable[i] << 1 | (uint64_t)l->outside[i] << 2 |
-                        (uint64_t)n->side << 3);
+                        (uint64_t)n->side << 3 | (uint64_t)in_call << 8);
     for (int k = 0; k < n->args; k++) {
         const int t = n->arg[k].tensor, from = fsim_place_of_maker(l, t);
         h = fsim_mix(h, from >= 0                    ? (uint64_t)(i - from > far ? far + 1 : i - from)
@@ -334,10 +349,11 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     find_paths(out);
     find_near(out);
     fsim_find_apart(out);
+    const int *in_call = places_in_calls(out);
     for (int i = 0; i < count; i++)
-        out->class[i] = class_of_place(out, i, FSIM_BITS); /* no kernel reaches further */
+        out->class[i] = class_of_place(out, i, FSIM_BITS, in_call[i]); /* no kernel reaches further */
     for (int i = 0; i < count; i++)
-        out->near_class[i] = class_of_place(out, i, NEAR);
+        out->near_class[i] = class_of_place(out, i, NEAR, in_call[i]);
     if (limits.parted)
         fsim_find_beside(out);
     out->wide = limits.watched && !out->complete; /* without kernels of independent parts it may be complete */

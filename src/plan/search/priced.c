@@ -70,7 +70,6 @@ static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_b
     out->bound = bound > out->bound ? bound : out->bound;
     const bool ended = spent.end == FSIM_SEARCH_NOT_STOPPED && !spent.over;
     out->ended = ended;
-    out->relaxed = out->bound;
     if (x->left_out || fsim_frontier_has_parts(x->f) || out->bound >= known || !ended)
         return;
     fsim_frontier_with_l2(x->f, known, &own, &out->part[1], &bound, a);
@@ -88,12 +87,39 @@ static fsim_sum *prices_of(const fsim_problem *p, const part_priced *x, fsim_are
     return price;
 }
 
+/* Asks what the primitives are worth without what is given, in *own, for who asks it of the whole graph. */
+static void ask_worth(part_priced *y, fsim_worth *own, fsim_arena *a)
+{
+    const fsim_worth *whole = y->p.worth;
+    bool *nothing = fsim_new(a, bool, y->p.graph->nodes + 1);
+    for (int i = 0; whole && i < y->nodes; i++)
+        nothing[y->node[i]] = whole->nothing[y->left_out->origin[y->node[i]]];
+    *own = (fsim_worth){y->p.graph, nothing, fsim_new(a, fsim_sum, y->p.graph->nodes + 1), 0, false};
+    y->p.worth = whole ? own : NULL;
+}
+
+/* What is given is worth nothing. */
+static void tell_worth(const fsim_problem *p, const part_priced *y)
+{
+    const fsim_worth *own = y->p.worth;
+    fsim_worth *whole = p->worth;
+    if (!own || !own->known)
+        return;
+    for (int n = 0; n < p->graph->nodes; n++)
+        whole->of[n] = 0;
+    for (int i = 0; i < y->nodes; i++)
+        whole->of[y->left_out->origin[y->node[i]]] = own->of[y->node[i]];
+    whole->shared = own->shared;
+    whole->known = true;
+}
+
 void fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budget, fsim_arena *a, fsim_priced *out)
 {
     const int nodes = p->graph->nodes;
     int *node = fsim_new(a, int, nodes + 1);
     part_priced x = {.p = *p, .whole = budget, .node = node, .nodes = nodes};
     fsim_shortened without;
+    fsim_worth worth;
     fsim_spent spent;
     fsim_budget own = *budget;
     int64_t counted = 0; /* work without what is given that p has counted */
@@ -106,6 +132,7 @@ void fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
         y.p.graph = y.p.limits.graph = without.graph;
         y.p.progress = NULL;
         y.p.store = fsim_store_new(a);
+        ask_worth(&y, &worth, a);
         own = fsim_budget_left(budget, p, &spent);
         find_prices(&y, &own, way, WAYS, a);
         counted = fsim_work(&y.p);
@@ -113,15 +140,15 @@ void fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
         if (!y.f || (double)y.shadow.bound < (double)known * close_enough)
             find_prices(&x, budget, way + WAYS - 1, 1, a);
         y.floor = x.floor > y.floor ? x.floor : y.floor;
-        if (y.f && (!x.f || y.shadow.bound > x.shadow.bound))
+        if (y.f && (!x.f || y.shadow.bound > x.shadow.bound)) {
             x = y;
+            tell_worth(p, &y);
+        }
         own.steps = counted + (budget->steps > fsim_work(p) ? budget->steps - fsim_work(p) : 0);
     }
     out->bound = x.floor;
-    if (x.f)
-        out->bound = x.shadow.bound > x.floor ? x.shadow.bound : x.floor;
-    out->relaxed = out->bound;
     if (x.f) {
+        out->bound = x.shadow.bound > x.floor ? x.shadow.bound : x.floor;
         out->price = prices_of(p, &x, a);
         if (out->bound < known)
             search(p, &x, known, x.left_out ? &own : budget, a, out);

@@ -6,8 +6,7 @@
 #include "plan/search/budget.h"
 
 typedef struct {
-    fsim_sum bound;         /* of every plan, in the objective's unit; */
-    fsim_sum relaxed;       /* and before the contents of L2 are followed */
+    fsim_sum bound;         /* of every plan, in the objective's unit */
     fsim_sum *price;        /* per primitive: what it is worth at least (shadow.h); NULL: no prices were found */
     bool ended;             /* the search for plans that cost less than the known one came to its end */
     bool shortened;         /* what makes masks and tables was left out */

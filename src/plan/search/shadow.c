@@ -9,6 +9,7 @@
 
 #include "plan/search/places.h"
 #include "plan/search/pricer.h"
+#include <string.h>
 
 enum {
     MOST_TRIES = 8, /* roots that are compared before one has costs of its own */
@@ -244,6 +245,35 @@ static bool find_most(fsim_frontier *f, fsim_sum **out)
     return (double)count <= most_of_all * (double)f->l.count;
 }
 
+static bool asks_for_worth(const fsim_frontier *f)
+{
+    return f->p->worth && f->p->worth->graph == f->p->graph && f->l.count == f->p->graph->nodes;
+}
+
+/* Tells who asks what primitives are worth where some are worth nothing. Changes the prices. */
+static void tell_worth(pricer *w)
+{
+    const fsim_frontier *f = w->f;
+    fsim_worth *worth = f->p->worth;
+    fsim_sum *most = fsim_new(f->a, fsim_sum, f->l.count + 1);
+    bool any = false;
+    for (int i = 0; i < f->l.count; i++) {
+        const bool nothing = worth->nothing[f->l.node[i]];
+        most[i] = nothing ? 0 : w->most ? w->most[i] : FSIM_SUM_MOST;
+        any = any || (nothing && w->price[i] > 0);
+        w->price[i] = nothing && w->price[i] > 0 ? 0 : w->price[i];
+    }
+    w->most = most;
+    if (any)
+        fsim_raise_prices(w);
+    worth->known = true;
+    worth->shared = 0;
+    for (int i = 0; i < w->threes; i++)
+        worth->shared += w->three[i].pays;
+    for (int i = 0; i < f->l.count; i++)
+        worth->of[f->l.node[i]] = w->price[i];
+}
+
 bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
 {
     pricer w = {.f = f};
@@ -253,7 +283,8 @@ bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
         !list_sets(&w) || !price_all(&w))
         return false;
     fsim_raise_prices(&w);
-    out->price = w.price;
+    out->price = fsim_new(f->a, fsim_sum, f->l.count + 1);
+    memcpy(out->price, w.price, (size_t)f->l.count * sizeof *w.price);
     for (int i = 0; i < w.threes; i++)
         out->bound -= w.three[i].pays;
     out->excess = fsim_new(f->a, fsim_sum *, f->l.count + 1);
@@ -264,6 +295,8 @@ bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
             out->excess[root][k - w.first[root]] =
                 w.all[k].cost->least == FSIM_NEVER ? FSIM_NEVER : fsim_left_for(&w, &w.all[k]);
     }
+    if (asks_for_worth(f))
+        tell_worth(&w);
     return true;
 }
 
