@@ -179,11 +179,9 @@ static const fsim_options usual = {
 static const struct {
     const char *workload;
     double gap;
-} open_where_warm[] = {{"ops/context_attention", 1.2e-4},
-                       {"ops/context_mla", 0.0032},
-                       {"ops/decode_attention", 1.2e-4},
-                       {"ops/matmul_f8_token", 0.037},
-                       {"ops/quantize_static", 0.32}};
+} open_where_warm[] = {{"ops/context_attention", 1.2e-4}, {"ops/context_mla", 0.0032},
+                       {"ops/decode_attention", 1.2e-4},  {"ops/matmul_f8_token", 0.037},
+                       {"ops/quantize_static", 0.32},     {"ops/quantize_token", 0.063}};
 
 static double gap_allowed(const char *workload, int column)
 {
@@ -196,8 +194,8 @@ static double gap_allowed(const char *workload, int column)
 static void check(const char *what, int column, const fsim_prediction *p, const effort *most)
 {
     const fsim_proof *proof = &p->proof;
-    const double gap = gap_allowed(what, column);
-    assert_true(gap > 0 ? proof->lower_bound >= p->plan[p->chosen].time_s * (1 - gap) : proof->proven);
+    if (!proof->proven && proof->lower_bound < p->plan[p->chosen].time_s * (1 - gap_allowed(what, column)))
+        fail_msg("%s, column %d: gap %g", what, column, 1 - proof->lower_bound / p->plan[p->chosen].time_s);
     if (proof->groups_considered > most->sets || proof->states > most->states || proof->steps > most->steps)
         fail_msg("%s, column %d: %lld sets, %lld states, %lld steps", what, column, (long long)proof->groups_considered,
                  (long long)proof->states, (long long)proof->steps);
