@@ -252,6 +252,7 @@ static fsim_bits added_with(const builder *b, const growth *x, int u)
 static void look_about(builder *b, growth *x)
 {
     const fsim_places *l = b->l;
+    b->f->looked = fsim_bits_or(b->f->looked, x->fresh);
     FSIM_EACH_BIT(v, x->fresh)
     {
         const int at = b->base + v;
@@ -427,8 +428,10 @@ static bool reads_alike(const fsim_places *l, int i, int by, int root, int low)
  * reader of a tensor is, beyond their reach, makes no difference elsewhere. */
 static bool misses_no_more(fsim_places *l, const fsim_family *f, int root)
 {
-    for (int i = root; i <= root + f->reach; i++) {
-        if (l->last_near[i] < root + l->ahead || fsim_bit(&f->far, i - root + FSIM_BACK))
+    FSIM_EACH_BIT(v, f->looked)
+    {
+        const int i = root - FSIM_BACK + v;
+        if (l->last_near[i] < root + l->ahead || fsim_bit(&f->far, v))
             continue;
         for (int k = l->near_first[i]; k < l->near_first[i + 1]; k++)
             if (l->near[k] >= root + l->ahead && misses_near(l, i, k))

@@ -86,9 +86,10 @@ typedef struct fsim_family {
     fsim_own_set *set;
     int sets, room;
     bool complete;
-    bool many;       /* a linked list: not all sets were tried, since there are too many */
-    fsim_bits far;   /* a linked list: members of sets that a place behind the bits might be in, too; */
-    fsim_bits *with; /* and per place, all that it is in a set with: bits, as those of a set. Also of sets that are no
+    bool many;        /* a linked list: not all sets were tried, since there are too many */
+    fsim_bits looked; /* members of sets around which was looked: all that larger ones may have is near them */
+    fsim_bits far;    /* a linked list: members of sets that a place behind the bits might be in, too; */
+    fsim_bits *with;  /* and per place, all that it is in a set with: bits, as those of a set. Also of sets that are no
                         kernels, but which larger ones might have */
 } fsim_family;
 

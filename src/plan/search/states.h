@@ -107,6 +107,8 @@ struct fsim_frontier {
                                 kept where layers repeat */
     int run_first, run_last; /* run_last < run_first: there are none */
     bool clipped;            /* some step costs less than its kernel, for choices of clones that were not tried */
+    fsim_bits *spare;        /* room for spare_room choices of clones that nothing uses (fsim_borrow_room) */
+    int spare_room;
     bool has_sources;        /* behind the first place there is one without a producer in the list */
     int looked_ahead, looked_back;    /* steps depended on roots at most so far above and below what had run */
     bool *whole, arithmetic;          /* per place: is it computed at all of its points in every plan? fsim_floor */
@@ -199,6 +201,22 @@ typedef struct {
     bool closed;     /* something before the barrier has still to run: */
     fsim_bits unmet; /* these places, relative to the state's base */
 } expansion;
+
+/* Room for choices that another expansion had, and needs no more; and back again, where it is the larger one. */
+static inline void fsim_borrow_room(expansion *x)
+{
+    x->choice = x->f->spare;
+    x->room = x->f->spare_room;
+    x->f->spare = NULL;
+    x->f->spare_room = 0;
+}
+static inline void fsim_return_room(const expansion *x)
+{
+    if (x->room <= x->f->spare_room)
+        return;
+    x->f->spare = x->choice;
+    x->f->spare_room = x->room;
+}
 
 static inline int fsim_bit_of(const expansion *x, int place) { return place - x->root + FSIM_BACK; }
 

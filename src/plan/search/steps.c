@@ -341,6 +341,7 @@ fsim_sum fsim_least_of_set(fsim_frontier *f, int root, const fsim_family *family
     fsim_find_upstream(&x, root - FSIM_BACK + i);
     if (!set->connected && fsim_bits_empty(&x.upstream))
         return FSIM_NEVER;
+    fsim_borrow_room(&x);
     fsim_choose_copies(&x, none, none);
     for (int c = 0; c < x.choices; c++) {
         x.stores = how == FSIM_BY_PRICE ? 0 : MOST_STORES + 1;
@@ -349,6 +350,7 @@ fsim_sum fsim_least_of_set(fsim_frontier *f, int root, const fsim_family *family
         if (v) /* no choice beats storing what may be stored for free */
             note_cost(&x, v);
     }
+    fsim_return_room(&x);
     return x.cut ? 0 : x.least; /* cut: the budget ended before all choices were seen */
 }
 
@@ -477,6 +479,7 @@ void fsim_expand(fsim_frontier *f, int from)
         return;
     expansion x = {.f = f, .from = from, .at = f->state[from]};
     const state *s = &x.at;
+    fsim_borrow_room(&x);
     look_at_barrier(&x);
     int first[MOST_FIRSTS], firsts = 0, roots = 0; /* first: the lowest places that are ready */
     f->state[from].first = f->steps;
@@ -503,6 +506,7 @@ void fsim_expand(fsim_frontier *f, int from)
         x.root = root;
         expand_root(&x, ready);
     }
+    fsim_return_room(&x);
     f->state[from].steps = f->steps - f->state[from].first;
     fsim_set_expanded(f, from);
     f->state[from].cut = x.cut || !f->l.complete;
