@@ -71,6 +71,40 @@ static bool is_layout(const fsim_graph *g, int n)
     return product && fsim_swaps_matrix(&g->node[n]);
 }
 
+/* Is it a strided view with a contiguous last dimension? */
+static bool is_view(const fsim_graph *g, int n)
+{
+    const fsim_map *m = &g->node[n].arg[0].map;
+    return class_of(g, n) == FSIM_PERMUTE && g->node[n].op != FSIM_OP_FLIP && m->modes > 0 &&
+           m->mode[m->modes - 1].stride == 1;
+}
+
+/* Does a library's call read the view n as it is, without a copy? Attention takes it with all its dimensions
+ * (torch/_inductor/lowering.py, sdpa_constraint); a product as one matrix, or one of each of a batch with one stride
+ * (ReinterpretView in ir.py, ExternKernel.realize_input): heads that are split from the rows of several sequences are
+ * none, and `reshape` has copied them before (torch/_decomp, matmul). */
+static bool takes_view(const lowering *w, int n, int reader)
+{
+    const fsim_graph *g = w->p->graph;
+    const fsim_node *x = &g->node[reader];
+    if (w->unit[reader] >= 0)
+        return true;
+    const fsim_map m = fsim_map_simplify(g->node[n].arg[0].map);
+    return class_of(g, reader) == FSIM_CONTRACTION && !x->gemm.convolution && m.modes <= (x->gemm.batch > 1 ? 3 : 2);
+}
+
+/* Is n such a view, and does a library read through it? */
+static bool leads_to_library(const lowering *w, int n)
+{
+    const fsim_tensor *t = &w->p->graph->tensor[w->p->graph->node[n].result[0]];
+    bool leads = false;
+    if (!is_view(w->p->graph, n) || w->forced[n])
+        return false;
+    for (int r = 0; r < t->readers && !leads; r++)
+        leads = takes_view(w, n, t->reader[r]) || leads_to_library(w, t->reader[r]);
+    return leads;
+}
+
 /* Must n be stored, because a reader or the workload needs it in memory? */
 static bool must_be_buffer(const lowering *w, int n, int *readers)
 {
@@ -81,10 +115,14 @@ static bool must_be_buffer(const lowering *w, int n, int *readers)
     const fsim_tensor *t = &g->tensor[x->result[0]];
     *readers = t->readers;
     must = must || t->readers == 0 || t->output || t->materialize;
+    const bool view = is_view(g, n);
     for (int r = 0; r < t->readers && !must; r++) {
         const fsim_node *reader = &g->node[t->reader[r]];
         const fsim_class class = fsim_ops[reader->op].class;
+        if (view && (takes_view(w, n, t->reader[r]) || leads_to_library(w, t->reader[r])))
+            continue;
         must = w->unit[t->reader[r]] >= 0 || w->addmm[t->reader[r]] >= 0 || is_layout(g, t->reader[r]) ||
+               leads_to_library(w, t->reader[r]) ||
                !(fsim_classes[class].inlines || class == FSIM_REDUCE || class == FSIM_SCAN ||
                  (class == FSIM_CONTRACTION && is_layout(g, n)));
         for (int k = 0; k < reader->args; k++)
@@ -177,7 +215,7 @@ static fsim_part closure(const lowering *w, int n)
         for (int i = g->source[w->unit[n]].first; i < n; i++)
             *FSIM_PUSH(w->a, part.node, part.count, room) = i;
     *FSIM_PUSH(w->a, part.node, part.count, room) = n;
-    for (int i = 0; i < part.count && w->unit[n] < 0; i++)
+    for (int i = 0; i < part.count; i++)
         for (int k = 0; k < g->node[part.node[i]].args; k++) {
             const int from = g->tensor[g->node[part.node[i]].arg[k].tensor].producer;
             bool known = from < 0 || w->buffer[from];
@@ -263,13 +301,18 @@ static fsim_partition lower(lowering *w)
             }
             const fsim_part part = closure(w, n);
             out.part[out.parts++] = part;
-            if (is_kernel(w, &part, n) || w->unit[n] >= 0)
+            if (is_kernel(w, &part, n))
                 continue;
-            for (int k = 0; k < g->node[n].args; k++) {
-                const int from = g->tensor[g->node[n].arg[k].tensor].producer;
-                again = again || (from >= 0 && !w->buffer[from]);
-                if (from >= 0)
+            for (int i = 0; i < part.count; i++) {
+                if (part.node[i] != n && w->unit[n] != w->unit[part.node[i]])
+                    continue;
+                for (int k = 0; k < g->node[part.node[i]].args; k++) {
+                    const int from = g->tensor[g->node[part.node[i]].arg[k].tensor].producer;
+                    if (from < 0 || (w->unit[n] >= 0 && w->unit[from] == w->unit[n]))
+                        continue;
+                    again = again || !w->buffer[from];
                     w->forced[from] = true;
+                }
             }
         }
         again = again || (!w->late && store_distant(w, &out));
