@@ -226,7 +226,8 @@ void fsim_forget_blocks(fsim_kernel *k, int64_t grid, double waves)
     k->occupancy = 0;
 }
 
-/* Is there nothing else in the group? Besides the results it may store numbers for each row, as training wants. */
+/* Is there nothing else in the group? Besides the results it may store numbers for each row, as training wants; a copy
+ * is where the results are written. */
 static bool is_attention_alone(const fsim_group *o, const fsim_graph *g)
 {
     bool alone = true;
@@ -235,8 +236,9 @@ static bool is_attention_alone(const fsim_group *o, const fsim_graph *g)
         alone = results <= 1;
     }
     for (int i = 0; i < o->members && alone; i++) {
-        const fsim_class class = fsim_ops[g->node[o->member[i].node].op].class;
-        alone = o->member[i].middle || class == FSIM_CONTRACTION || class == FSIM_PERMUTE;
+        const fsim_op op = g->node[o->member[i].node].op;
+        const fsim_class class = fsim_ops[op].class;
+        alone = o->member[i].middle || class == FSIM_CONTRACTION || class == FSIM_PERMUTE || op == FSIM_OP_COPY;
     }
     return alone;
 }

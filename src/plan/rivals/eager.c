@@ -5,6 +5,7 @@
 
 #include "fusion/fuse.h"
 #include "plan/price/price.h"
+#include "plan/rivals/layout.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ typedef struct {
     fsim_partition out;
     int room;
     bool *copied; /* strided views that some reader can't read through: one copy is made, for all readers */
+    bool *stored; /* what the kernel of an attention lays out (layout.h): no operators of their own */
     bool again;
 } eager;
 
@@ -31,7 +33,7 @@ static int with_views(const eager *e, int *node, int count, int room)
     for (int i = 0; i < count; i++)
         for (int k = 0; k < g->node[node[i]].args; k++) {
             const int from = g->tensor[g->node[node[i]].arg[k].tensor].producer;
-            bool known = from < 0 || !is_strided_view(g, from) || e->copied[from];
+            bool known = from < 0 || !is_strided_view(g, from) || e->copied[from] || e->stored[from];
             for (int j = 0; j < count && !known; j++)
                 known = node[j] == from;
             if (!known && count < room)
@@ -365,12 +367,27 @@ static int together(const fsim_graph *g, const int *node, int left, int most)
     return take < left ? take : left;
 }
 
+/* Adds the attention with what its kernel lays out. False where that is no kernel. */
+static bool add_attention(eager *e, const fsim_source *s)
+{
+    int *node = fsim_new(e->a, int, s->nodes + 2);
+    const int more = fsim_laid_out_by_attention(e->p->graph, s, node + s->nodes);
+    for (int i = 0; i < s->nodes; i++)
+        node[i] = s->first + i;
+    if (more == 0 || !one_kernel(e, node, s->nodes) || !one_kernel(e, node, s->nodes + more))
+        return false;
+    for (int i = s->nodes; i < s->nodes + more; i++)
+        e->stored[node[i]] = true;
+    add_eager(e, node, s->nodes + more);
+    return true;
+}
+
 /* Adds one operator in as few kernels as possible. A convolution's bias is a kernel of its own. */
 static void add_source(eager *e, const fsim_source *s)
 {
     const fsim_graph *g = e->p->graph;
     int *node = fsim_new(e->a, int, s->nodes + 1), most = s->nodes;
-    if (add_cut(e, s))
+    if (add_cut(e, s) || add_attention(e, s))
         return;
     for (int i = 0; i < s->nodes; i++) {
         node[i] = s->first + i;
@@ -427,7 +444,7 @@ static void copy_far_views(eager *e)
 static fsim_partition partition_of(fsim_problem *p, fsim_arena *a, bool composites)
 {
     const fsim_graph *g = p->graph;
-    eager e = {.p = p, .a = a, .copied = fsim_new(a, bool, g->nodes + 1)};
+    eager e = {.p = p, .a = a, .copied = fsim_new(a, bool, g->nodes + 1), .stored = fsim_new(a, bool, g->nodes + 1)};
     do {
         e.again = false;
         e.out.parts = 0;
@@ -435,7 +452,7 @@ static fsim_partition partition_of(fsim_problem *p, fsim_arena *a, bool composit
             const int first = g->source[s].first, last = composites ? add_composite_backward(&e, s) : -1;
             if (last >= 0)
                 s = last;
-            else if (g->source[s].nodes > 0 &&
+            else if (g->source[s].nodes > 0 && !e.stored[first] &&
                      (g->source[s].nodes > 1 || !is_strided_view(g, first) || e.copied[first]))
                 add_source(&e, &g->source[s]);
         }

@@ -7,6 +7,7 @@
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"
 #include "plan/rivals/constants.h"
+#include "plan/rivals/layout.h"
 #include "plan/rivals/min_cut.h"
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ typedef struct {
     fsim_arena *a;
     bool *buffer, *forced;
     int *unit;  /* per primitive: the operator whose one library kernel it belongs to, or -1 */
+    int *last;  /* per operator with such a kernel: the primitive whose result that stores */
     int *addmm; /* per primitive: the product whose bias it adds, or -1 */
     expression *value;
     bool late; /* time was up: all are buffers */
@@ -93,12 +95,12 @@ static bool takes_view(const lowering *w, int n, int reader)
     return class_of(g, reader) == FSIM_CONTRACTION && !x->gemm.convolution && m.modes <= (x->gemm.batch > 1 ? 3 : 2);
 }
 
-/* Is n such a view, and does a library read through it? */
+/* Is n such a view, and does a library read through it? Readers that are far apart get a copy (price.h). */
 static bool leads_to_library(const lowering *w, int n)
 {
     const fsim_tensor *t = &w->p->graph->tensor[w->p->graph->node[n].result[0]];
     bool leads = false;
-    if (!is_view(w->p->graph, n) || w->forced[n])
+    if (!is_view(w->p->graph, n) || w->forced[n] || (t->readers > 1 && !fsim_may_clone(w->p, n)))
         return false;
     for (int r = 0; r < t->readers && !leads; r++)
         leads = takes_view(w, n, t->reader[r]) || leads_to_library(w, t->reader[r]);
@@ -148,7 +150,7 @@ static bool is_buffer(const lowering *w, int n)
     int readers;
     const expression *e = &w->value[n];
     if (w->unit[n] >= 0)
-        return n == g->source[w->unit[n]].first + g->source[w->unit[n]].nodes - 1;
+        return n == w->last[w->unit[n]];
     if (w->forced[n] || w->addmm[n] >= 0 || must_be_buffer(w, n, &readers) || e->operators > MOST_OPERATORS ||
         e->reads > MOST_READS)
         return true;
@@ -178,14 +180,18 @@ static void choose_libraries(lowering *w)
         w->unit[n] = w->addmm[n] = -1;
     for (int s = 0; s < g->sources; s++) {
         const fsim_source *source = &g->source[s];
-        int *node = fsim_new(w->a, int, source->nodes + 1);
+        int *node = fsim_new(w->a, int, source->nodes + 2);
         fsim_refusal why;
         for (int i = 0; i < source->nodes; i++)
             node[i] = source->first + i;
         if (source->op == FSIM_OP_ATTENTION && is_closed(g, source) &&
-            fsim_user_allows(w->p, node, source->nodes, &why) && fsim_kernel_alone(w->p, node, source->nodes, w->a))
-            for (int i = 0; i < source->nodes; i++)
+            fsim_user_allows(w->p, node, source->nodes, &why) && fsim_kernel_alone(w->p, node, source->nodes, w->a)) {
+            const int more = fsim_laid_out_by_attention(g, source, node + source->nodes),
+                      all = source->nodes + (fsim_kernel_alone(w->p, node, source->nodes + more, w->a) ? more : 0);
+            for (int i = 0; i < all; i++)
                 w->unit[node[i]] = s;
+            w->last[s] = node[all - 1];
+        }
     }
     for (int n = 0; n < g->nodes; n++) {
         const fsim_tensor *product = &g->tensor[g->node[n].result[0]];
@@ -213,7 +219,8 @@ static fsim_part closure(const lowering *w, int n)
     int room = 0;
     if (w->unit[n] >= 0)
         for (int i = g->source[w->unit[n]].first; i < n; i++)
-            *FSIM_PUSH(w->a, part.node, part.count, room) = i;
+            if (w->unit[i] == w->unit[n])
+                *FSIM_PUSH(w->a, part.node, part.count, room) = i;
     *FSIM_PUSH(w->a, part.node, part.count, room) = n;
     for (int i = 0; i < part.count; i++)
         for (int k = 0; k < g->node[part.node[i]].args; k++) {
@@ -335,6 +342,7 @@ fsim_lowered fsim_inductor_lower(fsim_problem *p, fsim_arena *a)
     const fsim_graph *g = p->graph;
     lowering w = {.p = p, .a = a, .buffer = fsim_new(a, bool, g->nodes + 1), .forced = fsim_new(a, bool, g->nodes + 1)};
     w.unit = fsim_new(a, int, g->nodes + 1);
+    w.last = fsim_new(a, int, g->sources + 1);
     w.addmm = fsim_new(a, int, g->nodes + 1);
     w.value = fsim_new(a, expression, g->nodes + 1);
     keep_cut(&w);
