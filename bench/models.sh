@@ -107,6 +107,5 @@ Bytes are of each kernel's inputs and results, each once, whatever L2 holds.
 
 - **resnet50**: the counts agree. torch.compile counts a tensor as a whole where a kernel needs a part of it: the three 1 x 1 convolutions with stride 2 read a quarter of their inputs (0.135 GB
   of the 0.264 GB). The rest, 0.129 GB, is as much as the max pooling reads and writes.
-- **bert_base**: seven fused kernels and eight calls a layer in both. Three more kernels here: the attention mask of the exported model is made before the layers (two kernels), and the first token is copied for the
-  pooler, where torch.compile's call reads it where it is. Of the 0.230 GB, 0.092 GB are embedding tables, counted as a whole there and here by the rows that are read; 0.138 GB are not explained.""")
+- **bert_base**: seven fused kernels and eight calls a layer in both. Two more kernels here: the attention mask of the exported model is made before the layers. Of the 0.230 GB, 0.092 GB are embedding tables, counted as a whole there and here by the rows that are read; 0.138 GB are not explained.""")
 END

@@ -157,7 +157,7 @@ fusesim 0 $model --hw t4 --dot -
 has out '.nin layer\.0\.qkv"'
 # Equal layers are drawn once, an operator whose primitives a kernel has all as one box, and each box that an edge names is there.
 fusesim 0 bert_12_layers --hw a100-sxm4-40gb --dot -
-has out ': pointwise\\n.* x 12"' && has out 'label="from turn 2 on: h_next\.0 6 MiB of 12"' && has out 'label="h_next\.11 6 MiB"'
+has out ': pointwise\\n.* x 12"' && has out 'label="from turn 2 on: h_next\.0 6 MiB of 11"' && has out 'label="h_next\.11 6 MiB"'
 [ "$(grep -c 'subgraph cluster_' out)" -le 14 ] || complain "clusters of equal layers: $(grep -c 'subgraph cluster_' out)"
 has out 'label="probabilities\.0"' && grep -q 'probabilities\.0/' out && complain 'a primitive of an operator that is whole'
 [ -z "$(comm -13 <(sed -n 's/^    \(k[0-9]*_n[0-9]*\) \[.*/\1/p' out | sort -u) <(grep -o 'k[0-9]*_n[0-9]*' out | sort -u))" ] || complain 'an edge of a box that is not there'

@@ -82,9 +82,9 @@ static bool is_view(const fsim_graph *g, int n)
 }
 
 /* Does a library's call read the view n as it is, without a copy? Attention takes it with all its dimensions
- * (torch/_inductor/lowering.py, sdpa_constraint); a product as one matrix, or one of each of a batch with one stride
- * (ReinterpretView in ir.py, ExternKernel.realize_input): heads that are split from the rows of several sequences are
- * none, and `reshape` has copied them before (torch/_decomp, matmul). */
+ * (torch/_inductor: sdpa_constraint); a product as one matrix, or one of each of a batch with one stride
+ * (ExternKernel.realize_input, ReinterpretView): heads that are split from the rows of several sequences are none, and
+ * `reshape` has copied them before (torch/_decomp: matmul). */
 static bool takes_view(const lowering *w, int n, int reader)
 {
     const fsim_graph *g = w->p->graph;

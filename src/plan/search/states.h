@@ -109,7 +109,7 @@ struct fsim_frontier {
     bool clipped;            /* some step costs less than its kernel, for choices of clones that were not tried */
     fsim_bits *spare;        /* room for spare_room choices of clones that nothing uses (fsim_borrow_room) */
     int spare_room;
-    bool has_sources;        /* behind the first place there is one without a producer in the list */
+    bool has_sources;                 /* behind the first place there is one without a producer in the list */
     int looked_ahead, looked_back;    /* steps depended on roots at most so far above and below what had run */
     bool *whole, arithmetic;          /* per place: is it computed at all of its points in every plan? fsim_floor */
     fsim_unit_seconds *units, *input; /* per place: what every plan takes of each unit for it; per tensor: for reading a
