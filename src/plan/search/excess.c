@@ -205,6 +205,7 @@ static fsim_sum found_with_few(fsim_frontier *f, fsim_sum limit, const fsim_budg
 bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
                            fsim_sum *bound, fsim_arena *a)
 {
+    f->budget = *budget; /* states that were cut off are searched on; the budget before may be gone */
     *bound = fsim_frontier_bound(f);
     if (f->last < 0 || f->haste || *bound >= known)
         return false;

@@ -24,6 +24,7 @@ bool fsim_frontier_each(fsim_frontier *f, fsim_sum *limit, const fsim_budget *bu
     int count = 0, room = 0, *heap = NULL, waiting = 0, heap_room = 0;
     bool going = true, in_time = f->last >= 0 && !f->haste;
     fsim_partition part = {0, fsim_new(a, fsim_part, f->l.count + 1)};
+    f->budget = *budget;
     if (in_time) {
         *FSIM_PUSH(a, all, count, room) = (path){fsim_least_to_go(f, 0), 0, 0, -1, NULL};
         *FSIM_PUSH(a, heap, waiting, heap_room) = 0;
