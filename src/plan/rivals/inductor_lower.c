@@ -134,7 +134,7 @@ static bool is_closed(const fsim_graph *g, const fsim_source *s)
 
 /* Does the graph of ATen's operators have the sum of product n behind it, so that Inductor makes both addmm? A linear's
  * bias is a part of it; what another operator adds stands behind a view where results have more than two dimensions
- * (_inductor/fx_passes/post_grad.py: a pattern of mm and add, both of one type). */
+ * (PyTorch, torch/_inductor/fx_passes/post_grad.py: a pattern of mm and add, of one type). */
 static bool is_addmm(const fsim_graph *g, int n, int add)
 {
     const fsim_tensor *product = &g->tensor[g->node[n].result[0]];
