@@ -258,7 +258,7 @@ static fsim_gemm_time time_with(const fsim_gemm_device *d, const fsim_gemm_shape
                  rounds = floor(t.blocks / at_once), rest = t.blocks - rounds * at_once;
     t.compute_s = rounds * fmax(t.resident * one, alone) + (rest > 0 ? fmax(ceil(rest / d->sms) * one, alone) : 0);
     t.compute_s += s->beside_s;
-    t.l2_s = (t.tile_bytes + d->result_weight * s->result_bytes) / d->l2_rate;
+    t.l2_s = (t.tile_bytes + s->added_bytes + d->result_weight * s->result_bytes) / d->l2_rate;
     if (fmax(t.compute_s, t.l2_s) + d->floor_s >= less_s)
         return t;
     if (isfinite(d->power_rate))
@@ -392,7 +392,7 @@ double fsim_gemm_tiled_least_s(const fsim_gemm_device *d, const fsim_gemm_shape 
 
 double fsim_gemm_call_least_s(const fsim_gemm_device *d, fsim_gemm_shape s)
 {
-    s.dram_bytes = s.result_bytes = s.operand_bytes[0] = s.operand_bytes[1] = 0;
+    s.dram_bytes = s.result_bytes = s.added_bytes = s.operand_bytes[0] = s.operand_bytes[1] = 0;
     s.whole = false;
     const fsim_gemm_time t = fsim_gemm_best(d, &s);
     return t.busy_s + t.extra_s;

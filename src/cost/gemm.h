@@ -23,6 +23,7 @@
 typedef struct {
     double batch, m, n, k;
     double operand_bytes[2], result_bytes; /* all of each, counted once */
+    double added_bytes;   /* of a tensor as large as the result that the library's call adds; 0: none */
     double dram_bytes;    /* bytes that DRAM moves if nothing is loaded twice, including what else the kernel moves */
     int elem_bytes;       /* of the operands */
     bool transposed_b;    /* k is contiguous in both operands */

@@ -19,13 +19,44 @@ static fsim_gemm_tile tile_when_cold(const fsim_costing *c, const fsim_gemm_devi
     return fsim_gemm_best(d, &s).tile;
 }
 
+/* The copy before a product that adds a matrix to what stands where its result will be. */
+typedef struct {
+    double bytes;      /* of the matrix; 0: there is no copy */
+    double read_bytes; /* from DRAM, as far as the plan does not have it in L2 */
+    double missed;     /* bytes that L2 does not keep for the product */
+} copy_before;
+
+/* addmm copies a matrix to the result and calls the library with beta 1; only a vector is an operand of its own
+ * (aten/src/ATen/native/cuda/Blas.cpp, addmm_out_cuda_impl, PyTorch 2.1 to 2.8; Inductor's extern_kernels.addmm is the
+ * same function). */
+static copy_before copy_of(const fsim_costing *c, const fsim_kernel *k, int residual)
+{
+    copy_before x = {.bytes = residual >= 0 ? (double)c->g->tensor[residual].bytes : 0};
+    x.missed = x.bytes * fsim_missed_again(c, x.bytes);
+    for (int i = 0; i < k->inputs; i++) /* what is an operand as well is read for both */
+        if (k->input[i].tensor == residual && c->group->read[i].operand < 0)
+            x.read_bytes = (double)k->input[i].read_bytes;
+    return x;
+}
+
+static void add_copy(const fsim_costing *c, const copy_before *x, fsim_kernel *k)
+{
+    const double dram = x->read_bytes + x->missed;
+    k->dram_read_bytes += (int64_t)x->missed;
+    k->dram_write_bytes += (int64_t)x->missed;
+    k->l2_bytes += 2 * x->bytes;
+    fsim_add_seconds(k, FSIM_DRAM, fsim_streamed_s(c, dram, fmax(0, 2 * x->bytes - dram)));
+}
+
 /* The vendor's kernel for a matrix product. framework: as called by PyTorch, which may split k even where the order
- * of sums is to be kept. */
+ * of sums is to be kept, and copies what is added. */
 static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim_gemm_device *d, bool framework,
                            fsim_arena *a)
 {
     fsim_gemm_shape s = fsim_product_shape(c, g);
     fsim_kernel k = fsim_blank_kernel(c, a);
+    const int residual = fsim_epilogue_of(c->g, c->hw, c->group).residual;
+    s.added_bytes = residual >= 0 ? (double)c->g->tensor[residual].bytes : 0;
     for (int i = 1; i < c->group->writes; i++) /* what a GELU reads, beside its result */
         s.result_bytes += (double)c->write[i].sector_bytes;
     k.template = FSIM_LIBRARY_CONTRACTION;
@@ -36,10 +67,13 @@ static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim
     fsim_add_arithmetic(c, &k, NULL, true);
     fsim_add_memory(c, &k, NULL, NULL);
     s.whole = s.whole && !framework;
-    s.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes);
+    const copy_before copy = framework ? copy_of(c, &k, residual) : (copy_before){0};
+    k.launches += copy.bytes > 0;
+    s.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes) - copy.read_bytes + copy.missed;
     const fsim_gemm_time t =
         framework || c->group->members == 1 ? fsim_gemm_best(d, &s) : fsim_gemm_with(d, &s, tile_when_cold(c, d, s));
-    fsim_settle_product(c, &k, d, &s, &t);
+    if (fsim_settle_product(c, &k, d, &s, &t) && copy.bytes > 0)
+        add_copy(c, &copy, &k);
     return k;
 }
 

@@ -100,20 +100,20 @@ static double product_s(const fsim_costing *c, const fsim_convolution_shape *s, 
            (s->sums_pixels ? 1 : fmax(1, c->sms / blocks));
 }
 
-/* Seconds of bytes that stream between DRAM and the SMs, or between L2 and the SMs where L2 holds them. */
-static double streamed_s(const fsim_costing *c, double dram_bytes, double l2_bytes)
+double fsim_streamed_s(const fsim_costing *c, double dram_bytes, double l2_bytes)
 {
     const double dram = fsim_hw_get(c->hw, FSIM_HW_DRAM_BANDWIDTH);
     return dram_bytes / dram +
            l2_bytes / fmax(dram, fsim_or_else(fsim_hw_get(c->hw, FSIM_HW_L2_BANDWIDTH), cudnn_l2_over_dram * dram));
 }
 
+double fsim_missed_again(const fsim_costing *c, double bytes) { return fmin(1, fmax(0, 2 * bytes / c->l2_bytes - 1)); }
+
 /* Seconds of `times` reads or writes of a tensor that the kernel before or after leaves in L2 as far as it fits. */
 static double again_s(const fsim_costing *c, double bytes, double times)
 {
-    const double missed = fmin(
-        1, fmax(0, 2 * bytes / c->l2_bytes - 1)); /* assumed: a tensor of up to half the capacity is found completely */
-    return streamed_s(c, times * bytes * missed, times * bytes * (1 - missed));
+    const double missed = fsim_missed_again(c, bytes);
+    return fsim_streamed_s(c, times * bytes * missed, times * bytes * (1 - missed));
 }
 
 static double compulsory_s(const fsim_costing *c, const fsim_kernel *k)
@@ -124,7 +124,7 @@ static double compulsory_s(const fsim_costing *c, const fsim_kernel *k)
     for (int i = 0; i < k->outputs; i++)
         bytes += (double)k->output[i].bytes;
     const double dram = (double)(k->dram_read_bytes + k->dram_write_bytes);
-    return streamed_s(c, dram, fmax(0, bytes - dram));
+    return fsim_streamed_s(c, dram, fmax(0, bytes - dram));
 }
 
 /* Kernels that change a layout. */

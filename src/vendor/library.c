@@ -39,7 +39,7 @@ static fsim_vendor_library library_of(const fsim_hw *hw, bool convolution)
 bool fsim_library_has(const fsim_hw *hw, const fsim_gemm *contraction, fsim_epilogue_kind kind)
 {
     const fsim_vendor_library library = library_of(hw, contraction->convolution);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && kind != FSIM_EPILOGUE_RESIDUAL; i++)
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].library == library && rows[i].kind == kind && hw->sm >= rows[i].sm &&
             (rows[i].of & (contraction->convolution ? CONVOLUTION : PRODUCT)) &&
             (rows[i].arithmetic >> contraction->arithmetic & 1))
@@ -160,24 +160,58 @@ static fsim_map bias_map(const walk *w, const fsim_map *read, int64_t *stride)
     return m;
 }
 
-static void take_bias(walk *w)
+/* What node n adds to the call's result so far: memory of the result's type, for each of its points. NULL: nothing that
+ * a call can add. */
+static const fsim_access *added_by(const walk *w, const fsim_node *n)
 {
-    const fsim_node *n = next_of(w), *product = &w->g->node[w->o->anchor];
-    if (!n || n->op != FSIM_OP_ADD || n->args != 2 || !same_type(w, n) || !has(w, FSIM_EPILOGUE_BIAS))
-        return;
+    const fsim_node *product = &w->g->node[w->o->anchor];
+    if (!n || n->op != FSIM_OP_ADD || n->args != 2 || !same_type(w, n))
+        return NULL;
     const fsim_access *x = &n->arg[reads(&n->arg[0], w->out->result) ? 1 : 0];
     const fsim_tensor *t = &w->g->tensor[x->tensor];
-    if (x->how != FSIM_READ_MAP || (t->producer >= 0 && member_of(w->o, t->producer)) ||
-        t->dtype != w->g->tensor[product->result[0]].dtype || fsim_map_points(&x->map) != product->points)
-        return;
+    const bool memory =
+        x->how == FSIM_READ_MAP && x->tensor != w->out->result && !(t->producer >= 0 && member_of(w->o, t->producer));
+    return memory && t->dtype == w->g->tensor[product->result[0]].dtype && fsim_map_points(&x->map) == product->points
+               ? x
+               : NULL;
+}
+
+static bool take_bias(walk *w)
+{
+    const fsim_node *n = next_of(w);
+    const fsim_access *x = added_by(w, n);
+    if (!x || w->out->bias >= 0 || !has(w, FSIM_EPILOGUE_BIAS))
+        return false;
     int64_t stride;
     const fsim_map wanted = bias_map(w, &x->map, &stride);
     if (!fsim_map_equal(&x->map, &wanted) || stride < 0 || (stride > 0 && stride < w->gemm->n))
-        return;
+        return false;
     w->out->bias = x->tensor;
     w->out->bias_offset = x->map.offset;
     w->out->bias_stride = stride;
     take(w, n->result[0], 1);
+    return true;
+}
+
+/* C has the result's type, which is none of 8 bits: with results of these, libraries take C in 16 bits
+ * (cublasLtMatmul(), tables of types). */
+static bool take_residual(walk *w)
+{
+    const fsim_node *n = next_of(w);
+    const fsim_access *x = added_by(w, n);
+    if (!x || w->out->residual >= 0 || !reads(x, x->tensor) || !has(w, FSIM_EPILOGUE_RESIDUAL) ||
+        fsim_dtype_bytes(w->g->tensor[x->tensor].dtype) == 1)
+        return false;
+    w->out->residual = x->tensor;
+    take(w, n->result[0], 1);
+    return true;
+}
+
+/* A bias and a residual, in either order: the library adds both before it rounds. */
+static void take_sums(walk *w, bool biased)
+{
+    while ((!biased && take_bias(w)) || take_residual(w)) {
+    }
 }
 
 /* Is the composite that begins at n completely in the group, and does it read only the call's result so far? */
@@ -229,6 +263,8 @@ static void take_activation(walk *w)
 static void take_f32(walk *w)
 {
     const fsim_node *n = next_of(w);
+    if (w->out->residual >= 0 && !w->gemm->convolution)
+        return; /* with D in FP32, C is too */
     if (!n || n->op != FSIM_OP_CAST || w->g->tensor[n->result[0]].dtype != FSIM_F32 || !has(w, FSIM_EPILOGUE_TO_F32))
         return;
     w->out->to_f32 = true;
@@ -239,6 +275,7 @@ fsim_epilogue fsim_epilogue_of(const fsim_graph *g, const fsim_hw *hw, const fsi
 {
     fsim_epilogue out = {.scale = 1,
                          .bias = -1,
+                         .residual = -1,
                          .activation = FSIM_EPILOGUE_COUNT,
                          .before = -1,
                          .result = g->node[o->anchor].result[0],
@@ -247,8 +284,7 @@ fsim_epilogue fsim_epilogue_of(const fsim_graph *g, const fsim_hw *hw, const fsi
     const bool biased = take_folded(&w);
     if (o->folded == 0)
         take_scale(&w);
-    if (!biased)
-        take_bias(&w);
+    take_sums(&w, biased);
     take_activation(&w);
     take_f32(&w);
     return out;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* library.h: what the vendors' libraries compute in one call: a contraction with its epilogue,
  *
- *     D = to_f32(activation(scale (A B) + bias))
- * and what a tanh GELU reads as a second result, which its gradient needs. Every part is optional. The rows of
- * library.def say which parts a library has. */
+ *     D = to_f32(activation(scale (A B) + C + bias))
+ * and what a tanh GELU reads as a second result, which its gradient needs. Every part is optional. C, a residual, is as
+ * large as D and lies elsewhere (beta is 1). The rows of library.def say which parts a library has. */
 #ifndef FUSESIM_VENDOR_LIBRARY_H
 #define FUSESIM_VENDOR_LIBRARY_H
 
@@ -12,7 +12,7 @@
 typedef enum {
     FSIM_EPILOGUE_SCALE,
     FSIM_EPILOGUE_BIAS,
-    FSIM_EPILOGUE_RESIDUAL,
+    FSIM_EPILOGUE_RESIDUAL, /* a tensor as large as the result */
     FSIM_EPILOGUE_TO_F32,
     FSIM_EPILOGUE_GELU_AUX, /* what the tanh GELU reads, as a second result */
     FSIM_EPILOGUE_RELU,     /* this and the following are activations */
@@ -37,8 +37,7 @@ typedef enum {
     FSIM_LIBRARIES
 } fsim_vendor_library;
 
-/* Does the device's library have this part of an epilogue, in this arithmetic? False for FSIM_EPILOGUE_RESIDUAL: see
- * library.def. */
+/* Does the device's library have this part of an epilogue, in this arithmetic? */
 bool fsim_library_has(const fsim_hw *hw, const fsim_gemm *contraction, fsim_epilogue_kind kind);
 /* The activation that an elementwise operator is; FSIM_EPILOGUE_COUNT: it is none. */
 fsim_epilogue_kind fsim_activation_of(fsim_op op);
@@ -49,6 +48,7 @@ typedef struct {
     int bias;            /* tensor; -1: none */
     int64_t bias_offset; /* elements into it */
     int64_t bias_stride; /* elements from the vector of one matrix to that of the next; 0: all have the same */
+    int residual;        /* tensor: C; -1: none */
     fsim_epilogue_kind activation; /* FSIM_EPILOGUE_COUNT: none */
     bool to_f32;
     int before;  /* the tensor that the activation reads; -1: there is no activation */

@@ -60,6 +60,11 @@ sed 's/shape: \[M, K\]/shape: [3, M, K]/; s/shape: \[K, N\]/shape: [3, K, N]/; s
     sed 's/  - {op: matmul/  - {op: slice, in: b, out: row, dim: 0, start: 1, size: 1}\n&/' >second.yaml # a batch, and for all of it the second row of a matrix
 gpu 0 second.yaml $dense
 ran "by['optimal'] == [$lt]"
+for dtype in f32 bf16; do # what is added is as large as the result: the library's C
+    sed 's/\[N\], dtype/[M, N], dtype/' "$SOURCE_DIR/workloads/seeds/matmul_bias_relu.yaml" >residual.yaml
+    gpu 0 residual.yaml ${dense/--no-check /} --set dtype=$dtype
+    ran "by['unfused'] == [$blas] and by['optimal'] == [$lt]"
+done
 gpu 0 golden/gemm_gelu $dense # GELU by erf is not the library's
 ran "by['eager'] == [$lt] and by['optimal'] == []"
 # Without the library, or an algorithm, our own kernel runs, and that is said.

@@ -18,9 +18,9 @@ enum { F32 = 0, F64 = 1, F16 = 2, BF16 = 14, COMPUTE_F32 = 68, COMPUTE_F64 = 70,
 
 typedef enum { MOCK_NO_ACTIVATION, MOCK_RELU, MOCK_GELU } mock_activation;
 
-/* C = activation(alpha op(A) op(B) + beta C + bias), column by column, bias[row]. */
+/* C = activation(alpha op(A) op(B) + beta added + bias), column by column, bias[row]. */
 typedef struct {
-    const void *a, *b, *bias; /* bias: NULL: none */
+    const void *a, *b, *bias, *added; /* bias: NULL: none; added: as C; NULL: C */
     void *c;
     bool op_a, op_b; /* transposed */
     long long m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c, stride_bias, batch;

@@ -115,6 +115,7 @@ enum {
     A,
     B,
     BIAS,
+    ADDED,
     C,
     OP_A,
     OP_B,
@@ -165,12 +166,13 @@ static void gemm(void **params)
     const char *const a = (const char *)(uintptr_t)p[A], *const b = (const char *)(uintptr_t)p[B];
     const char *const bias = (const char *)(uintptr_t)p[BIAS];
     char *const c = (char *)(uintptr_t)p[C];
+    const char *const added = p[ADDED] ? (const char *)(uintptr_t)p[ADDED] : c;
     double sum = 0;
     for (long long k = 0; k < p[K]; k++)
         sum += load(type, a, i * p[STRIDE_A] + (p[OP_A] ? k + row * p[LDA] : row + k * p[LDA])) *
                load(type, b, i * p[STRIDE_B] + (p[OP_B] ? column + k * p[LDB] : k + column * p[LDB]));
     const long long at = i * p[STRIDE_C] + row + column * p[LDC];
-    sum = alpha * sum + (beta != 0 ? beta * load(c_type, c, at) : 0);
+    sum = alpha * sum + (beta != 0 ? beta * load(c_type, added, at) : 0);
     sum += bias ? load(c_type, bias, i * p[STRIDE_BIAS] + row) : 0;
     store(c_type, c, at, activated((mock_activation)p[ACTIVATION], sum));
 }
@@ -181,6 +183,7 @@ int mock_multiply(const mock_product *p, bool lt, void *stream)
     uint64_t param[PARAMS] = {[A] = (uintptr_t)p->a,
                               [B] = (uintptr_t)p->b,
                               [BIAS] = (uintptr_t)p->bias,
+                              [ADDED] = (uintptr_t)p->added,
                               [C] = (uintptr_t)p->c,
                               [OP_A] = p->op_a,
                               [OP_B] = p->op_b,

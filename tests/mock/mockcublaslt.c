@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuBLASLt: products with a bias and an activation, described attribute by attribute. What does not fit together is
- * refused with a status, as the library does, and said. */
+/* cuBLASLt: products with a bias, a residual and an activation, described attribute by attribute. What does not fit
+ * together is refused with a status, as the library does, and said. */
 #include "mockblas.h"
 #include "mockgpu.h"
 #include <limits.h>
@@ -297,11 +297,10 @@ EXPORT int cublasLtMatmul(const int *handle, const product *p, const void *alpha
     memcpy(p->scale_type == F64 ? (void *)&scale[1] : (void *)&f32[1], beta, p->scale_type == F64 ? 8 : 4);
     for (int i = 0; i < 2 && p->scale_type != F64; i++)
         scale[i] = (double)f32[i];
-    if (scale[1] != 0 && c != d)
-        return refused("C apart from D, which the mock does not do", NOT_SUPPORTED);
     const bool any = p->epilogue != NONE;
     const mock_product x = {.a = a,
                             .b = b,
+                            .added = scale[1] != 0 && c != d ? c : NULL,
                             .c = d,
                             .bias = any && (p->epilogue & WITH_BIAS) ? p->bias : NULL,
                             .op_a = p->op_a,

@@ -310,6 +310,17 @@ static void plans_are_those_of_the_systems(void **unused)
         /* greedy: the library has no such epilogue (erf), and the product with it takes longer than both */
         {"op: linear, in: [x, w, one], out: a; op: gelu, in: a, out: o", 2, 2, 2, 2, 2, 1},
         {"op: linear, in: [x, w, one], out: a; op: relu, in: a, out: o", 2, 1, 2, 1, 1, 1},
+        /* what is added is the library's C: addmm, where ATen's operators have no view between, and where not only
+         * pointwise operators follow */
+        {"op: matmul, in: [x, w], out: a; op: add, in: [y, a], out: o", 2, 1, 1, 1, 1, 1},
+        {"op: matmul, in: [z, w], out: a; op: add, in: [z, a], out: o", 2, 1, 2, 2, 1, 1},
+        {"op: matmul, in: [x, w], out: a; op: add, in: [y, a], out: s; op: exp, in: s, out: o", 3, -1, 2, -1, 2, 1},
+        {"op: linear, in: [x, w, one], out: a; op: add, in: [a, y], out: s; op: relu, in: s, out: o", 3, 1, 2, -1, 1,
+         1},
+        {"op: conv2d, in: [image, filter], out: a, padding: 1, compute: tf32; op: add, in: [a, skip], out: s; op: "
+         "relu, "
+         "in: s, out: o",
+         3, 1, 2, 1, 1, 1},
         /* a swapped operand is a layout, a permuted result is a copy */
         {"op: transpose, in: y, out: t, dims: [0, 1]; op: matmul, in: [x, t], out: o", 1, -1, 1, 1, 1, 1},
         /* siblings share their input */
@@ -326,6 +337,35 @@ static void plans_are_those_of_the_systems(void **unused)
 }
 
 /* torch.compile: one loop nest a kernel. */
+/* Inductor's addmm copies what is added to the result before: 4 MiB stay in L2, 256 MiB do not. */
+static void addmm_copies_what_it_adds(void **unused)
+{
+    (void)unused;
+    for (int large = 0; large < 2; large++) {
+        fsim_arena *a = fsim_arena_new();
+        const int n = large ? 8192 : 1024;
+        const double bytes = 4. * n * n;
+        const fixture f = plan_with(fsim_printf(
+            a,
+            "tensors: {x: {shape: [%d, 1024], dtype: f32}, w: {shape: [1024, %d], dtype: f32}, y: {shape: [%d, %d], "
+            "dtype: f32}}\noperators:\n  - {op: matmul, in: [x, w], out: p}\n  - {op: add, in: [p, y], out: o}\n",
+            n, n, n, n));
+        const fsim_kernel *ours = &f.p->plan[FSIM_STRATEGY_XLA].kernel[0],
+                          *theirs = &f.p->plan[FSIM_STRATEGY_INDUCTOR].kernel[0];
+        assert_int_equal(f.p->plan[FSIM_STRATEGY_XLA].kernels, 1);
+        assert_int_equal(f.p->plan[FSIM_STRATEGY_INDUCTOR].kernels, 1);
+        assert_int_equal(ours->launches, 1);
+        assert_int_equal(theirs->launches, 2);
+        const double again = large ? bytes : 0, launch_s = fsim_hw_get(f.hw, FSIM_HW_LAUNCH_STREAM),
+                     longer_s = theirs->time_s - ours->time_s, dram = fsim_hw_get(f.hw, FSIM_HW_DRAM_BANDWIDTH);
+        assert_true((double)theirs->dram_write_bytes == (double)ours->dram_write_bytes + again);
+        assert_true((double)theirs->dram_read_bytes == (double)ours->dram_read_bytes + again);
+        assert_true(longer_s > launch_s + (bytes + again) / dram * 0.99 && longer_s < launch_s + 3 * bytes / dram);
+        fsim_arena_free(f.a);
+        fsim_arena_free(a);
+    }
+}
+
 static void loops_are_those_of_torch_compile(void **unused)
 {
     (void)unused;
@@ -798,6 +838,7 @@ int main(void)
         cmocka_unit_test(rules_ask_for_their_conditions),
         cmocka_unit_test(attention_is_one_kernel_where_that_is_legal),
         cmocka_unit_test(plans_are_those_of_the_systems),
+        cmocka_unit_test(addmm_copies_what_it_adds),
         cmocka_unit_test(loops_are_those_of_torch_compile),
         cmocka_unit_test(long_rows_are_loaded_again),
         cmocka_unit_test(rows_that_begin_anywhere_take_longer),

@@ -18,6 +18,7 @@
 #define BIASED  PRODUCT "  - {op: add, in: [p, b], out: h}\n"
 #define PLAIN   "  - {op: matmul, in: [x32, w32], out: p}\n"
 #define CONV    "  - {op: conv2d, in: [i, f], out: p, padding: [1, 1], compute: tf32}\n"
+#define SUM     PRODUCT "  - {op: add, in: [p, r], out: s}\n"
 #define NORM    "  - {op: batch_norm, in: [p, scale, shift, mean, variance], out: n}\n"
 
 typedef struct {
@@ -45,7 +46,25 @@ static const library_case cases[] = {
     {"h100-sxm5-80gb", PRODUCT "  - {op: mul, in: p, out: y, scalar: 0.125}\n", true},
     {"h100-sxm5-80gb", BIASED "  - {op: mul, in: h, out: y, scalar: 0.125}\n", false},
     {"h100-sxm5-80gb", PRODUCT "  - {op: cast, in: p, out: y, dtype: f32}\n", true},
-    {"h100-sxm5-80gb", PRODUCT "  - {op: add, in: [p, r], out: y}\n", false},
+    {"h100-sxm5-80gb", SUM, true},
+    {"mi300x", SUM, true},
+    {"host", SUM, false},
+    {"h100-sxm5-80gb", SUM "  - {op: relu, in: s, out: y}\n", true},
+    {"h100-sxm5-80gb", SUM "  - {op: gelu, in: s, out: y, approximate: tanh}\noutputs: [s, y]\n", true},
+    {"h100-sxm5-80gb", SUM "  - {op: add, in: [s, b], out: h}\n  - {op: relu, in: h, out: y}\n", true},
+    {"h100-sxm5-80gb", BIASED "  - {op: add, in: [r, h], out: y}\n", true},
+    {"h100-sxm5-80gb", SUM "  - {op: add, in: [s, r2], out: y}\n", false},
+    {"h100-sxm5-80gb", SUM "  - {op: mul, in: s, out: y, scalar: 0.5}\n", false},
+    {"h100-sxm5-80gb", SUM "  - {op: cast, in: s, out: y, dtype: f32}\n", false},
+    {"h100-sxm5-80gb", PRODUCT "  - {op: add, in: [p, p], out: y}\n", false},
+    {"h100-sxm5-80gb", PRODUCT "  - {op: mul, in: [p, r], out: y}\n", false},
+    {"h100-sxm5-80gb", PRODUCT "  - {op: relu, in: p, out: q}\n  - {op: add, in: [q, r], out: y}\n", false},
+    {"h100-sxm5-80gb", PRODUCT "  - {op: relu, in: r, out: q}\n  - {op: add, in: [p, q], out: y}\n", false},
+    {"h100-sxm5-80gb", PRODUCT "  - {op: transpose, in: rt, out: q, dims: [0, 1]}\n  - {op: add, in: [p, q], out: y}\n",
+     false},
+    {"h100-sxm5-80gb", "  - {op: matmul, in: [x8, w8], out: p, dtype: f8e4m3}\n  - {op: add, in: [p, r8], out: y}\n",
+     false},
+    {"h100-sxm5-80gb", "  - {op: matmul, in: [x8, w8], out: p, dtype: f16}\n  - {op: add, in: [p, r], out: y}\n", true},
     {"h100-sxm5-80gb", PRODUCT "  - {op: add, in: [p, column], out: y}\n", false},
     {"h100-sxm5-80gb", PRODUCT "  - {op: sub, in: [p, b], out: y}\n", false},
     {"h100-sxm5-80gb", PRODUCT "  - {op: relu, in: p, out: q}\n  - {op: add, in: [q, b], out: y}\n", false},
@@ -66,6 +85,9 @@ static const library_case cases[] = {
     {"h100-sxm5-80gb", CONV NORM "  - {op: relu, in: n, out: y}\n", true},
     {"h100-sxm5-80gb", CONV NORM "  - {op: add, in: [n, fb], out: y}\n", true},
     {"h100-sxm5-80gb", CONV "  - {op: add, in: [p, pixel], out: y}\n", false},
+    {"h100-sxm5-80gb", CONV "  - {op: add, in: [p, side], out: h}\n  - {op: relu, in: h, out: y}\n", true},
+    {"v100-sxm2-32gb", CONV NORM "  - {op: add, in: [side, n], out: h}\n  - {op: relu, in: h, out: y}\n", true},
+    {"mi300x", CONV "  - {op: add, in: [p, side], out: y}\n", false},
     {"h100-sxm5-80gb", CONV "  - {op: sin, in: p, out: y}\n", false},
 };
 
@@ -73,6 +95,9 @@ static const char tensors[] =
     "name: epilogue\ntensors:\n  x: {shape: [512, 2048], dtype: f16, role: input}\n"
     "  w: {shape: [2048, 1024], dtype: f16, role: weight}\n  b: {shape: [1024], dtype: f16, role: weight}\n"
     "  column: {shape: [512, 1], dtype: f16, role: weight}\n  r: {shape: [512, 1024], dtype: f16, role: input}\n"
+    "  r2: {shape: [512, 1024], dtype: f16, role: input}\n  rt: {shape: [1024, 512], dtype: f16, role: input}\n"
+    "  x8: {shape: [512, 2048], dtype: f8e4m3}\n  w8: {shape: [2048, 1024], dtype: f8e4m3}\n"
+    "  r8: {shape: [512, 1024], dtype: f8e4m3}\n  side: {shape: [4, 128, 32, 32], dtype: f32, role: input}\n"
     "  i: {shape: [4, 64, 32, 32], dtype: f32, role: input}\n  f: {shape: [128, 64, 3, 3], dtype: f32, role: weight}\n"
     "  x32: {shape: [512, 256], dtype: f32}\n  w32: {shape: [256, 1024], dtype: f32}\n"
     "  b32: {shape: [1024], dtype: f32}\n  fb: {shape: [128, 1, 1], dtype: f32, role: weight}\n"
@@ -132,17 +157,23 @@ static void the_parts_of_a_call(void **unused)
     static const struct {
         const char *operators;
         double scale;
-        const char *bias, *result;
+        const char *bias, *residual, *result;
         fsim_epilogue_kind activation;
         bool to_f32;
     } calls[] = {
-        {PRODUCT, 1, NULL, "p", FSIM_EPILOGUE_COUNT, false},
+        {PRODUCT, 1, NULL, NULL, "p", FSIM_EPILOGUE_COUNT, false},
         {PRODUCT "  - {op: div, in: p, out: q, scalar: 8}\n  - {op: add, in: [b, q], out: h}\n"
                  "  - {op: relu, in: h, out: r1}\n  - {op: cast, in: r1, out: y, dtype: f32}\n",
-         0.125, "b", "y", FSIM_EPILOGUE_RELU, true},
-        {PRODUCT "  - {op: mul, in: p, out: y, scalar: 8}\n", 8, NULL, "y", FSIM_EPILOGUE_COUNT, false},
-        {BIASED "  - {op: gelu, in: h, out: y, approximate: tanh}\n", 1, "b", "y", FSIM_EPILOGUE_GELU_TANH, false},
-        {CONV "  - {op: hardtanh, in: p, out: y}\n", 1, NULL, "y", FSIM_EPILOGUE_CLAMP, false},
+         0.125, "b", NULL, "y", FSIM_EPILOGUE_RELU, true},
+        {PRODUCT "  - {op: mul, in: p, out: y, scalar: 8}\n", 8, NULL, NULL, "y", FSIM_EPILOGUE_COUNT, false},
+        {BIASED "  - {op: gelu, in: h, out: y, approximate: tanh}\n", 1, "b", NULL, "y", FSIM_EPILOGUE_GELU_TANH,
+         false},
+        {CONV "  - {op: hardtanh, in: p, out: y}\n", 1, NULL, NULL, "y", FSIM_EPILOGUE_CLAMP, false},
+        {PRODUCT "  - {op: mul, in: p, out: q, scalar: 8}\n  - {op: add, in: [r, q], out: s}\n"
+                 "  - {op: add, in: [s, b], out: h}\n  - {op: relu, in: h, out: y}\n",
+         8, "b", "r", "y", FSIM_EPILOGUE_RELU, false},
+        {CONV "  - {op: add, in: [p, side], out: h}\n  - {op: relu, in: h, out: y}\n", 1, NULL, "side", "y",
+         FSIM_EPILOGUE_RELU, false},
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         const library_case c = {"h100-sxm5-80gb", calls[i].operators, true};
@@ -150,11 +181,12 @@ static void the_parts_of_a_call(void **unused)
         const fsim_epilogue e = fsim_epilogue_of(s.g, s.hw, &s.group);
         assert_true(e.scale == calls[i].scale);
         assert_string_equal(e.bias < 0 ? "" : s.g->tensor[e.bias].name, calls[i].bias ? calls[i].bias : "");
+        assert_string_equal(e.residual < 0 ? "" : s.g->tensor[e.residual].name,
+                            calls[i].residual ? calls[i].residual : "");
         assert_string_equal(s.g->tensor[e.result].name, calls[i].result);
         assert_int_equal(e.activation, calls[i].activation);
         assert_int_equal(e.to_f32, calls[i].to_f32);
         assert_int_equal(e.members, s.group.members);
-        assert_false(fsim_library_has(s.hw, &s.g->node[s.group.anchor].gemm, FSIM_EPILOGUE_RESIDUAL));
         fsim_arena_free(s.a);
     }
 }

@@ -335,7 +335,7 @@ static double activated(fsim_gpu_activation a, double x)
 }
 
 /* Where the operands lie: elements from the start of x. Odd, so that none is aligned to more than an element. */
-enum { AT_B = 1001, AT_BIAS = 2003, OPERANDS = 2400 };
+enum { AT_B = 1001, AT_BIAS = 2003, AT_RESIDUAL = 2201, OPERANDS = 2400 };
 
 /* One way: against a loop. false: there is no such library. */
 static bool epilogue_is_right(bench *b, const fsim_gpu_gemm_call *shape, int type_bytes)
@@ -346,6 +346,8 @@ static bool epilogue_is_right(bench *b, const fsim_gpu_gemm_call *shape, int typ
     fsim_gpu_buffer second = {b->x.at + (fsim_cu_pointer)(AT_B * type_bytes), b->x.bytes - AT_B * type_bytes};
     if (call.bias.bytes)
         call.bias = (fsim_gpu_buffer){b->x.at + (fsim_cu_pointer)(AT_BIAS * type_bytes), call.bias.bytes};
+    if (call.residual.bytes)
+        call.residual = (fsim_gpu_buffer){b->x.at + (fsim_cu_pointer)(AT_RESIDUAL * type_bytes), call.residual.bytes};
     fsim_gpu_kernel *k = fsim_gpu_gemm(b->g, &call, b->x, second, b->y, &fault);
     if (!k) {
         print_message("%s\n", fault.message);
@@ -359,6 +361,7 @@ static bool epilogue_is_right(bench *b, const fsim_gpu_gemm_call *shape, int typ
         const int matrix = e / (M * COLUMNS), i = e / COLUMNS % M, j = e % COLUMNS;
         const float *x = b->in + matrix * M * K, *y = b->in + AT_B;
         double sum = call.bias.at ? (double)b->in[AT_BIAS + matrix * (int)call.bias_stride + j] : 0;
+        sum += call.residual.at ? (double)b->in[AT_RESIDUAL + e] : 0;
         for (int p = 0; p < K; p++)
             sum += (double)x[call.a_transposed ? p * M + i : i * K + p] *
                    (double)y[call.b_transposed ? j * K + p : p * COLUMNS + j];
@@ -369,8 +372,8 @@ static bool epilogue_is_right(bench *b, const fsim_gpu_gemm_call *shape, int typ
     return true;
 }
 
-/* Either operand transposed, several matrices, with a bias, one for all or one each, and an activation, in every type.
- */
+/* Either operand transposed, several matrices, with a bias, one for all or one each, a residual and an activation, in
+ * every type. */
 static void library_contractions_with_epilogues(void **state)
 {
     static const struct {
@@ -390,24 +393,26 @@ static void library_contractions_with_epilogues(void **state)
         for (int i = 0; i < OPERANDS; i++)
             fsim_set_element(types[t].type, bytes, i, (double)b->in[i]);
         assert_true(fsim_gpu_upload(b->g, b->x, bytes, OPERANDS * types[t].bytes, NULL));
-        for (int way = 0; way < 72 && there; way++) {
-            const int batch = way & 4 ? BATCH : 1, bias = way / 8 % 3, activation = way / 24;
-            if ((!bias && !activation) || (bias == 2 && batch == 1))
+        for (int way = 0; way < 144 && there; way++) {
+            const int batch = way & 4 ? BATCH : 1, bias = way / 8 % 3, activation = way / 24 % 3, residual = way / 72;
+            if ((!bias && !activation && !residual) || (bias == 2 && batch == 1))
                 continue;
-            const fsim_gpu_gemm_call call = {.name = "dense",
-                                             .m = M,
-                                             .n = COLUMNS,
-                                             .k = K,
-                                             .batch = batch,
-                                             .a_stride = M * K,
-                                             .c_stride = M * COLUMNS,
-                                             .a_transposed = way & 1,
-                                             .b_transposed = way & 2,
-                                             .type = types[t].type,
-                                             .tf32 = types[t].tf32,
-                                             .activation = (fsim_gpu_activation)activation,
-                                             .bias_stride = bias == 2 ? 2 * COLUMNS : 0,
-                                             .bias = {.bytes = bias ? 5 * COLUMNS * types[t].bytes : 0}};
+            const fsim_gpu_gemm_call call = {
+                .name = "dense",
+                .m = M,
+                .n = COLUMNS,
+                .k = K,
+                .batch = batch,
+                .a_stride = M * K,
+                .c_stride = M * COLUMNS,
+                .a_transposed = way & 1,
+                .b_transposed = way & 2,
+                .type = types[t].type,
+                .tf32 = types[t].tf32,
+                .activation = (fsim_gpu_activation)activation,
+                .bias_stride = bias == 2 ? 2 * COLUMNS : 0,
+                .bias = {.bytes = bias ? 5 * COLUMNS * types[t].bytes : 0},
+                .residual = {.bytes = residual ? batch * M * COLUMNS * types[t].bytes : 0}};
             there = epilogue_is_right(b, &call, types[t].bytes) ||
                     types[t].type == FSIM_F64; /* which the library may not have */
         }
@@ -455,6 +460,15 @@ static void library_contractions_are_captured(void **state)
                                            .type = FSIM_F32,
                                            .bias = {b->x.at, COLUMNS * 4 - 1}};
     assert_null(fsim_gpu_gemm(b->g, &short_bias, b->x, b->x, b->y, &fault));
+    assert_int_equal(fault.status, FSIM_FAILED);
+    const fsim_gpu_gemm_call short_residual = {.name = "dense",
+                                               .m = M,
+                                               .n = COLUMNS,
+                                               .k = K,
+                                               .batch = 1,
+                                               .type = FSIM_F32,
+                                               .residual = {b->x.at, M * COLUMNS * 4 - 1}};
+    assert_null(fsim_gpu_gemm(b->g, &short_residual, b->x, b->x, b->y, &fault));
     assert_int_equal(fault.status, FSIM_FAILED);
 }
 

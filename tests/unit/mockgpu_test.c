@@ -497,15 +497,21 @@ static int choose(handle a, handle b, handle c)
                 preference, 1, found, &count);
 }
 
-static int multiply(handle a, handle b, handle c, pointer workspace, size_t workspace_bytes)
+/* added: what the library calls C; NULL: nothing is added. */
+static int multiply_and_add(handle a, handle b, handle c, const void *added, pointer workspace, size_t workspace_bytes)
 {
-    const float one = 1, zero = 0;
+    const float one = 1, beta = added ? 1 : 0;
     void *const from = (void *)(uintptr_t)x, *const to = (void *)(uintptr_t)y;
     return CALL(cublasLtMatmul,
                 (handle, handle, const void *, const void *, handle, const void *, handle, const void *, const void *,
                  handle, void *, handle, const uint64_t *, void *, size_t, handle),
-                lt, dense, &one, from, a, from, b, &zero, to, c, to, c, found, (void *)(uintptr_t)workspace,
-                workspace_bytes, stream);
+                lt, dense, &one, from, a, from, b, &beta, added ? added : to, c, to, c, found,
+                (void *)(uintptr_t)workspace, workspace_bytes, stream);
+}
+
+static int multiply(handle a, handle b, handle c, pointer workspace, size_t workspace_bytes)
+{
+    return multiply_and_add(a, b, c, NULL, workspace, workspace_bytes);
 }
 
 static int describe(int attribute, const void *value, size_t bytes)
@@ -513,11 +519,12 @@ static int describe(int attribute, const void *value, size_t bytes)
     return CALL(cublasLtMatmulDescSetAttribute, (handle, int, const void *, size_t), dense, attribute, value, bytes);
 }
 
-/* Columns 1 2 and 3 4; times itself, and a bias of -8 and 20, no less than 0. Then what the library refuses. */
+/* Columns 1 2 and 3 4; times itself, and a bias of -8 and 20, no less than 0; the same and C, the operand again. Then
+ * what the library refuses. */
 static void adds_a_bias(void)
 {
     enum { EPILOGUE = 7, BIAS = 8, MOST_BYTES = 1 << 20 };
-    const float from[] = {1, 2, 3, 4, -8, 20}, expected[4] = {0, 30, 7, 42};
+    const float from[] = {1, 2, 3, 4, -8, 20}, expected[4] = {0, 30, 7, 42}, with_c[4] = {0, 32, 10, 46};
     const uint32_t relu_bias = 6, bias_alone = 4;
     const uint64_t most = MOST_BYTES;
     const void *bias, *none = NULL;
@@ -547,6 +554,9 @@ static void adds_a_bias(void)
     GIVES(0, multiply(square, square, square, workspace, MOST_BYTES));
     GIVES(0, CALL(cuMemcpyDtoH_v2, (void *, pointer, size_t), out, y, sizeof expected));
     CHECK(memcmp(out, expected, sizeof expected) == 0);
+    GIVES(0, multiply_and_add(square, square, square, (void *)(uintptr_t)x, workspace, MOST_BYTES));
+    GIVES(0, CALL(cuMemcpyDtoH_v2, (void *, pointer, size_t), out, y, sizeof with_c));
+    CHECK(memcmp(out, with_c, sizeof with_c) == 0);
     GIVES(0, describe(EPILOGUE, &bias_alone, sizeof bias_alone));
     GIVES(7, multiply(square, square, square, workspace, MOST_BYTES)); /* chosen for another epilogue */
     GIVES(0, describe(BIAS, &none, sizeof none));

@@ -212,6 +212,18 @@ static const row rows[] = {
      0.5,
      1,
      true},
+    /* The same with C beside D: 16 KiB more from DRAM, and through L2; a sum for each of 4096 results. */
+    {"product and what is added",
+     "tensors: {x: {shape: [64, 64], dtype: f32}, z: {shape: [64, 64], dtype: f32}, r: {shape: [64, 64], dtype: "
+     "f32}}\noperators:\n"
+     "  - {op: linear, in: [x, z], out: p}\n  - {op: add, in: [r, p], out: y}\noutputs: [y]\n",
+     NULL,
+     {32768 + 2 * 1484 + 16384, 16384, 16384 + 49152 + 16384, 49152 * 4},
+     {2. * 64 * 128 * 74 * 1.1 + 8192, 0, 64, 0, (49152 + 16384 + 1.5 * 16384) / 250},
+     {72, 4, 1, 1, 1},
+     0.5,
+     1,
+     true},
     /* Two products with relu between: 64 rows, 32 wide, in two steps of 16. Tiles of 64 rows are a tenth slower; a
      * start is 10 steps of the first tile. Operands pass L2 once, 16 bytes at a time, and shared memory, with the tile
      * between, twice for each of two sides. A block starts in 250 ns and waits 500 for each step. */

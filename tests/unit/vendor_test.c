@@ -21,7 +21,8 @@ static const char tensors[] =
     "{shape: [4], dtype: f32, role: weight}\n"
     "  column: {shape: [4, 1], dtype: f32, role: weight}\n  x3: {shape: [3, 6, 4], dtype: f32, role: input}\n  w3: "
     "{shape: [3, 4, 5], dtype: f32, role: weight}\n"
-    "  b3: {shape: [3, 1, 5], dtype: f32, role: weight}\n  many: {shape: [7, 5], dtype: f32, role: "
+    "  full3: {shape: [3, 6, 5], dtype: f32, role: input}\n  b3: {shape: [3, 1, 5], dtype: f32, role: weight}\n  many: "
+    "{shape: [7, 5], dtype: f32, role: "
     "weight}\noperators:\n";
 
 typedef struct {
@@ -31,67 +32,76 @@ typedef struct {
     const char *bias;
     int64_t bias_stride, bias_offset;
     fsim_gpu_activation activation;
+    const char *residual;
 } vendor_case;
 
 #define PRODUCT "  - {op: matmul, in: [x, w], out: p}\n"
+#define ADDED   PRODUCT "  - {op: add, in: [p, full], out: h}\n"
 #define BIASED  PRODUCT "  - {op: add, in: [p, b], out: h}\n"
 static const vendor_case cases[] = {
-    {"a product", PRODUCT, M, N, K, 1, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
-    {"a bias", BIASED, M, N, K, 1, false, false, "b", 0, 0, FSIM_NO_ACTIVATION},
+    {"a product", PRODUCT, M, N, K, 1, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION, NULL},
+    {"a bias", BIASED, M, N, K, 1, false, false, "b", 0, 0, FSIM_NO_ACTIVATION, NULL},
     {"a bias before the product", PRODUCT "  - {op: add, in: [b, p], out: h}\n", M, N, K, 1, false, false, "b", 0, 0,
-     FSIM_NO_ACTIVATION},
-    {"relu alone", PRODUCT "  - {op: relu, in: p, out: y}\n", M, N, K, 1, false, false, NULL, 0, 0, FSIM_WITH_RELU},
-    {"bias, relu", BIASED "  - {op: relu, in: h, out: y}\n", M, N, K, 1, false, false, "b", 0, 0, FSIM_WITH_RELU},
+     FSIM_NO_ACTIVATION, NULL},
+    {"relu alone", PRODUCT "  - {op: relu, in: p, out: y}\n", M, N, K, 1, false, false, NULL, 0, 0, FSIM_WITH_RELU,
+     NULL},
+    {"bias, relu", BIASED "  - {op: relu, in: h, out: y}\n", M, N, K, 1, false, false, "b", 0, 0, FSIM_WITH_RELU, NULL},
     {"bias, tanh GELU", BIASED "  - {op: gelu, in: h, out: y, approximate: tanh}\n", M, N, K, 1, false, false, "b", 0,
-     0, FSIM_WITH_TANH_GELU},
+     0, FSIM_WITH_TANH_GELU, NULL},
     {"tanh GELU alone", PRODUCT "  - {op: gelu, in: p, out: y, approximate: tanh}\n", M, N, K, 1, false, false, NULL, 0,
-     0, FSIM_WITH_TANH_GELU},
+     0, FSIM_WITH_TANH_GELU, NULL},
     {"erf GELU is another function", BIASED "  - {op: gelu, in: h, out: y, approximate: none}\n", 0, 0, 0, 0, false,
-     false, NULL, 0, 0, FSIM_NO_ACTIVATION},
+     false, NULL, 0, 0, FSIM_NO_ACTIVATION, NULL},
     {"linear: a transposed weight", "  - {op: linear, in: [x, wt, b], out: h}\n  - {op: relu, in: h, out: y}\n", M, N,
-     K, 1, false, true, "b", 0, 0, FSIM_WITH_RELU},
+     K, 1, false, true, "b", 0, 0, FSIM_WITH_RELU, NULL},
     {"an operand transposed by the kernel",
      "  - {op: transpose, in: xt, out: t, dims: [0, 1]}\n  - {op: matmul, in: [t, w], out: p}\n  - {op: add, in: [p, "
      "b], out: h}\n",
-     M, N, K, 1, true, false, "b", 0, 0, FSIM_NO_ACTIVATION},
+     M, N, K, 1, true, false, "b", 0, 0, FSIM_NO_ACTIVATION, NULL},
     {"a vector along the rows", PRODUCT "  - {op: add, in: [p, rows], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
-     FSIM_NO_ACTIVATION},
+     FSIM_NO_ACTIVATION, NULL},
     {"of a square, along the rows",
      "  - {op: matmul, in: [square, square], out: p}\n  - {op: add, in: [p, column], out: h}\n", 0, 0, 0, 0, false,
-     false, NULL, 0, 0, FSIM_NO_ACTIVATION},
+     false, NULL, 0, 0, FSIM_NO_ACTIVATION, NULL},
     {"of a square, along the columns",
      "  - {op: matmul, in: [square, square], out: p}\n  - {op: add, in: [p, s], out: h}\n", 4, 4, 4, 1, false, false,
-     "s", 0, 0, FSIM_NO_ACTIVATION},
+     "s", 0, 0, FSIM_NO_ACTIVATION, NULL},
     {"one number for all", PRODUCT "  - {op: add, in: [p, one], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
-     FSIM_NO_ACTIVATION},
-    {"a matrix added", PRODUCT "  - {op: add, in: [p, full], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
-     FSIM_NO_ACTIVATION},
+     FSIM_NO_ACTIVATION, NULL},
+    {"a matrix added", ADDED, M, N, K, 1, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION, "full"},
+    {"a matrix, a bias, relu", ADDED "  - {op: add, in: [b, h], out: i}\n  - {op: relu, in: i, out: y}\n", M, N, K, 1,
+     false, false, "b", 0, 0, FSIM_WITH_RELU, "full"},
+    {"two matrices", ADDED "  - {op: add, in: [h, full], out: y}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
+     FSIM_NO_ACTIVATION, NULL},
+    {"a batch with a matrix each", "  - {op: matmul, in: [x3, w3], out: p}\n  - {op: add, in: [p, full3], out: y}\n", M,
+     N, K, BATCH, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION, "full3"},
     {"the product twice", PRODUCT "  - {op: add, in: [p, p], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
-     FSIM_NO_ACTIVATION},
+     FSIM_NO_ACTIVATION, NULL},
     {"subtracted", PRODUCT "  - {op: sub, in: [p, b], out: h}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
-     FSIM_NO_ACTIVATION},
+     FSIM_NO_ACTIVATION, NULL},
     {"scaled", PRODUCT "  - {op: mul, in: p, out: h, scalar: 0.5}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
-     FSIM_NO_ACTIVATION},
+     FSIM_NO_ACTIVATION, NULL},
     {"relu before the bias", PRODUCT "  - {op: relu, in: p, out: r}\n  - {op: add, in: [r, b], out: y}\n", 0, 0, 0, 0,
-     false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
+     false, false, NULL, 0, 0, FSIM_NO_ACTIVATION, NULL},
     {"two biases", BIASED "  - {op: add, in: [h, b], out: y}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
-     FSIM_NO_ACTIVATION},
+     FSIM_NO_ACTIVATION, NULL},
     {"more behind relu", BIASED "  - {op: relu, in: h, out: r}\n  - {op: neg, in: r, out: y}\n", 0, 0, 0, 0, false,
-     false, NULL, 0, 0, FSIM_NO_ACTIVATION},
-    {"the product is wanted too", BIASED "outputs: [p, h]\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION},
+     false, NULL, 0, 0, FSIM_NO_ACTIVATION, NULL},
+    {"the product is wanted too", BIASED "outputs: [p, h]\n", 0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION,
+     NULL},
     {"a transposed result", BIASED "  - {op: transpose, in: h, out: y, dims: [0, 1]}\n", 0, 0, 0, 0, false, false, NULL,
-     0, 0, FSIM_NO_ACTIVATION},
+     0, 0, FSIM_NO_ACTIVATION, NULL},
     {"a row of a matrix",
      "  - {op: slice, in: many, out: r, dim: 0, start: 2, size: 1}\n" PRODUCT "  - {op: add, in: [p, r], out: h}\n", M,
-     N, K, 1, false, false, "many", 0, 10, FSIM_NO_ACTIVATION},
+     N, K, 1, false, false, "many", 0, 10, FSIM_NO_ACTIVATION, NULL},
     {"a batch", "  - {op: matmul, in: [x3, w3], out: p}\n  - {op: relu, in: p, out: y}\n", M, N, K, BATCH, false, false,
-     NULL, 0, 0, FSIM_WITH_RELU},
+     NULL, 0, 0, FSIM_WITH_RELU, NULL},
     {"a batch with one bias", "  - {op: matmul, in: [x3, w3], out: p}\n  - {op: add, in: [p, b], out: y}\n", M, N, K,
-     BATCH, false, false, "b", 0, 0, FSIM_NO_ACTIVATION},
+     BATCH, false, false, "b", 0, 0, FSIM_NO_ACTIVATION, NULL},
     {"a batch with a bias each", "  - {op: matmul, in: [x3, w3], out: p}\n  - {op: add, in: [p, b3], out: y}\n", M, N,
-     K, BATCH, false, false, "b3", N, 0, FSIM_NO_ACTIVATION},
+     K, BATCH, false, false, "b3", N, 0, FSIM_NO_ACTIVATION, NULL},
     {"a batch that is one tall matrix", "  - {op: matmul, in: [x3, w], out: p}\n  - {op: add, in: [p, b], out: y}\n",
-     BATCH *M, N, K, 1, false, false, "b", 0, 0, FSIM_NO_ACTIVATION},
+     BATCH *M, N, K, 1, false, false, "b", 0, 0, FSIM_NO_ACTIVATION, NULL},
 };
 
 static bool is_as_wanted(const vendor_case *c, const fsim_graph *g, const fsim_vendor_call *v)
@@ -100,7 +110,8 @@ static bool is_as_wanted(const vendor_case *c, const fsim_graph *g, const fsim_v
     return x->m == c->m && x->n == c->n && x->k == c->k && x->batch == c->batch && x->a_transposed == c->a_transposed &&
            x->b_transposed == c->b_transposed && x->activation == c->activation && x->bias_stride == c->bias_stride &&
            v->bias_offset == c->bias_offset && (v->bias < 0) == !c->bias &&
-           (v->bias < 0 || strcmp(g->tensor[v->bias].name, c->bias) == 0) && g->tensor[v->c].output &&
+           (v->bias < 0 || strcmp(g->tensor[v->bias].name, c->bias) == 0) && (v->residual < 0) == !c->residual &&
+           (v->residual < 0 || strcmp(g->tensor[v->residual].name, c->residual) == 0) && g->tensor[v->c].output &&
            (c->batch == 1 || (x->a_stride == M * K && x->b_stride == K * N)) && x->type == FSIM_F32;
 }
 

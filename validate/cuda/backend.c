@@ -97,6 +97,8 @@ static fsim_device_kernel *library(fsim_device *d, const fsim_library_job *job, 
         const fsim_buffer *bias = &job->tensor[v.bias];
         v.call.bias = (fsim_buffer){bias->at + (uint64_t)from, bias->bytes - from};
     }
+    if (v.residual >= 0)
+        v.call.residual = job->tensor[v.residual];
     fsim_gpu_kernel *k =
         fsim_gpu_gemm(gpu_of(d), &v.call, job->tensor[v.a], job->tensor[v.b], job->tensor[v.c], &fault);
     *who = k ? fsim_gpu_library_of(k) : NULL;

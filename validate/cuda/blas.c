@@ -60,7 +60,8 @@ void fsim_blas_scales(const fsim_gpu_gemm_call *c, const void **alpha, const voi
     static const float one = 1, zero = 0;
     static const double one64 = 1, zero64 = 0;
     *alpha = c->type == FSIM_F64 ? (const void *)&one64 : &one;
-    *beta = c->type == FSIM_F64 ? (const void *)&zero64 : &zero;
+    const bool adds = c->residual.at != 0;
+    *beta = c->type == FSIM_F64 ? (const void *)(adds ? &one64 : &zero64) : adds ? &one : &zero;
 }
 
 /* cuBLAS is column-major and sees the transpose of a row-major matrix, so we request C' = B' A', with n rows and m

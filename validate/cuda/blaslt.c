@@ -137,7 +137,7 @@ static bool prefer(fsim_gpu *g, fsim_lt_preference p, const fsim_gpu_kernel *k, 
 {
     static const char doing[] = "telling cuBLASLt what there is";
     const uint64_t workspace_bytes = WORKSPACE_BYTES;
-    const fsim_cu_pointer at[] = {k->pointer[1], k->pointer[0], k->pointer[2], k->pointer[2]};
+    const fsim_cu_pointer at[] = {k->pointer[1], k->pointer[0], k->pointer[3], k->pointer[2]};
     bool good = ok(
         g,
         g->lt.cublasLtMatmulPreferenceSetAttribute(p, FSIM_LT_WORKSPACE_MOST, &workspace_bytes, sizeof workspace_bytes),
@@ -191,9 +191,9 @@ bool fsim_blaslt_launch(fsim_gpu *g, const fsim_gpu_kernel *k, fsim_fault *fault
     const void *alpha, *beta;
     fsim_blas_scales(&k->gemm, &alpha, &beta);
     void *out = as_pointer(k->pointer[2]);
-    const int status =
-        g->lt.cublasLtMatmul(g->lt_handle, x->product, alpha, as_pointer(k->pointer[1]), x->layout[A],
-                             as_pointer(k->pointer[0]), x->layout[B], beta, out, x->layout[C], out, x->layout[C],
-                             &x->algorithm, as_pointer(g->lt_workspace.at), WORKSPACE_BYTES, g->stream);
+    const int status = g->lt.cublasLtMatmul(g->lt_handle, x->product, alpha, as_pointer(k->pointer[1]), x->layout[A],
+                                            as_pointer(k->pointer[0]), x->layout[B], beta, as_pointer(k->pointer[3]),
+                                            x->layout[C], out, x->layout[C], &x->algorithm,
+                                            as_pointer(g->lt_workspace.at), WORKSPACE_BYTES, g->stream);
     return status == 0 || ok(g, status, fsim_printf(g->a, "cuBLASLt's contraction '%s'", k->name), fault);
 }

@@ -93,8 +93,8 @@ fsim_gpu_kernel *fsim_gpu_load(fsim_gpu *g, const fsim_program *program, const f
 /* Unloads its code, and frees what a library created for it. k may be NULL. */
 void fsim_gpu_unload(fsim_gpu *g, fsim_gpu_kernel *k);
 
-/* C[m, n] = A[m, k] B[k, n] by cuBLAS, `batch` times, all row-major; with a bias or an activation, C = activation(A B +
- * bias) by cuBLASLt. */
+/* C[m, n] = A[m, k] B[k, n] by cuBLAS, `batch` times, all row-major; with a bias, a residual or an activation,
+ * C = activation(A B + residual + bias) by cuBLASLt. */
 typedef enum { FSIM_NO_ACTIVATION, FSIM_WITH_RELU, FSIM_WITH_TANH_GELU } fsim_gpu_activation;
 typedef struct {
     const char *name;
@@ -105,6 +105,7 @@ typedef struct {
     bool tf32;                            /* FSIM_F32 on tensor cores; otherwise in full FP32 */
     fsim_gpu_buffer bias;                 /* n elements of `type`, added to each row; at 0: none */
     int64_t bias_stride;                  /* elements from one matrix's bias to that of the next; 0: the same for all */
+    fsim_gpu_buffer residual;             /* laid out as C, and apart from it; at 0: none */
     fsim_gpu_activation activation;
 } fsim_gpu_gemm_call;
 /* NULL with *fault set where there is no library, or it can't compute the product. To be freed by fsim_gpu_unload. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gemm.c: a library's contraction as a kernel: by cuBLAS, or by cuBLASLt with a bias or an activation. */
+/* gemm.c: a library's contraction as a kernel: by cuBLAS, or by cuBLASLt with a bias, a residual or an activation. */
 #include "validate/cuda/blas.h"
 #include "validate/cuda/blaslt.h"
 
@@ -28,6 +28,8 @@ static bool check(fsim_gpu *g, const fsim_gpu_gemm_call *c, fsim_gpu_buffer at, 
     if (span_bytes(c, c->m, c->k, c->a_stride) > at.bytes || span_bytes(c, c->k, c->n, c->b_stride) > bt.bytes ||
         span_bytes(c, c->m, c->n, c->c_stride) > ct.bytes)
         return fsim_fail(fault, g->a, FSIM_FAILED, "'%s': a matrix is larger than its buffer", c->name);
+    if (c->residual.at && span_bytes(c, c->m, c->n, c->c_stride) > c->residual.bytes)
+        return fsim_fail(fault, g->a, FSIM_FAILED, "'%s': the residual is larger than its buffer", c->name);
     if (c->bias.at && (c->n + c->bias_stride * (c->batch - 1)) * element_bytes(c->type) > c->bias.bytes)
         return fsim_fail(fault, g->a, FSIM_FAILED, "'%s': the bias is larger than its buffer", c->name);
     return true;
@@ -36,7 +38,7 @@ static bool check(fsim_gpu *g, const fsim_gpu_gemm_call *c, fsim_gpu_buffer at, 
 fsim_gpu_kernel *fsim_gpu_gemm(fsim_gpu *g, const fsim_gpu_gemm_call *call, fsim_gpu_buffer at, fsim_gpu_buffer bt,
                                fsim_gpu_buffer ct, fsim_fault *fault)
 {
-    const bool epilogue = call->bias.at || call->activation != FSIM_NO_ACTIVATION;
+    const bool epilogue = call->bias.at || call->residual.at || call->activation != FSIM_NO_ACTIVATION;
     if (!fsim_gpu_usable(g, fault) || !check(g, call, at, bt, ct, fault) || (!epilogue && !fsim_blas_open(g, fault)))
         return NULL;
     fsim_gpu_kernel *k = fsim_new(g->a, fsim_gpu_kernel, 1);
@@ -46,10 +48,11 @@ fsim_gpu_kernel *fsim_gpu_gemm(fsim_gpu *g, const fsim_gpu_gemm_call *call, fsim
                            .static_shared_bytes = -1,
                            .local_bytes_per_thread = -1,
                            .occupancy = NAN};
-    k->pointer = fsim_new(g->a, fsim_cu_pointer, 3);
+    k->pointer = fsim_new(g->a, fsim_cu_pointer, 4);
     k->pointer[0] = at.at;
     k->pointer[1] = bt.at;
     k->pointer[2] = ct.at;
+    k->pointer[3] = call->residual.at ? call->residual.at : ct.at; /* what the library calls C */
     return !epilogue || fsim_blaslt_prepare(g, k, fault) ? k : NULL;
 }
 

@@ -110,7 +110,7 @@ bool fsim_vendor_call_of(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
 {
     const fsim_group *o = k->group;
     int transposes = 0;
-    *out = (fsim_vendor_call){.bias = -1};
+    *out = (fsim_vendor_call){.bias = -1, .residual = -1};
     if (o->template == FSIM_CHAINED_CONTRACTION) {
         *why = "attention is not run by the library here";
         return false;
@@ -131,6 +131,7 @@ bool fsim_vendor_call_of(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
     out->call.name = name;
     out->c = e.result;
     out->bias = e.bias;
+    out->residual = e.residual;
     out->bias_offset = e.bias_offset;
     out->call.bias_stride = e.bias_stride;
     out->call.activation = e.activation == FSIM_EPILOGUE_RELU        ? FSIM_WITH_RELU
@@ -140,7 +141,7 @@ bool fsim_vendor_call_of(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
                         (e.activation == FSIM_EPILOGUE_COUNT || out->call.activation != FSIM_NO_ACTIVATION);
     if (!called || e.members + transposes != o->members || o->write[0].tensor != e.result ||
         g->tensor[e.result].storage != e.result) {
-        *why = "it does more than add a bias along the columns, ReLU or tanh GELU";
+        *why = "it does more than add a bias along the columns, a tensor, ReLU or tanh GELU";
         return false;
     }
     return true;

@@ -172,7 +172,19 @@ static bool is_closed(const fsim_graph *g, const fsim_source *s)
     return true;
 }
 
-/* Chooses library kernels: attention, and matrix products with their biases. */
+/* Does the graph of ATen's operators have the sum of product n behind it, so that Inductor makes both addmm? A linear's
+ * bias is a part of it; what another operator adds stands behind a view where results have more than two dimensions
+ * (PyTorch, torch/_inductor/fx_passes/post_grad.py: a pattern of mm and add, of one type). */
+static bool is_addmm(const fsim_graph *g, int n, int add)
+{
+    const fsim_tensor *product = &g->tensor[g->node[n].result[0]];
+    bool same_type = g->node[add].op == FSIM_OP_ADD && g->node[add].args == 2;
+    for (int k = 0; k < g->node[add].args; k++)
+        same_type = same_type && g->tensor[g->node[add].arg[k].tensor].dtype == product->dtype;
+    return same_type && (g->node[n].source == g->node[add].source || product->shape.rank == 2);
+}
+
+/* Chooses library kernels: attention, and matrix products with their biases and what else addmm adds. */
 static void choose_libraries(lowering *w)
 {
     const fsim_graph *g = w->p->graph;
@@ -205,8 +217,8 @@ static void choose_libraries(lowering *w)
             only_pointwise = only_pointwise && pointwise(g, sum->reader[r]);
         const int both[2] = {n, add};
         fsim_refusal why;
-        if (g->node[add].op == FSIM_OP_ADD && g->node[add].args == 2 && !only_pointwise &&
-            fsim_user_allows(w->p, both, 2, &why) && fsim_kernel_alone(w->p, both, 2, w->a))
+        if (is_addmm(g, n, add) && !only_pointwise && fsim_user_allows(w->p, both, 2, &why) &&
+            fsim_kernel_alone(w->p, both, 2, w->a))
             w->addmm[add] = n;
     }
 }

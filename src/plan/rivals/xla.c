@@ -6,10 +6,10 @@
  * times as fast where it fits L2 or L1; bandwidth that few blocks can't fill; arithmetic as clock cycles of its
  * operator profiles; overlap 0.95); priority fusion; its limits on operands and reductions; no two reductions in a
  * kernel but for rows short enough for its tiled emitter (softmax, layer norm); contractions and convolutions by
- * libraries with their epilogues (bias, ReLU; of a matrix product also tanh GELU); multi-output fusion along the data
- * where its time model agrees, and of siblings without asking it. Not modelled: layout transposes around convolutions,
- * coalescing, code size limits, Triton matrix products, horizontal fusion of unrelated loops, in-place updates, command
- * buffers. */
+ * libraries with their epilogues (bias, a tensor added, ReLU; of a matrix product also tanh GELU); multi-output fusion
+ * along the data where its time model agrees, and of siblings without asking it. Not modelled: layout transposes around
+ * convolutions, coalescing, code size limits, Triton matrix products, horizontal fusion of unrelated loops, in-place
+ * updates, command buffers. */
 #include "plan/rivals/constants.h"
 #include "plan/rivals/rivals.h"
 
@@ -126,8 +126,26 @@ static bool has(const fsim_clusters *c, int contraction, fsim_epilogue_kind kind
     return fsim_library_has(c->p->hw, &c->p->graph->node[contraction].gemm, kind);
 }
 
-/* The library computes a bias, then ReLU or the tanh GELU, behind a contraction where it has them. The tanh GELU is
- * eight primitives. */
+typedef struct {
+    bool vector, tensor; /* a parameter that is broadcast; as large as the result, and not broadcast */
+} summand;
+
+static summand summand_of(const fsim_clusters *c, int part, const fsim_node *n)
+{
+    const fsim_graph *g = c->p->graph;
+    const fsim_tensor *result = &g->tensor[n->result[0]];
+    summand s = {false, false};
+    for (int k = 0; k < n->args && n->op == FSIM_OP_ADD; k++) {
+        const fsim_tensor *t = &g->tensor[n->arg[k].tensor];
+        s.vector = s.vector || (t->producer < 0 && t->elems < result->elems);
+        s.tensor = s.tensor || (t->elems == result->elems && (t->producer < 0 || fsim_home(c, t->producer) != part));
+    }
+    return s;
+}
+
+/* The library computes a bias, then adds a tensor, then ReLU or the tanh GELU, behind a contraction where it has them.
+ * A tensor becomes C of cublasLtMatmul, or the side input of a convolution, whoever else reads it (gemm_rewriter.cc,
+ * FuseMatrixBiasAdd; cudnn_fused_conv_rewriter.cc, FuseBiasOrSideInput). The tanh GELU is eight primitives. */
 static void add_epilogues(fsim_clusters *c)
 {
     const fsim_graph *g = c->p->graph;
@@ -135,19 +153,16 @@ static void add_epilogues(fsim_clusters *c)
         if (fsim_ops[g->node[n].op].class != FSIM_CONTRACTION)
             continue;
         int *user, x = fsim_home(c, n);
-        for (int step = 0; step < 2; step++) {
+        for (int step = 0; step < 3; step++) {
             if (fsim_users(c, x, &user) != 1 || c->part[user[0]].count != 1 || fsim_must_store(c, x))
                 break;
             const fsim_node *next = &g->node[c->part[user[0]].node[0]];
-            const fsim_tensor *result = &g->tensor[next->result[0]];
-            bool bias = false;
-            for (int k = 0; k < next->args; k++)
-                bias = bias || (g->tensor[next->arg[k].tensor].producer < 0 &&
-                                g->tensor[next->arg[k].tensor].elems < result->elems);
-            const bool takes = (step == 0 && next->op == FSIM_OP_ADD && bias && has(c, n, FSIM_EPILOGUE_BIAS)) ||
-                               (next->op == FSIM_OP_RELU && has(c, n, FSIM_EPILOGUE_RELU));
+            const summand sum = summand_of(c, x, next);
+            const bool bias = step == 0 && sum.vector && has(c, n, FSIM_EPILOGUE_BIAS),
+                       takes = bias || (next->op == FSIM_OP_RELU && has(c, n, FSIM_EPILOGUE_RELU));
             const int pair[2] = {x, user[0]};
-            if (!takes || !fsim_joined_like(c, pair, 2, -1))
+            const fsim_kernel *both = takes || sum.tensor ? fsim_joined_like(c, pair, 2, -1) : NULL;
+            if (!both || (!takes && !fsim_library_can(g, c->p->hw, both->group)))
                 break;
             fsim_join(c, pair, 2);
         }

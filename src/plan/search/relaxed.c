@@ -3,6 +3,8 @@
  * whatever clones it has. */
 #include "plan/search/states.h"
 
+#include "vendor/library.h"
+
 #include <math.h>
 
 /* May something have read the tensor before the set's kernel does? */
@@ -38,32 +40,37 @@ fsim_sum fsim_relaxed_cost(const expansion *x, fsim_variant *v)
     return fsim_cost_of(&x->f->l, v, hit, absorbed);
 }
 
-/* Is the member one that no library's call computes? It reduces, or combines what depends on the contraction with
- * another value of each point. */
-static bool is_in_no_call(const fsim_frontier *f, int place, int contraction)
+/* Of members that the library's call has besides a contraction, more than one of which are none of one call: how many
+ * this one counts for. It is none of a call alone (2) where it reduces, or combines what depends on the contraction
+ * with another value of each point; a residual (1) where the library adds one. */
+static int beyond_call(const fsim_frontier *f, int place, int contraction)
 {
     const fsim_graph *g = f->p->graph;
     const fsim_node *n = fsim_node_of(f, place);
     int values = 0, last = -1;
     if (fsim_ops[n->op].class == FSIM_REDUCE)
-        return true;
+        return 2;
     if (fsim_ops[n->op].class != FSIM_ELEMENTWISE || fsim_ops[g->source[n->source].op].class == FSIM_COMPOSITE ||
         place <= contraction || place - contraction > FSIM_BITS ||
         !fsim_bit(&f->l.after[contraction], place - contraction - 1))
-        return false;
+        return 0;
     for (int k = 0; k < n->args; k++) {
         values += n->arg[k].how == FSIM_READ_MAP && n->arg[k].distinct == n->points && n->arg[k].tensor != last;
         last = n->arg[k].tensor;
     }
-    return values > 1;
+    if (values < 2)
+        return 0;
+    return n->op == FSIM_OP_ADD &&
+                   fsim_library_has(f->p->hw, &fsim_node_of(f, contraction)->gemm, FSIM_EPILOGUE_RESIDUAL)
+               ? 1
+               : 2;
 }
 
 /* The least work of the set's contraction, where it has one and is part of no library's call; 0. */
 static double generated_s(const expansion *x)
 {
     const fsim_frontier *f = x->f;
-    int contraction = -1, count = 0;
-    bool generated = false;
+    int contraction = -1, count = 0, beyond = 0;
     FSIM_EACH_BIT(i, x->set->own)
     if (fsim_is_product(fsim_node_of(f, x->root - FSIM_BACK + i))) {
         contraction = x->root - FSIM_BACK + i;
@@ -72,8 +79,8 @@ static double generated_s(const expansion *x)
     if (count != 1 || f->p->objective == FSIM_MINIMISE_BYTES)
         return 0;
     FSIM_EACH_BIT(i, x->set->own)
-    generated = generated || is_in_no_call(f, x->root - FSIM_BACK + i, contraction);
-    return generated ? fsim_contraction_generated_s(f->p->graph, f->p->hw, f->l.node[contraction]) : 0;
+    beyond += beyond_call(f, x->root - FSIM_BACK + i, contraction);
+    return beyond > 1 ? fsim_contraction_generated_s(f->p->graph, f->p->hw, f->l.node[contraction]) : 0;
 }
 
 fsim_sum fsim_least_with(const expansion *x, const fsim_variant *v)
