@@ -164,8 +164,8 @@ static void an_update_counts(void **unused)
     fsim_arena_free(a);
 }
 
-/* One operator alone, whose plan is one kernel: the floor counts no unit that its price does not. A write by index and
- * a pooling read without index maps. */
+/* One operator alone, whose plan is one kernel: the floor counts no unit that its price does not. A write by index, a
+ * pooling and a running sum read without index maps; so do windows of what a map reads a part of. */
 static void one_kernel_takes_no_less(void **unused)
 {
     (void)unused;
