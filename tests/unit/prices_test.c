@@ -488,7 +488,7 @@ static void l2_is_asked_by_hand(void **unused)
             node[n] = n;
         const fsim_kernel *k = fsim_kernel_alone(&p, node, g->nodes, a);
         assert_non_null(k);
-        if (k->dram_read_bytes != asked[i].read || !(fabs(k->coalescing - asked[i].coalescing) < 1e-9) ||
+        if ((double)k->dram_read_bytes != asked[i].read || !(fabs(k->coalescing - asked[i].coalescing) < 1e-9) ||
             fabs(k->l2_bytes - asked[i].l2) > 1e-9 * asked[i].l2)
             fail_msg("%s: %lld bytes are read, by hand %.0f; L2 is asked for %.10g, by hand %.10g; coalescing %.6g, by "
                      "hand %.6g",
