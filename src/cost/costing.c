@@ -75,14 +75,14 @@ void fsim_add_arithmetic(const fsim_costing *c, fsim_kernel *k, const double *lo
 static double loads_of(const fsim_costing *c, const fsim_read *r)
 {
     const double points = (double)c->group->points * (r->full ? (double)c->group->reduced : 1);
-    double pieces = 0;
-    if (r->maps == 0 && r->access->how == FSIM_READ_INDIRECT)
-        return (double)r->access->rows * (double)r->access->run;
+    double unmapped = 0, pieces = 0;
+    if (r->unmapped && (r->maps == 0 || r->operand < 0))
+        unmapped = r->access->how == FSIM_READ_INDIRECT ? (double)r->access->rows * (double)r->access->run : points;
     if (!r->place && r->repeats == 0)
-        return points * (r->maps ? r->maps : 1);
+        return unmapped + points * r->maps;
     for (int i = 0; i < r->maps; i++)
         pieces += (double)fsim_map_points(&r->map[i]) * (r->full ? (double)fsim_map_reduced(&r->map[i]) : 1);
-    return pieces * fmax(1, r->repeats);
+    return unmapped + pieces * fmax(1, r->repeats);
 }
 
 /* Where a kernel computes with an element of a concatenation, each part asks whether it has it: so many questions of
@@ -469,12 +469,12 @@ fsim_costing fsim_costing_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime
         c.total_bytes += (double)c.write[i].sector_bytes;
     }
     for (int i = 0; i < group->reads; i++) {
-        const int warp = group->read[i].maps > 1 ? 0 : (int)c.warp;
+        const int warp = fsim_read_ways(&group->read[i]) > 1 ? 0 : (int)c.warp;
         c.read[i] = fsim_read_traffic(g, &group->read[i], warp, 0, 1);
         c.total_bytes += (double)c.read[i].sector_bytes;
     }
     for (int i = 0; i < group->reads; i++) /* now that the bytes of all streams are known */
-        if (group->read[i].maps > 1)
+        if (fsim_read_ways(&group->read[i]) > 1)
             c.read[i] = fsim_read_traffic(g, &group->read[i], (int)c.warp, c.total_bytes, c.l2_bytes);
         else
             c.read[i].reread = fsim_read_rereads(g, &group->read[i], c.total_bytes, c.l2_bytes);

@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* A scatter copies its first argument; after that it stores each element of the last one where the data say.
- * Assumed: L2 executes these as atomics, one read and one write for each sector. Where there are more elements than
+ * Assumed: L2 executes these as atomics, one read and one write for each sector: in place that is what the kernel reads
+ * and writes of the rows. Where there are more elements than
  * places, that many meet at each place, one after the other: indices are as good as evenly spread. */
 static void add_scatter(const fsim_costing *c, fsim_kernel *k)
 {
@@ -18,7 +19,8 @@ static void add_scatter(const fsim_costing *c, fsim_kernel *k)
     k->penalised = true;
     if (n->op == FSIM_OP_INDEX_COPY) /* plain stores, which are counted as the kernel's writes */
         return;
-    k->l2_bytes += 2.0 * (double)values->distinct * fsim_dtype_bytes(c->g->tensor[values->tensor].dtype);
+    if (c->g->tensor[n->result[0]].over < 0)
+        k->l2_bytes += 2.0 * (double)values->distinct * fsim_dtype_bytes(c->g->tensor[values->tensor].dtype);
     const double meeting = (double)values->distinct / (double)c->g->tensor[n->result[0]].elems;
     if (!c->hw->host && n->op != FSIM_OP_SCATTER)
         k->unit[FSIM_LATENCY] += fmax(0, meeting - 1) * atomic_clocks / c->clock;

@@ -116,9 +116,15 @@ static int64_t window_sectors(const fsim_access *x, int elem_bytes)
     return fsim_map_sectors(&m, elem_bytes, FSIM_SECTOR_BYTES, &exact);
 }
 
-/* Maps that read the tensor in the same order at a small distance find each other's sectors in L2. */
+/* Maps that read the tensor in the same order at a small distance find each other's sectors in L2. So do, as is
+ * assumed, readers without a map; rows that data choose, where all that they may be lie that close. */
 static bool walk_together(const fsim_read *read, int elem_bytes, double l2_bytes)
 {
+    if (read->unmapped && read->access->how == FSIM_READ_INDIRECT) {
+        const fsim_mode *any = &read->access->any;
+        if (fabs((double)any->extent * (double)any->stride) * elem_bytes > l2_bytes)
+            return false;
+    }
     for (int i = 1; i < read->maps; i++) {
         fsim_map a = read->map[0], b = read->map[i];
         const double apart = fabs((double)(a.offset - b.offset)) * elem_bytes;
@@ -129,42 +135,61 @@ static bool walk_together(const fsim_read *read, int elem_bytes, double l2_bytes
     return true;
 }
 
+/* What a reader without a map takes. Each sector that a scatter or windows touch is asked for once, as the same
+ * argument is where the kernel computes it (fusion/demand.c: by a map over its elements); windows that blocks share, by
+ * each of these. Rows that data choose are asked for one by one: nothing says that neighbours are. asks: its requests
+ * count. */
+static fsim_traffic of_access(const fsim_access *x, int64_t tensor_bytes, int elem_bytes, bool asks)
+{
+    fsim_traffic t = {.coalescing = 1, .reread = 1};
+    t.compulsory_bytes = x->distinct * elem_bytes;
+    t.sector_bytes = sectors_of_run(t.compulsory_bytes) * FSIM_SECTOR_BYTES;
+    if (x->how == FSIM_READ_WINDOW)
+        t.sector_bytes = window_sectors(x, elem_bytes) * FSIM_SECTOR_BYTES;
+    if (x->how == FSIM_READ_INDIRECT)
+        t.sector_bytes = x->rows * sectors_of_run(x->run * elem_bytes) * FSIM_SECTOR_BYTES;
+    t.request_bytes = asks ? (double)t.sector_bytes : 0;
+    if (x->how == FSIM_READ_WINDOW)
+        t.request_bytes *= fsim_window_halo(x, STREAM_BLOCK);
+    if (x->how == FSIM_READ_INDIRECT) {
+        const int64_t whole = sectors_of_run(tensor_bytes) * FSIM_SECTOR_BYTES;
+        t.sector_bytes = t.sector_bytes < whole ? t.sector_bytes : whole;
+        t.coalescing = asks ? fmin(1, (double)(x->rows * x->run * elem_bytes) / t.request_bytes) : 1;
+    }
+    t.direct_bytes = t.answered_bytes = t.request_bytes;
+    return t;
+}
+
+static void add_reader(fsim_traffic *all, fsim_traffic one)
+{
+    const double asked = all->request_bytes + one.request_bytes;
+    if (asked > 0)
+        all->coalescing = fmin(1, (all->coalescing * all->request_bytes + one.coalescing * one.request_bytes) / asked);
+    all->compulsory_bytes += one.compulsory_bytes;
+    all->sector_bytes += one.sector_bytes;
+    all->request_bytes = asked;
+    all->direct_bytes += one.direct_bytes;
+    all->answered_bytes += one.answered_bytes;
+}
+
 fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int warp, double total_bytes,
                                double l2_bytes)
 {
     const fsim_tensor *tensor = &g->tensor[read->tensor];
     const int elem_bytes = fsim_dtype_bytes(tensor->dtype);
-    const fsim_access *x = read->access;
+    const double halo = read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
+    const bool in_tiles = read->operand >= 0; /* the contraction's price counts what L2 serves of them */
+    const int asking = in_tiles ? read->other_maps : read->maps;
     fsim_traffic all = {.coalescing = 1, .reread = 1};
-    const int shared_maps = read->operand >= 0
-                                ? read->other_maps
-                                : read->maps; /* an operand comes in tiles: cost/kernel.c counts what L2 serves */
-    if (shared_maps == 0)
-        warp = 0;
-    if (read->maps == 0) {
-        all.compulsory_bytes = x->distinct * elem_bytes;
-        all.sector_bytes = sectors_of_run(all.compulsory_bytes) * FSIM_SECTOR_BYTES;
-        if (x->how == FSIM_READ_WINDOW)
-            all.sector_bytes = window_sectors(x, elem_bytes) * FSIM_SECTOR_BYTES;
-        if (x->how == FSIM_READ_INDIRECT)
-            all.sector_bytes = x->rows * sectors_of_run(x->run * elem_bytes) * FSIM_SECTOR_BYTES;
-        all.request_bytes = warp > 0 ? (double)all.sector_bytes : 0;
-        if (x->how == FSIM_READ_WINDOW)
-            all.request_bytes *= fsim_window_halo(x, STREAM_BLOCK);
-        if (x->how == FSIM_READ_INDIRECT) {
-            const int64_t whole = sectors_of_run(tensor->bytes) * FSIM_SECTOR_BYTES;
-            all.sector_bytes = all.sector_bytes < whole ? all.sector_bytes : whole;
-            all.coalescing = fmin(1, (double)(x->rows * x->run * elem_bytes) / all.request_bytes);
-        }
-        return all;
-    }
     double useful = 0;
+    if (in_tiles && asking == 0)
+        warp = 0;
     for (int i = 0; i < read->maps; i++) {
         fsim_map room, room_of_place;
         const fsim_map *m = of_rows(&read->map[i], read->full, &room);
         const fsim_map *place =
             read->place && read->place[i].offset >= 0 ? of_rows(&read->place[i], read->full, &room_of_place) : NULL;
-        const fsim_traffic one = of_map(m, place, elem_bytes, i < shared_maps ? warp : 0, total_bytes, l2_bytes);
+        const fsim_traffic one = of_map(m, place, elem_bytes, i < asking ? warp : 0, total_bytes, l2_bytes);
         all.compulsory_bytes += one.compulsory_bytes;
         all.sector_bytes += one.sector_bytes;
         all.request_bytes += one.request_bytes;
@@ -177,14 +202,16 @@ fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int w
                        fmin((double)fsim_map_points(m) * (double)fsim_map_reduced(m) * elem_bytes, one.request_bytes));
     }
     all.coalescing = all.request_bytes > 0 ? fmin(1, useful / all.request_bytes) : 1;
-    all.direct_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
-    all.answered_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
-    all.request_bytes *= read->window ? fsim_window_halo(read->window, STREAM_BLOCK) : 1;
-    if (read->maps > 1) { /* several maps together touch at most the tensor */
+    all.direct_bytes *= halo;
+    all.answered_bytes *= halo;
+    all.request_bytes *= halo;
+    if (read->unmapped)
+        add_reader(&all, of_access(read->access, tensor->bytes, elem_bytes, warp > 0 && !in_tiles));
+    if (fsim_read_ways(read) > 1) { /* together they touch at most the tensor */
         const int64_t whole = sectors_of_run(tensor->bytes) * FSIM_SECTOR_BYTES;
         all.compulsory_bytes = all.compulsory_bytes < tensor->bytes ? all.compulsory_bytes : tensor->bytes;
         if (all.sector_bytes > whole &&
-            (read->operand >= 0 || (double)whole <= l2_bytes || walk_together(read, elem_bytes, l2_bytes)))
+            (in_tiles || (double)whole <= l2_bytes || walk_together(read, elem_bytes, l2_bytes)))
             all.sector_bytes = whole;
     }
     return all;

@@ -22,11 +22,14 @@ typedef struct {
                           uses; 1 where it can */
 } fsim_traffic;
 
+/* In how many ways a kernel reads the tensor: its maps, and what has none. */
+static inline int fsim_read_ways(const fsim_read *r) { return r->maps + r->unmapped; }
+
 /* The traffic of a read in a kernel whose streams together move total_bytes, counted once. warp: threads; 0: no
  * requests. l2_bytes: effective L2. */
 fsim_traffic fsim_read_traffic(const fsim_graph *g, const fsim_read *read, int warp, double total_bytes,
                                double l2_bytes);
-/* `reread` of a read with at most one map: the one figure of its traffic that depends on the other streams and on L2.
+/* `reread` of a read in one way: the one figure of its traffic that depends on the other streams and on L2.
  */
 double fsim_read_rereads(const fsim_graph *g, const fsim_read *read, double total_bytes, double l2_bytes);
 /* The traffic of one pass over a result. warp: threads. reread is 1. */

@@ -184,7 +184,12 @@ double fsim_window_halo(const fsim_access *x, int block)
         const double span = (double)((a->taps - 1) * a->dilation + 1), step = (double)a->stride;
         const double together =
             fmin((double)a->out, fmax(1, floor(block / inside))); /* outputs of a block along this axis */
-        halo *= span > step ? ((together - 1) * step + span) / (together * step) : 1;
+        const fsim_axis block_axis = {.extent = (int64_t)((together - 1) * step + span),
+                                      .out = (int64_t)together,
+                                      .taps = a->taps,
+                                      .stride = a->stride,
+                                      .dilation = a->dilation};
+        halo *= span > step ? fmax(1, (double)fsim_axis_touched(&block_axis) / (together * step)) : 1;
         inside *= (double)a->out;
     }
     return halo;

@@ -36,8 +36,8 @@ fsim_piece_answer fsim_demand_through(const fsim_access *x, const fsim_demand *r
 void fsim_scope_of_window(const fsim_access *x, fsim_map *out, fsim_scope *scope);
 /* The access of a kernel that reads rows of `tensor` chosen by data, at (m, scope). Needs scope->any. */
 fsim_access fsim_indirect_access(const fsim_graph *g, int tensor, const fsim_map *m, const fsim_scope *scope);
-/* Elements that blocks of `block` outputs load, over the elements of the tensor. Above 1 where windows of
- * neighbouring blocks overlap: both load what they share. */
+/* Elements that blocks of `block` outputs load, each block every one under its windows once, over the elements of the
+ * tensor; at least 1. Above 1 where windows of neighbouring blocks overlap: both load what they share. */
 double fsim_window_halo(const fsim_access *x, int block);
 
 #endif

@@ -83,7 +83,11 @@ static bool external(grouping *w, const fsim_access *x, const fsim_map *m, unsig
     }
     r->stages |= stages;
     if (!m) {
-        r->full = true;
+        if (!r->unmapped || x->distinct > r->access->distinct) {
+            r->access = x;
+            r->derived = false;
+        }
+        r->unmapped = r->full = true;
         return true;
     }
     r->full = r->full || w->scope.repeats > 0 || fsim_demanded_in_full(m, &w->scope, o);
@@ -110,10 +114,10 @@ static bool external_rows(grouping *w, const fsim_access *x, const fsim_map *m, 
     const int reads = w->out->reads;
     if (!external(w, own, NULL, stages, by, -1))
         return false;
-    if (w->out->reads > reads) {
-        w->out->read[reads].derived = true;
+    for (int i = 0; i < w->out->reads; i++)
+        w->out->read[i].derived = w->out->read[i].derived || w->out->read[i].access == own;
+    if (w->out->reads > reads)
         w->out->read[reads].full = !w->scope.once_a_row;
-    }
     return true;
 }
 
@@ -356,11 +360,9 @@ static bool demand_scanned(grouping *w, int i)
         return false;
     if (!fsim_map_is_identity(&w->out->anchor_map))
         return fsim_refuse_set(w, FSIM_RULE_BOUNDARY, w->node[i], -1, (fsim_excess){0});
-    if (from < 0)
-        return external(w, x, NULL, 1, w->node[i], -1);
     fsim_map m = fsim_identity(x->distinct);
     m.offset = x->map.offset;
-    return fsim_demand_value(w, from, &m, 1, w->node[i]);
+    return from < 0 ? external(w, x, &m, 1, w->node[i], -1) : fsim_demand_value(w, from, &m, 1, w->node[i]);
 }
 
 bool fsim_demand_arguments(grouping *w, int i)

@@ -256,9 +256,9 @@ static bool choose_template(grouping *w, int *first_reduction)
 static void measure_read(const fsim_graph *g, fsim_read *r)
 {
     const fsim_tensor *t = &g->tensor[r->tensor];
-    int64_t touched = r->maps == 0 ? r->access->distinct : 0;
+    int64_t touched = r->unmapped ? r->access->distinct : 0;
     bool exact;
-    r->whole = r->maps == 0 && r->access->how != FSIM_READ_INDIRECT && r->access->distinct == t->elems;
+    r->whole = r->unmapped && r->access->how != FSIM_READ_INDIRECT && r->access->distinct == t->elems;
     for (int i = 0; i < r->maps; i++) {
         const int64_t distinct = fsim_map_distinct(&r->map[i], &exact);
         r->whole = r->whole || distinct == t->elems;

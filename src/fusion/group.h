@@ -76,7 +76,8 @@ bool fsim_refuse_pair(fsim_refusal *why, fsim_rule rule, int a, int b, fsim_exce
 /* One tensor read from memory. */
 typedef struct {
     int tensor;
-    const fsim_access *access; /* how its first reader reads it */
+    const fsim_access *access; /* how its first reader reads it; of those without a map, the one that takes most */
+    bool unmapped;             /* some reader has no map (window, gather, scatter): it takes what `access` says */
     fsim_map *map;             /* distinct maps over the kernel's space (FSIM_READ_MAP), at most FSIM_MAX_VIEWS */
     fsim_map *place; /* per map: where in the kernel's space its points lie; offset -1: it covers the space. NULL: all
                         maps do */

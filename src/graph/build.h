@@ -111,8 +111,6 @@ int fsim_slice_entries(const fsim_call *call, bool *whole);
 bool fsim_lower_view(fsim_call *call, const fsim_shape *x);
 /* Spatial dimensions of a convolution or a pool: 2 of conv2d. */
 int fsim_spatial_axes(fsim_op op);
-/* Elements of one axis that lie under at least one window, exactly. */
-int64_t fsim_axis_touched(const fsim_axis *x);
 void fsim_row_major(const fsim_shape *s, int64_t *stride); /* stride[i]: elements between neighbours of dimension i */
 
 /* One operator of an expansion. The caller sets its attributes between start and end. Do not copy it: it points into

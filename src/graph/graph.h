@@ -110,6 +110,8 @@ typedef enum {
 typedef struct {
     int64_t extent, out, taps, stride, dilation, pad;
 } fsim_axis;
+/* Elements of one axis that lie under at least one window, exactly. */
+int64_t fsim_axis_touched(const fsim_axis *x);
 
 typedef struct {
     int tensor; /* one that owns memory */

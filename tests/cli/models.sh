@@ -148,13 +148,13 @@ has out '^  com.foo:Bar +2 +no: costs a copy$'
 model='models/tiny_transformer.pt2 --dim s23=8 --dim s27=64'
 COLUMNS=160 fusesim 0 $model --hw t4 --verbose
 has out ' layer +computes'
-has out ' layer\.0\.qkv '
+has out ' layer\.1\.norm1 '
 fusesim 0 $model --hw t4 --json -
-has out '"layer":[[:space:]]*"layer\.0\.qkv"'
+has out '"layer":[[:space:]]*"layer\.1\.norm1"'
 fusesim 0 $model --hw t4 --trace -
-has out '"layer": "layer\.0\.qkv"'
+has out '"layer": "layer\.1\.norm1"'
 fusesim 0 $model --hw t4 --dot -
-has out '.nin layer\.0\.qkv"'
+has out '.nin layer\.1\.norm1"'
 # Equal layers are drawn once, an operator whose primitives a kernel has all as one box, and each box that an edge names is there.
 fusesim 0 bert_12_layers --hw a100-sxm4-40gb --dot -
 has out ': pointwise\\n.* x 12"' && has out 'label="from turn 2 on: h_next\.0 6 MiB of 11"' && has out 'label="h_next\.11 6 MiB"'

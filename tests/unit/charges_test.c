@@ -164,8 +164,8 @@ static void an_update_counts(void **unused)
     fsim_arena_free(a);
 }
 
-/* One operator alone, whose plan is one kernel: the floor counts no unit that its price does not. A write by index and
- * a pooling read without index maps. */
+/* A plan of one kernel: the floor counts no unit that its price does not. A write by index and a pooling read without
+ * index maps; so do windows beside a map that reads a part of the same tensor. */
 static void one_kernel_takes_no_less(void **unused)
 {
     (void)unused;
@@ -176,8 +176,14 @@ static void one_kernel_takes_no_less(void **unused)
                                  "operators:\n  - {op: max_pool2d, in: x, out: y, kernel_size: 3, stride: 2, "
                                  "padding: 1}\n",
                       plain[] = "tensors: {x: {shape: [4096, 4096], dtype: f16}}\n"
-                                "operators:\n  - {op: exp, in: x, out: y}\n";
-    static const char *const text[] = {indexed, pooled, plain};
+                                "operators:\n  - {op: exp, in: x, out: y}\n",
+                      summed[] = "tensors: {x: {shape: [4096, 4096], dtype: f16}}\n"
+                                 "operators:\n  - {op: cumsum, in: x, out: y, dim: 1}\n",
+                      beside[] = "tensors: {x: {shape: [64, 64, 4096], dtype: f32}}\n"
+                                 "operators:\n  - {op: max_pool1d, in: x, out: m, kernel_size: 4, stride: 4}\n"
+                                 "  - {op: slice, in: x, out: f, dim: 2, start: 0, end: 1}\n"
+                                 "  - {op: sub, in: [m, f], out: y}\noutputs: [y]\n";
+    static const char *const text[] = {indexed, pooled, plain, summed, beside};
     static const char *const gpu[] = {"t4", "v100-pcie-32gb", "a100-sxm4-40gb", "h100-sxm5-80gb", "l4"};
     for (size_t w = 0; w < sizeof text / sizeof *text; w++)
         for (size_t i = 0; i < sizeof gpu / sizeof *gpu; i++) {

@@ -373,8 +373,8 @@ static void two_walks_share_what_l2_holds(void **unused)
 }
 
 /* A block of 256 results. 100 in a row, windows of 3: 102 elements for 100. Rows of 16: 18 for 16 along the row, and of
- * 16 rows as many again; with rows of 512 each block has a part of one row. Two apart, taps of 3 reach 5. Windows that
- * leave gaps share nothing. */
+ * 16 rows as many again; with rows of 512 each block has a part of one row. Two apart, taps of 3 reach 5, of
+ * which a result alone has three. Windows that leave gaps share nothing. */
 static void what_windows_of_a_block_share(void **unused)
 {
     (void)unused;
@@ -391,6 +391,10 @@ static void what_windows_of_a_block_share(void **unused)
          2,
          258. / 256 * 3},
         {{{.taps = 3, .dilation = 2, .stride = 1, .out = 16}}, 1, 20. / 16},
+        {{{.taps = 3, .dilation = 2, .stride = 1, .out = 64}, {.taps = 3, .dilation = 2, .stride = 1, .out = 512}},
+         2,
+         260. / 256 * 3},
+        {{{.taps = 2, .dilation = 5, .stride = 4, .out = 16}}, 1, 1},
         {{{.taps = 3, .dilation = 1, .stride = 2, .out = 16}}, 1, 33. / 32},
         {{{.taps = 3, .dilation = 1, .stride = 3, .out = 16}}, 1, 1},
         {{{.taps = 1, .dilation = 1, .stride = 4, .out = 16}}, 1, 1}};

@@ -51,15 +51,13 @@ fsim_unit_seconds fsim_floor_arithmetic(const fsim_floor *f, const fsim_node *n)
     return out;
 }
 
-/* l2_bytes: requested of L2 in every kernel. Prices count no requests of reads without an index map (cost/traffic.c):
- * windows, and what an operator whose kernel is its own reads once. */
-static fsim_unit_seconds access_units(const fsim_floor *f, double bytes, double l2_bytes, double elems, double dram_s)
+static fsim_unit_seconds access_units(const fsim_floor *f, double bytes, double elems, double dram_s)
 {
     fsim_unit_seconds out = {{0}};
     out.s[FSIM_FLOOR_DRAM] = f->p->objective == FSIM_MINIMISE_BYTES ? bytes : dram_s;
     if (f->by_accesses && f->p->objective != FSIM_MINIMISE_BYTES) {
         out.s[FSIM_FLOOR_ISSUE] = 2 * elems / WIDEST_VECTOR / issue_rate(f);
-        out.s[FSIM_FLOOR_L2] = l2_bytes / fsim_or_else(fsim_hw_get(f->p->hw, FSIM_HW_L2_BANDWIDTH), INFINITY);
+        out.s[FSIM_FLOOR_L2] = bytes / fsim_or_else(fsim_hw_get(f->p->hw, FSIM_HW_L2_BANDWIDTH), INFINITY);
     }
     return out;
 }
@@ -67,21 +65,20 @@ static fsim_unit_seconds access_units(const fsim_floor *f, double bytes, double 
 fsim_unit_seconds fsim_floor_read(const fsim_floor *f, const fsim_access *x)
 {
     const fsim_tensor *t = &f->p->graph->tensor[x->tensor];
-    const bool mapped = x->how == FSIM_READ_MAP, pieces = x->how == FSIM_READ_PIECE;
-    const double loaded = mapped ? (double)t->elems : 0; /* windows load several at once */
-    return access_units(f, (double)t->bytes, mapped || pieces ? (double)t->bytes : 0, loaded,
+    const double loaded = x->how == FSIM_READ_MAP ? (double)t->elems : 0; /* windows load several at once */
+    return access_units(f, (double)t->bytes, loaded,
                         fsim_least_dram_seconds(f->p->hw, (double)t->bytes, 0, f->products));
 }
 
 fsim_unit_seconds fsim_floor_fetch(const fsim_floor *f, const fsim_tensor *t)
 {
-    return access_units(f, (double)t->bytes, 0, 0, fsim_least_dram_seconds(f->p->hw, (double)t->bytes, 0, f->products));
+    return access_units(f, (double)t->bytes, 0, fsim_least_dram_seconds(f->p->hw, (double)t->bytes, 0, f->products));
 }
 
 fsim_unit_seconds fsim_floor_write(const fsim_floor *f, const fsim_tensor *t)
 {
     const double bytes = (double)t->written_bytes;
-    return access_units(f, bytes, bytes, bytes / fsim_dtype_bytes(t->dtype),
+    return access_units(f, bytes, bytes / fsim_dtype_bytes(t->dtype),
                         fsim_least_dram_seconds(f->p->hw, 0, bytes, f->products));
 }
 
