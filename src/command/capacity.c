@@ -138,6 +138,11 @@ static int read_asked(fsim_context *c, fsim_capacity_asked *q)
     const char *why = fsim_unserved(q->model, c->arena);
     if (why)
         fsim_error(c->diag, fsim_command_line, "%s", why);
+    if (q->model->positions > 0 && load->input + load->output > q->model->positions)
+        fsim_warning(
+            c->diag, fsim_command_line,
+            "--load: a request has %lld tokens, in and out; %s was made for %lld. Times hold, its answers may not",
+            (long long)(load->input + load->output), q->model->name, (long long)q->model->positions);
     return fsim_errors(c->diag) ? fsim_usage_status(c) : FSIM_EXIT_OK;
 }
 

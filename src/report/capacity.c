@@ -38,16 +38,22 @@ static const char *sharing_text(const fsim_option *x, fsim_arena *a)
                         : fsim_printf(a, "tp %lld", (long long)x->on.tp);
 }
 
+/* "f16" where that is what the GPU computes in. */
+static const char *stored_as(const fsim_option *x, fsim_precision p)
+{
+    return p == FSIM_16_BITS ? x->on.dtype : fsim_precision_names[p];
+}
+
 static const char *stored_text(const fsim_option *x, fsim_arena *a)
 {
-    return fsim_printf(a, "%s/%s", fsim_precision_names[x->on.weights], fsim_precision_names[x->on.cache]);
+    return fsim_printf(a, "%s/%s", stored_as(x, x->on.weights), stored_as(x, x->on.cache));
 }
 
 /* "tp 2, f8 weights, bf16 cache" */
 static const char *option_text(const fsim_option *x, fsim_arena *a)
 {
-    return fsim_printf(a, "%s, %s weights, %s cache", sharing_text(x, a), fsim_precision_names[x->on.weights],
-                       fsim_precision_names[x->on.cache]);
+    return fsim_printf(a, "%s, %s weights, %s cache", sharing_text(x, a), stored_as(x, x->on.weights),
+                       stored_as(x, x->on.cache));
 }
 
 static const char *load_text(const fsim_capacity_asked *q, fsim_arena *a)
@@ -363,12 +369,20 @@ static void report_memory(const fsim_page *page, const fsim_option *o, fsim_aren
 {
     static const fsim_column column[] = {{.title = "memory of a GPU", .left = true}, {.title = "bytes"}, {.title = ""}};
     const fsim_deployed_memory *m = &o->memory;
-    const double parts[] = {m->weights, m->cache, m->activations, m->collectives + m->framework, m->capacity};
-    const char *const names[] = {"weights", "keys and values", "activations of a step", "framework, collectives",
-                                 "of the GPU"};
+    enum { PARTS = 6 };
+    const double others = m->collectives + m->framework,
+                 parts[PARTS] = {m->weights,
+                                 m->cache,
+                                 m->activations,
+                                 others,
+                                 m->capacity - m->weights - m->cache - m->activations - others,
+                                 m->capacity};
+    const char *const names[PARTS] = {
+        "weights",   "keys and values", "activations of a step", "framework, collectives", "left free by the engine",
+        "of the GPU"};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
-    for (int i = 0; i < 5; i++) {
-        const char **cell = fsim_table_row(&t, i == 4 ? FSIM_STRONG : FSIM_PLAIN);
+    for (int i = 0; i < PARTS; i++) {
+        const char **cell = fsim_table_row(&t, i == PARTS - 1 ? FSIM_STRONG : FSIM_PLAIN);
         cell[0] = names[i];
         cell[1] = bytes(a, parts[i]);
         cell[2] = fsim_printf(a, "%.0f%%", 100 * parts[i] / m->capacity);
@@ -489,6 +503,11 @@ static void report_nothing(const fsim_page *page, const fsim_capacity *x, fsim_a
             (!near->fits && !x->option[i].fits && x->option[i].memory.cache > near->memory.cache))
             near = &x->option[i];
     fsim_paragraph(page, FSIM_BAD, 0, 0, "No way to serve it was found.");
+    if (x->options == 0)
+        fsim_paragraph(
+            page, FSIM_PLAIN, 0, 0,
+            "No GPU asked about has units for the weights and caches asked for (--weights, --cache), or none "
+            "runs the engine (--engine).");
     if (near && !near->fits)
         fsim_paragraph(
             page, FSIM_PLAIN, 0, 0,

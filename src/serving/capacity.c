@@ -43,6 +43,14 @@ static bool may_store(const fsim_capacity_asked *q, const fsim_hw *hw, fsim_prec
     return (weights != FSIM_8_BITS || has_f8(hw)) && (cache == FSIM_16_BITS || (weights != FSIM_16_BITS && has_f8(hw)));
 }
 
+/* TensorRT-LLM is for NVIDIA's GPUs, from Volta on; vLLM for theirs and AMD's. Both have builds for other devices, of
+ * which nothing is known here. */
+static bool runs_engine(const fsim_hw *hw, const fsim_engine *engine)
+{
+    const fsim_design d = hw->arch->design;
+    return strncmp(engine->words, "vllm", 4) == 0 || (d != FSIM_CDNA && d != FSIM_OTHER && d != FSIM_CPU);
+}
+
 /* stored: of weights and of the cache. */
 static void add_option(search *s, const fsim_machine *machine, const fsim_precision stored[2], int64_t tp, int64_t ep)
 {
@@ -62,7 +70,8 @@ static void add_option(search *s, const fsim_machine *machine, const fsim_precis
                .input = q->load->input,
                .output = q->load->output,
                .arena = s->arena}};
-    if (fsim_unshared(q->model, tp, ep, s->arena) || fsim_deployed_gpus(&x.on) > q->most_gpus)
+    if (!runs_engine(hw, q->engine) || fsim_unshared(q->model, tp, ep, s->arena) ||
+        fsim_deployed_gpus(&x.on) > q->most_gpus)
         return;
     x.memory = fsim_deployed_memory_of(&x.on, q->engine->tokens);
     x.places = fsim_places(&x.on, &x.memory);
@@ -253,18 +262,22 @@ typedef struct {
     double requests, tokens, cached;
 } phase;
 
-/* Shares of a step's seconds that streams and products take at the data sheet's rates. */
-static fsim_step_shares shares_of(const fsim_option *x, double step_s, phase of)
+/* The rate of a key by its figure on the data sheet, or as it was measured. */
+static double rate_of(const fsim_hw *hw, fsim_hw_key key, bool peak)
+{
+    return peak ? fsim_hw_peak(hw, key) : fsim_hw_get(hw, key);
+}
+
+/* Shares of a step's seconds that streams and products take at the GPU's peaks, or at the rates that were measured. */
+static fsim_step_shares shares_at(const fsim_option *x, double step_s, phase of, bool peaks)
 {
     const double tokens = of.tokens;
-    static const char *const words[] = {"reading weights", "reading the cache", "products", "the host",
-                                        "links and overheads"};
     const fsim_hw *hw = x->on.hw;
     const fsim_model *m = x->on.model;
-    const double gpus = (double)fsim_deployed_gpus(&x->on), bandwidth = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
+    const double gpus = (double)fsim_deployed_gpus(&x->on), bandwidth = rate_of(hw, FSIM_HW_DRAM_BANDWIDTH, peaks);
     const bool f8 = x->on.weights != FSIM_16_BITS && has_f8(hw);
-    const double peak_16 = fsim_hw_get(hw, *x->on.dtype == 'f' ? FSIM_HW_TENSOR_F16 : FSIM_HW_TENSOR_BF16),
-                 peak = f8 ? fsim_hw_get(hw, FSIM_HW_TENSOR_F8) : peak_16;
+    const double peak_16 = rate_of(hw, *x->on.dtype == 'f' ? FSIM_HW_TENSOR_F16 : FSIM_HW_TENSOR_BF16, peaks),
+                 peak = f8 ? rate_of(hw, FSIM_HW_TENSOR_F8, peaks) : peak_16;
     const bool prompt = of.cached == 0;
     const double attention = tokens * attention_flops(m, prompt ? tokens / 2 : of.cached, prompt);
     double read = (double)(m->parameters - m->embedding);
@@ -280,8 +293,18 @@ static fsim_step_shares shares_of(const fsim_option *x, double step_s, phase of)
                                       gpus / step_s,
                           .host = fsim_host_s(&x->on) / step_s};
     p.other = fmax(0, 1 - p.host - fmax(p.weights + p.cache, p.products));
-    static const double mostly = 0.6; /* rates below the data sheet's are no cause of their own */
-    const double share[] = {p.weights, p.cache, p.products, p.host, p.other > mostly ? p.other : 0};
+    return p;
+}
+
+/* The shares by the data sheet, and what takes most by the rates that were measured. */
+static fsim_step_shares shares_of(const fsim_option *x, double step_s, phase of)
+{
+    static const char *const words[] = {"reading weights", "reading the cache", "products", "the host",
+                                        "links and overheads"};
+    static const double mostly = 0.6; /* what small kernels take beyond these rates is no cause of its own */
+    fsim_step_shares p = shares_at(x, step_s, of, true);
+    const fsim_step_shares q = shares_at(x, step_s, of, false);
+    const double share[] = {q.weights, q.cache, q.products, q.host, q.other > mostly ? q.other : 0};
     int most = 0;
     for (int i = 1; i < 5; i++)
         most = share[i] > share[most] ? i : most;
@@ -344,7 +367,8 @@ static bool better(const double *x, const double *y, int count)
 }
 
 /* The best option by one measure, then the others; -1 where none has it. Without a load, GPUs are no measure of their
- * own: a GPU that does more is worth more. */
+ * own: a GPU that does more is worth more. What an hour costs is one where requests come at a rate; where some are
+ * always under way, what is faster does more of them. */
 static int best_by(const fsim_capacity *c, int measure)
 {
     enum { MEASURES = 4 };
@@ -354,8 +378,9 @@ static int best_by(const fsim_capacity *c, int measure)
         const fsim_option *x = &c->option[i];
         const fsim_load *load = c->asked->load;
         const bool open = load->rate > 0 || load->concurrency > 0 || load->trace;
+        const bool timed = load->rate > 0 || load->trace;
         const double gpus = open ? (double)x->gpus : (double)x->gpus / x->tokens_s;
-        const double of[3] = {gpus, open ? x->usd_h : x->usd_million, x->joules};
+        const double of[3] = {gpus, timed ? x->usd_h : x->usd_million, x->joules};
         const double by[MEASURES] = {of[measure], of[0], of[1], of[2]};
         if (x->reason || isnan(by[0]) || (best >= 0 && !better(by, least, MEASURES)))
             continue;

@@ -65,7 +65,7 @@ fsim_arithmetic fsim_arithmetic_of(const fsim_graph *g, const fsim_hw *hw, fsim_
     }
     double most = 0;
     for (fsim_dtype t = 0; t < FSIM_TF32; t++) {
-        if (!is_narrow(t) || flops[t] <= most || fsim_tensor_key(hw, t) != FSIM_HW_COUNT)
+        if (!is_narrow(t) || flops[t] <= most)
             continue;
         const fsim_dtype other = instead_of(hw, t);
         if (fsim_dense_peak(hw, other) < WORTH_SAYING * fsim_dense_peak(hw, t))
