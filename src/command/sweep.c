@@ -375,6 +375,15 @@ static int begin(sweep *s)
     return fsim_conclude(c, FSIM_EXIT_OK);
 }
 
+/* Is there a reason at each point why it has no plan? */
+static bool has_no_plan(const fsim_sweep *x)
+{
+    bool none = x->points > 0;
+    for (int i = 0; i < x->points; i++)
+        none = none && x->point[i].reason;
+    return none;
+}
+
 int fsim_run_sweep(fsim_context *c)
 {
     sweep s = {.c = c};
@@ -406,5 +415,7 @@ int fsim_run_sweep(fsim_context *c)
         return fsim_give_up_outputs(c, fsim_interrupted_status());
     s.out.written = c->set.output && !fsim_is_stdout(c->set.output) ? c->set.output : NULL;
     status = fsim_deliver(c, &s.out);
+    if (!status && !s.out.interrupted && has_no_plan(&s.out))
+        status = FSIM_EXIT_BAD_INPUT;
     return status ? status : fsim_interrupted_status();
 }

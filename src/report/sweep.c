@@ -152,15 +152,19 @@ void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x)
 const char *fsim_sweep_line(const fsim_sweep *x, fsim_arena *a)
 {
     double low = INFINITY, high = 0;
-    for (int i = 0; i < x->points; i++)
+    int without = 0; /* with a reason, but no plan */
+    for (int i = 0; i < x->points; i++) {
+        without += x->point[i].reason != NULL;
         if (x->point[i].planned) {
             low = fmin(low, x->point[i].speedup);
             high = fmax(high, x->point[i].speedup);
         }
-    const char *head =
-        fsim_printf(a, "%s%s%s: %s, %s", x->workload, x->gpus == 1 ? fsim_printf(a, " on %s", x->gpu[0]) : "",
-                    x->shards > 1 ? fsim_printf(a, ", shard %d/%d", x->shard, x->shards) : "",
-                    fsim_text_count(a, x->points, "point"), fsim_text_count(a, x->plans, "distinct plan"));
+    }
+    const char *head = fsim_printf(
+        a, "%s%s%s: %s%s, %s", x->workload, x->gpus == 1 ? fsim_printf(a, " on %s", x->gpu[0]) : "",
+        x->shards > 1 ? fsim_printf(a, ", shard %d/%d", x->shard, x->shards) : "",
+        fsim_text_count(a, x->points, "point"), without ? fsim_printf(a, ", %d without a plan", without) : "",
+        fsim_text_count(a, x->plans, "distinct plan"));
     return low <= high ? fsim_printf(a, "%s, %s to %s eager", head, fsim_times_text(a, low), fsim_times_text(a, high))
                        : head;
 }

@@ -29,6 +29,19 @@ grep -q '^With the best fusion: ' fused.out || complain "--fused: $(cat fused.ou
 run long.json qwen3-8b --hw l4 --load input=200000,output=300,rate=1/s --node 2
 grep -q '^A prompt: .* most of it is products; .* products [3-9][0-9] %' long.json.out || complain "a long prompt: $(grep '^A prompt' long.json.out)"
 grep -q ': 1 request a second of ' long.json.out || complain 'one request a second'
+# Requests that are always under way: what costs least a token is cheapest, not what costs least an hour and does little of them.
+run under_way.json llama-3.1-8b --hw rtx-4090,t4 --load input=1000,output=200,concurrency=16
+grep -q '^Cheapest: as Fewest' under_way.json.out && grep -q ' f16 weights, f16 cache' under_way.json.out || complain "requests under way: $(sed -n 2,4p under_way.json.out)"
+# Products in 8 bits are no faster than the GPU was measured to be, nor is a share above the whole.
+run amd.json llama-2-70b --hw mi300x --weights f8 --load input=1000,output=200
+grep -q '^A prompt: .* most of it is products; .* products [1-6][0-9] %' amd.json.out || complain "8 bits on an MI300X: $(grep '^A prompt' amd.json.out)"
+run beyond.json gpt2 --hw l4 --load input=800,output=400
+grep -q 'warning: --load: a request has 1200 tokens, in and out; gpt2 was made for 1024' beyond.json.err || complain "more tokens than positions: $(cat beyond.json.err)"
+for nothing in 'llama-3.1-8b --hw t4 --weights f8' 'llama-2-70b --hw mi300x --engine trtllm'; do
+    # shellcheck disable=SC2086 # words
+    "$FUSESIM" capacity $nothing --load input=1000,output=200 >out 2>err
+    [ $? = 1 ] && grep -q '^No GPU asked about has units for the weights and caches' out || complain "nothing serves $nothing: $(cat out err)"
+done
 run system.json llama-3.1-8b --hw l40s --system aws-p5,dgx-h100 --load input=1000,output=200,rate=5 --weights f8 --cache f8
 printf 'time,input,output\n1.5,100,20\n0.5,200,10\n2,300,30\n' >trace.csv
 run trace.json llama-3.1-8b --hw l4 --load trace=trace.csv

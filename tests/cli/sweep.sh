@@ -148,6 +148,11 @@ refuses "'optimum' is no strategy.*did you mean 'optimal'" mlp --hw t4 --over st
 refuses "'3/3': wanted I/N" mlp --hw t4 --over M=1,2 --shard 3/3
 refuses "'a/3': wanted I/N" mlp --hw t4 --over M=1,2 --shard a/3
 refuses "say it to 'fusesim merge'" mlp --hw t4 --over M=1,2 --shard 0/2 --find M --under fits
+# Points without a plan are counted; a sweep of nothing else is bad input.
+sweep bert_layer --hw l4 --over H=1024,1000 --quiet >out || complain "a point without a plan: $?"
+grep -q ': 2 points, 1 without a plan, 1 distinct plan' out || complain "a point without a plan: $(cat out)"
+sweep bert_layer --hw l4 --over H=1000,1001 --quiet >out
+[ $? = 65 ] && grep -q ', 2 without a plan, 0 distinct plans' out || complain "no point with a plan: $(cat out)"
 refuses_resume() { sweep mlp --hw t4 --over M=1,2 --resume >out; [ $? = 2 ] && grep -q -- '--resume belongs to -o' err || complain 'resume without -o'; }
 refuses_resume
 refuses "no --over varies 'N'" mlp --hw t4 --over M=1,2 --find N --under fits
