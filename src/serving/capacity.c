@@ -319,7 +319,9 @@ static void fill_costs(const search *s, fsim_option *x)
     const double cached = (double)load->input + (double)load->output / 2;
     const double million = 1e6, hour_s = 3600;
     x->gpus = x->replicas * fsim_deployed_gpus(&x->on);
-    x->tokens_s = t->rate * (double)load->output * (double)(x->replicas * ranks_of(x));
+    /* what comes is served, or the queue would grow; the run that times are from ends while some still run */
+    x->tokens_s = load->rate > 0 ? load->rate * (double)load->output
+                                 : t->rate * (double)load->output * (double)(x->replicas * ranks_of(x));
     x->user_s = 1 / t->token.mean;
     x->usd_h = x->machine->price.value * (double)x->gpus;
     x->usd_million = x->usd_h / hour_s / x->tokens_s * million;
