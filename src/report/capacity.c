@@ -236,7 +236,14 @@ const char *fsim_capacity_line(const fsim_capacity *x, fsim_arena *a)
     return fsim_printf(a, "%s: %s", x->asked->model->name, answer);
 }
 
-/* The options that serve, by GPUs, then cost, then their place. */
+/* Does it do more tokens of output a GPU than the other, or as many sooner? */
+static bool does_more(const fsim_option *x, const fsim_option *y)
+{
+    const double one = x->tokens_s / (double)x->gpus, other = y->tokens_s / (double)y->gpus;
+    return one != other ? one > other : x->user_s >= y->user_s;
+}
+
+/* The options that serve, by GPUs, then cost, then tokens, then their place. */
 static int sorted(const fsim_capacity *x, int *at)
 {
     int count = 0;
@@ -247,8 +254,7 @@ static int sorted(const fsim_capacity *x, int *at)
         for (; k > 0; k--) {
             const fsim_option *p = &x->option[at[k - 1]], *o = &x->option[i];
             const double u = isnan(p->usd_h) ? 0 : p->usd_h, v = isnan(o->usd_h) ? 0 : o->usd_h;
-            if (p->gpus < o->gpus || (p->gpus == o->gpus && (u < v || (u == v && p->tokens_s / (double)p->gpus >=
-                                                                                     o->tokens_s / (double)o->gpus))))
+            if (p->gpus < o->gpus || (p->gpus == o->gpus && (u < v || (u == v && does_more(p, o)))))
                 break;
             at[k] = at[k - 1];
         }

@@ -370,10 +370,10 @@ static bool better(const double *x, const double *y, int count)
 
 /* The best option by one measure, then the others; -1 where none has it. Without a load, GPUs are no measure of their
  * own: a GPU that does more is worth more. What an hour costs is one where requests come at a rate; where some are
- * always under way, what is faster does more of them. */
+ * always under way, what is faster does more of them. Of equals the one with the fewest seconds a token. */
 static int best_by(const fsim_capacity *c, int measure)
 {
-    enum { MEASURES = 4 };
+    enum { MEASURES = 5 };
     int best = -1;
     double least[MEASURES] = {0};
     for (int i = 0; i < c->options; i++) {
@@ -383,7 +383,7 @@ static int best_by(const fsim_capacity *c, int measure)
         const bool timed = load->rate > 0 || load->trace;
         const double gpus = open ? (double)x->gpus : (double)x->gpus / x->tokens_s;
         const double of[3] = {gpus, timed ? x->usd_h : x->usd_million, x->joules};
-        const double by[MEASURES] = {of[measure], of[0], of[1], of[2]};
+        const double by[MEASURES] = {of[measure], of[0], of[1], -x->user_s, of[2]};
         if (x->reason || isnan(by[0]) || (best >= 0 && !better(by, least, MEASURES)))
             continue;
         best = i;

@@ -22,14 +22,13 @@ fsim_design fsim_serving_kin(const fsim_serving_site *s, int i)
 
 double fsim_serving_rate(const fsim_serving_site *s, fsim_dtype arithmetic)
 {
-    static const double reached = 0.75; /* of the peak, by Hopper's largest products: 0.71 in f8, 0.80 in bf16 */
     const fsim_design d = s->hw->arch->design;
     fsim_hw_key unit = fsim_tensor_key(s->hw, arithmetic);
     unit = unit == FSIM_HW_COUNT ? fsim_tensor_key(s->hw, FSIM_F16) : unit;
     unit = unit == FSIM_HW_COUNT ? FSIM_HW_FP32_PEAK : unit;
     double rate = fsim_hw_peak(s->hw, unit);
     if (d == FSIM_CDNA || d == FSIM_OTHER) /* numbers of Hopper's kernels: as if this GPU's peak were one such */
-        rate = fmin(rate, fsim_hw_get(s->hw, unit) / reached);
+        rate = fmin(rate, fsim_hw_get(s->hw, unit) / serving_hopper_share);
     return rate / s->sms;
 }
 
