@@ -419,7 +419,7 @@ has '^Fusion makes no difference: optimal has the kernels of eager '
 # What goes to a pipe or a file is not cut: tables and names are whole, a sentence is a line.
 "$FUSESIM" bert_layer --hw h100-sxm5-80gb >out 2>err || complain 'a report in a pipe'
 has '^Fusion helps: .* kernels)\.$'
-has ' q_flat .*[+] scores [+] scaled [+] probabilities [+] mixed'
+has ' kt [+] scores [+] scaled [+] probabilities [+] mixed'
 has '^  eager .* each operator alone, with PyTorch'
 COLUMNS=80 "$FUSESIM" bert_layer --hw h100-sxm5-80gb >out 2>err || complain 'a report in 80 columns'
 has 'Names that are cut are whole with --verbose, and in a pipe'
