@@ -13,7 +13,9 @@ typedef struct {
     const char *text, *p;
     const fsim_scope *scope;
     int nesting;
-    bool up; /* inside ceil(): divisions round up */
+    bool up;           /* inside ceil(): divisions round up */
+    bool cut;          /* some name or number was divided by another, and the rest was left: */
+    int64_t cut_of[2]; /* what by what */
 } parser;
 
 static bool fail(parser *s, const char *why)
@@ -133,13 +135,20 @@ static bool factor(parser *s, int64_t *value)
 
 static bool product(parser *s, int64_t *value)
 {
+    bool bare = isalnum((unsigned char)peek(s)); /* one name or number, so far */
     if (!factor(s, value))
         return false;
-    for (char c; c = peek(s), c == '*' || c == '/' || c == '%';) {
+    for (char c; c = peek(s), c == '*' || c == '/' || c == '%'; bare = false) {
         int64_t right;
         s->p++;
+        const bool by_one = isalnum((unsigned char)peek(s));
         if (!factor(s, &right))
             return false;
+        if (c == '/' && bare && by_one && !s->up && !s->cut && right != 0 && *value % right != 0) {
+            s->cut = true;
+            s->cut_of[0] = *value;
+            s->cut_of[1] = right;
+        }
         if (c == '*') {
             if (__builtin_mul_overflow(*value, right, value))
                 return fail(s, "overflows 64 bits");
@@ -228,6 +237,11 @@ static bool comparison(parser *s, int64_t *value)
 
 bool fsim_eval(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *text, const fsim_scope *scope, int64_t *value)
 {
-    parser s = {a, d, at, text, text, scope, 0, false};
-    return comparison(&s, value) && (peek(&s) == '\0' || fail(&s, "has something behind its end"));
+    parser s = {.arena = a, .diag = d, .at = at, .text = text, .p = text, .scope = scope};
+    if (!comparison(&s, value) || (peek(&s) != '\0' && !fail(&s, "has something behind its end")))
+        return false;
+    if (s.cut)
+        fsim_warning(d, at, "expression '%s': %lld / %lld is not whole, and counts as %lld; ceil() rounds up", text,
+                     (long long)s.cut_of[0], (long long)s.cut_of[1], (long long)(s.cut_of[0] / s.cut_of[1]));
+    return true;
 }

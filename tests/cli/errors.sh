@@ -299,6 +299,20 @@ expect 66 "cannot read measurements 'nowhere.csv'" validate --measurements nowhe
 : >rows.csv
 expect 65 'rows.csv:1:1: error: the file is empty' validate --measurements rows.csv
 rows
+# A division that leaves something is told where a name or number is divided by another, and nowhere else.
+cat >parts.yaml <<'END'
+symbols: {F: 28672, parts: 8}
+tensors:
+  x: {shape: [4, F / parts], dtype: f16}
+  y: {shape: [(F + 127) / 128, ceil(F / parts), F / parts * 2], dtype: f16}
+operators:
+  - {op: relu, in: x, out: a}
+  - {op: relu, in: y, out: b}
+END
+"$FUSESIM" parts.yaml --hw "$toy" >out 2>err || complain 'a whole division'
+[ ! -s err ] || complain 'a whole division warns'
+"$FUSESIM" parts.yaml --hw "$toy" --set parts=3 >out 2>err || complain 'a division that leaves something'
+grep -q "parts.yaml:3:18: warning: expression 'F / parts': 28672 / 3 is not whole, and counts as 9557; ceil() rounds up" err && [ "$(grep -c 'is not whole' err)" = 2 ] || complain 'a division that leaves something'
 expect 65 'rows.csv: error: no rows' validate --measurements rows.csv
 printf 'id,hv,workload,strategy,launch,time_s\n' >rows.csv
 expect 65 "rows.csv:1:1: error: no column 'hw'; is it 'hv'" validate --measurements rows.csv
