@@ -412,7 +412,7 @@ static void call_libraries(fsim_problem *p, const fsim_graph *called, fsim_predi
     fsim_plan plan;
     fsim_proof proof;
     double bound_s = out->proof.lower_bound;
-    if ((out->chosen != FSIM_STRATEGY_OPTIMAL && called->servings == 0) || p->objective != FSIM_MINIMISE_TIME)
+    if (p->objective != FSIM_MINIMISE_TIME)
         return;
     take_graph(&q, called, a);
     q.memory_limit = 0;
@@ -470,7 +470,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     const bool brief = is_brief(options);
     const fsim_rivals rivals = {.graph = g, .make = make_rivals, .most = FSIM_PLAN_COUNT, .from = options};
     int count = plan_strategies(&p, brief ? WANTED : ALL, a, &out, known),
-        searches = 1 + (called != g) + (options->top > 0) + options->pareto + (options->memory_limit > 0);
+        searches = 1 + (called != g || g->calls) + (options->top > 0) + options->pareto + (options->memory_limit > 0);
     count += plan_by_user(&p, &out, &known[count], a);
     if (brief && out.chosen != FSIM_STRATEGY_OPTIMAL)
         return concluded(&p, &out);
@@ -508,7 +508,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         add_traded(&out, traded, a);
     fsim_adopt_best(&p, out.top, out.tops, best);
     fsim_adopt_best(&p, out.front, out.fronts, best);
-    if (called != g) {
+    if (called != g || g->calls) { /* a rival's graph has its calls already */
         part = next_search(&p, &searches);
         call_libraries(&part, called, &out, best, a);
     }

@@ -28,11 +28,15 @@ void fsim_step_start(fsim_step *step, const fsim_call *of, fsim_op op, const cha
 
 int fsim_step_end(fsim_step *step, int args, const int *arg)
 {
+    enum { BITS = 32 }; /* of scalars: those behind are none */
+    const int room = sizeof step->arg / sizeof *step->arg;
+    int *to = args > room ? fsim_new(step->call.build->arena, int, args) : step->arg;
+    step->call.arg = to;
     for (int i = 0; i < args; i++) {
         if (arg[i] < 0)
             return -1;
-        step->arg[i] = arg[i];
-        for (int k = 0; k < step->of->args; k++)
+        to[i] = arg[i];
+        for (int k = 0; k < step->of->args && k < BITS && i < BITS; k++)
             if (step->of->arg[k] == arg[i] && step->of->scalars >> k & 1)
                 step->call.scalars |= 1u << i;
     }

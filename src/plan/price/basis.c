@@ -12,6 +12,12 @@ static void price_again(const fsim_problem *p, const fsim_hw *hw, fsim_maker mak
 {
     const fsim_group *group = plan->kernel[k].group;
     const fsim_residency l2 = plan->l2[k];
+    if (group->template == FSIM_LIBRARY_CONTRACTION && group->anchor < 0) { /* a call of several kernels (sdpa.h) */
+        (void)fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
+        (void)fsim_hw_get(hw, FSIM_HW_TENSOR_F16);
+        fsim_kernel_spread(p->graph, hw, maker, &plan->kernel[k]);
+        return;
+    }
     /* the price of a framework's kernel is at least fusesim's own: only the keys of the one that was taken count */
     const fsim_kernel own = fsim_kernel_of(p->graph, p->hw, p->regime, group, &l2, a);
     bool is_own = maker == FSIM_BY_FUSESIM;

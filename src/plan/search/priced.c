@@ -117,7 +117,7 @@ void fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
 {
     const int nodes = p->graph->nodes;
     int *node = fsim_new(a, int, nodes + 1);
-    part_priced x = {.p = *p, .whole = budget, .node = node, .nodes = nodes};
+    part_priced x = {.p = *p, .whole = budget, .node = node, .nodes = nodes}, y; /* y: its frontier refers to it */
     fsim_shortened without;
     fsim_worth worth;
     fsim_spent spent;
@@ -128,7 +128,7 @@ void fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
         node[n] = n;
     const bool shortens = fsim_leave_out_given(p, node, nodes, FSIM_FAR_READER, a, &without);
     if (!find_prices(&x, budget, way, shortens ? 1 : WAYS, a) && shortens) {
-        part_priced y = {.p = *p, .whole = budget, .left_out = &without, .node = without.node, .nodes = without.nodes};
+        y = (part_priced){.p = *p, .whole = budget, .left_out = &without, .node = without.node, .nodes = without.nodes};
         y.p.graph = y.p.limits.graph = without.graph;
         y.p.progress = NULL;
         y.p.store = fsim_store_new(a);
