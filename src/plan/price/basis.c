@@ -12,7 +12,7 @@ static void price_again(const fsim_problem *p, const fsim_hw *hw, fsim_maker mak
 {
     const fsim_group *group = plan->kernel[k].group;
     const fsim_residency l2 = plan->l2[k];
-    if (group->template == FSIM_LIBRARY_CONTRACTION && group->anchor < 0) { /* a call of several kernels (sdpa.h) */
+    if (group->template == FSIM_LIBRARY_CONTRACTION) { /* a call of several kernels (sdpa.h) */
         (void)fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH);
         (void)fsim_hw_get(hw, FSIM_HW_TENSOR_F16);
         fsim_kernel_spread(p->graph, hw, maker, &plan->kernel[k]);
