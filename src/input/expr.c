@@ -34,9 +34,11 @@ static char peek(parser *s)
 static bool sum(parser *s, int64_t *value);
 static bool comparison(parser *s, int64_t *value);
 
-/* min(a, b, ...) and max(a, b, ...), behind their bracket. */
+/* min(a, b, ...) and max(a, b, ...), behind their bracket. Who takes the larger of a division and 1 knows that it may
+ * not be whole. */
 static bool extreme(parser *s, bool most, int64_t *value)
 {
+    const bool cut = s->cut;
     if (!sum(s, value))
         return false;
     while (peek(s) == ',') {
@@ -46,6 +48,7 @@ static bool extreme(parser *s, bool most, int64_t *value)
             return false;
         *value = (other > *value) == most ? other : *value;
     }
+    s->cut = cut;
     return true;
 }
 

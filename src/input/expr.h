@@ -18,9 +18,9 @@ typedef struct {
     int (*dtype)(const void *scope, const char *name);
 } fsim_scope;
 
-/* Evaluates text. A division of a name or number by another that leaves something, outside of ceil(), is a warning.
- * False after an error at `at`: syntax, unknown symbol, division by zero, overflow of 64 bits,
- * nesting beyond 64. */
+/* Evaluates text. A division of a name or number by another that leaves something is a warning, but in ceil(), min()
+ * and max(). False after an error at `at`: syntax, unknown symbol, division by zero, overflow of 64 bits, nesting
+ * beyond 64. */
 bool fsim_eval(fsim_arena *a, fsim_diag *d, fsim_loc at, const char *text, const fsim_scope *scope, int64_t *value);
 
 #endif
