@@ -100,15 +100,16 @@ static fsim_plan launched_plan(const fsim_problem *p, fsim_strategy s, const fsi
     return fsim_plan_launched_by(&theirs, fsim_maker_of(s), &plan, a);
 }
 
-/* With what eager takes in the dtype for which the GPU has a faster unit. */
-static fsim_arithmetic find_arithmetic(const fsim_prediction *p, fsim_arena *a)
+/* With what eager takes in the dtype for which the GPU has a faster unit. until_s: by when all must have ended. */
+static fsim_arithmetic find_arithmetic(const fsim_prediction *p, double until_s, fsim_arena *a)
 {
     fsim_arithmetic out = fsim_arithmetic_of(p->graph, p->hw, a);
     fsim_plan instead;
     if (!out.instead)
         return out;
-    const fsim_problem other = fsim_problem_of(out.instead, p->hw, &p->options, a),
-                       theirs = problem_for(&other, p->chosen, a);
+    fsim_problem other = fsim_problem_of(out.instead, p->hw, &p->options, a);
+    other.until_s = until_s;
+    const fsim_problem theirs = problem_for(&other, p->chosen, a);
     fsim_problem own = other;
     fsim_baseline(&own, FSIM_STRATEGY_EAGER, a, &instead);
     out.instead_eager_s = launched_plan(&other, FSIM_STRATEGY_EAGER, &instead, a).time_s;
@@ -120,7 +121,8 @@ static fsim_arithmetic find_arithmetic(const fsim_prediction *p, fsim_arena *a)
     enum { SEARCH_SHARES = 10 }; /* another plan may be best there: a short search */
     fsim_problem best = other;
     fsim_proof proof;
-    best.search_steps = other.search_steps / SEARCH_SHARES;
+    best.search_steps = other.search_steps < FSIM_USUAL_STEPS ? other.search_steps : FSIM_USUAL_STEPS;
+    best.search_steps /= SEARCH_SHARES;
     fsim_optimal(&best, NULL, 0, a, &instead, &proof);
     out.instead_s = instead.kernels > 0 ? fmin(out.instead_s, instead.time_s) : out.instead_s;
     return out;
@@ -521,7 +523,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     out.least_memory_bytes = least_memory(&part, best, traded, a);
     find_refusals(&p, &out, a);
     out.basis = fsim_basis_of(&p, fsim_maker_in(&out, out.chosen), &out.plan[out.chosen], a);
-    out.arithmetic = find_arithmetic(&out, a);
+    out.arithmetic = find_arithmetic(&out, until_s, a);
     out.append = fsim_append_of(out.graph, hw, &out.plan[out.chosen]);
     p.until_s = until_s;
     launch_otherwise(&p, &out, a);
