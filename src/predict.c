@@ -468,11 +468,12 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     const fsim_graph *called = (options->strategy == FSIM_STRATEGY_OPTIMAL || g->servings > 0) && !options->as_read
                                    ? called_graph(g, hw, a)
                                    : g;
+    const bool calls = called != g || (g->calls && !options->as_read); /* a rival's graph has its calls already */
     fsim_plan known[FSIM_PLAN_COUNT], *best = &out.plan[FSIM_STRATEGY_OPTIMAL];
     const bool brief = is_brief(options);
     const fsim_rivals rivals = {.graph = g, .make = make_rivals, .most = FSIM_PLAN_COUNT, .from = options};
     int count = plan_strategies(&p, brief ? WANTED : ALL, a, &out, known),
-        searches = 1 + (called != g || g->calls) + (options->top > 0) + options->pareto + (options->memory_limit > 0);
+        searches = 1 + calls + (options->top > 0) + options->pareto + (options->memory_limit > 0);
     count += plan_by_user(&p, &out, &known[count], a);
     if (brief && out.chosen != FSIM_STRATEGY_OPTIMAL)
         return concluded(&p, &out);
@@ -510,7 +511,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         add_traded(&out, traded, a);
     fsim_adopt_best(&p, out.top, out.tops, best);
     fsim_adopt_best(&p, out.front, out.fronts, best);
-    if (called != g || g->calls) { /* a rival's graph has its calls already */
+    if (calls) {
         part = next_search(&p, &searches);
         call_libraries(&part, called, &out, best, a);
     }

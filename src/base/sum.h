@@ -12,6 +12,9 @@ __extension__ typedef __int128 fsim_sum;
 #define FSIM_TERM_MOST ((fsim_sum)1 << 100) /* 40 million years */
 #define FSIM_SUM_MOST  ((fsim_sum)1 << 122)
 
+static inline fsim_sum fsim_sum_least(fsim_sum x, fsim_sum y) { return x < y ? x : y; }
+static inline fsim_sum fsim_sum_most(fsim_sum x, fsim_sum y) { return x > y ? x : y; }
+
 /* The nearest whole number; FSIM_TERM_MOST where x is larger. x: not below 0, no NaN. */
 static inline fsim_sum fsim_sum_term(double x)
 {

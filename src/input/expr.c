@@ -138,7 +138,7 @@ static bool factor(parser *s, int64_t *value)
 
 static bool product(parser *s, int64_t *value)
 {
-    bool bare = isalnum((unsigned char)peek(s)); /* one name or number, so far */
+    bool bare = isalnum((unsigned char)peek(s)), mine = false; /* one name or number, so far; a rest was left here */
     if (!factor(s, value))
         return false;
     for (char c; c = peek(s), c == '*' || c == '/' || c == '%'; bare = false) {
@@ -147,12 +147,8 @@ static bool product(parser *s, int64_t *value)
         const bool by_one = isalnum((unsigned char)peek(s));
         if (!factor(s, &right))
             return false;
-        if (c == '/' && bare && by_one && !s->up && !s->cut && right != 0 && *value % right != 0) {
-            s->cut = true;
-            s->cut_of[0] = *value;
-            s->cut_of[1] = right;
-        }
         if (c == '*') {
+            s->cut = s->cut && !(mine && right == s->cut_of[1]); /* rounded down to a multiple, as is meant */
             if (__builtin_mul_overflow(*value, right, value))
                 return fail(s, "overflows 64 bits");
             continue;
@@ -162,6 +158,11 @@ static bool product(parser *s, int64_t *value)
         if (*value == INT64_MIN && right == -1)
             return fail(s, "overflows 64 bits");
         const int64_t rest = *value % right;
+        if (c == '/' && bare && by_one && !s->up && !s->cut && rest != 0) {
+            s->cut = mine = true;
+            s->cut_of[0] = *value;
+            s->cut_of[1] = right;
+        }
         *value = c == '%' ? rest : *value / right + (s->up && rest != 0 && (rest < 0) == (right < 0));
     }
     return true;

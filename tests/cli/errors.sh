@@ -305,14 +305,17 @@ symbols: {F: 28672, parts: 8}
 tensors:
   x: {shape: [4, F / parts], dtype: f16}
   y: {shape: [(F + 127) / 128, ceil(F / parts), F / parts * 2], dtype: f16}
+  z: {shape: [F / parts * parts, "max(F / parts, 1)"], dtype: f16}
 operators:
   - {op: relu, in: x, out: a}
   - {op: relu, in: y, out: b}
+  - {op: relu, in: z, out: c}
 END
 "$FUSESIM" parts.yaml --hw "$toy" >out 2>err || complain 'a whole division'
 [ ! -s err ] || complain 'a whole division warns'
 "$FUSESIM" parts.yaml --hw "$toy" --set parts=3 >out 2>err || complain 'a division that leaves something'
 grep -q "parts.yaml:3:18: warning: expression 'F / parts': 28672 / 3 is not whole, and counts as 9557; ceil() rounds up" err && [ "$(grep -c 'is not whole' err)" = 2 ] || complain 'a division that leaves something'
+expect_some 65 'overflows 64 bits' parts.yaml --hw "$toy" --set F=-9223372036854775807-1 --set parts=-1
 expect 65 'rows.csv: error: no rows' validate --measurements rows.csv
 printf 'id,hv,workload,strategy,launch,time_s\n' >rows.csv
 expect 65 "rows.csv:1:1: error: no column 'hw'; is it 'hv'" validate --measurements rows.csv

@@ -103,9 +103,6 @@ typedef struct {
     fsim_sum called;          /* a bound of plans with a call at least */
 } worths;
 
-static fsim_sum least_of(fsim_sum x, fsim_sum y) { return x < y ? x : y; }
-static fsim_sum most_of(fsim_sum x, fsim_sum y) { return x > y ? x : y; }
-
 /* A call takes its price in place of what its primitives are worth, and views that its kernels may have: where that
  * saves nothing, the call that loses least is made. Views may be in kernels of others where the call is not made. */
 static worths worths_of(const around *w, const fsim_call_price *call, int count)
@@ -120,7 +117,9 @@ static worths worths_of(const around *w, const fsim_call_price *call, int count)
     out.called = out.others = -worth->shared;
     for (int n = 0; n < nodes; n++) {
         out.called += worth->of[n];
-        out.others += any[n] == FSIM_NO_CALL ? worth->of[n] : any[n] == FSIM_IN_CALL ? 0 : least_of(worth->of[n], 0);
+        out.others += any[n] == FSIM_NO_CALL   ? worth->of[n]
+                      : any[n] == FSIM_IN_CALL ? 0
+                                               : fsim_sum_least(worth->of[n], 0);
     }
     for (int c = 0; c < count; c++) {
         const signed char *place = places_of(w, &call[c], 1);
@@ -128,14 +127,14 @@ static worths worths_of(const around *w, const fsim_call_price *call, int count)
         out.within[c] = -worth->shared;
         for (int n = 0; n < nodes; n++) {
             const bool view = place[n] == FSIM_CALL_OWN_VIEW || (place[n] == FSIM_CALL_VIEW && any[n] == place[n]);
-            out.within[c] += place[n] == FSIM_IN_CALL ? worth->of[n] : view ? least_of(worth->of[n], 0) : 0;
-            views += view ? most_of(worth->of[n], -worth->of[n]) : 0;
+            out.within[c] += place[n] == FSIM_IN_CALL ? worth->of[n] : view ? fsim_sum_least(worth->of[n], 0) : 0;
+            views += view ? fsim_sum_most(worth->of[n], -worth->of[n]) : 0;
         }
         const fsim_sum saved = out.within[c] + worth->shared + views - fsim_ticks(call[c].least_s);
-        out.called -= most_of(saved, 0);
-        most = most_of(most, saved);
+        out.called -= fsim_sum_most(saved, 0);
+        most = fsim_sum_most(most, saved);
     }
-    out.called += most_of(-most, 0);
+    out.called += fsim_sum_most(-most, 0);
     return out;
 }
 
@@ -154,14 +153,14 @@ double fsim_bound_around(const fsim_problem *q, const fsim_call_price *call, int
     for (int c = 0; c < count && y.called < fsim_ticks(known_s); c++) {
         const fsim_sum price = fsim_ticks(call[c].least_s);
         fsim_sum within = y.within[c];
-        within = within < price ? most_of(within, least_within(&w, &call[c])) : within;
-        least += least_of(within, price);
-        loss = least_of(loss, most_of(price - within, 0));
+        within = within < price ? fsim_sum_most(within, least_within(&w, &call[c])) : within;
+        least += fsim_sum_least(within, price);
+        loss = fsim_sum_least(loss, fsim_sum_most(price - within, 0));
     }
     if (y.called < fsim_ticks(known_s))
-        least += loss + most_of(y.others, least_beside(&w, call, count, before_s));
+        least += loss + fsim_sum_most(y.others, least_beside(&w, call, count, before_s));
     fsim_arena_free(w.a);
-    return (double)most_of(least, y.called) * FSIM_TICK_S;
+    return (double)fsim_sum_most(least, y.called) * FSIM_TICK_S;
 }
 
 const bool *fsim_views_of_calls(const fsim_graph *g, fsim_arena *a)

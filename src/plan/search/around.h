@@ -5,8 +5,8 @@
 
 #include "plan/price/calls.h"
 
-/* Per primitive of a graph that marks calls: is it a view of one, or a view that
- * kernels of one may read through? In a. */
+/* Per primitive of a graph that marks calls: is it a view of one, or one that kernels of one may read
+ * through? In a. */
 const bool *fsim_views_of_calls(const fsim_graph *g, fsim_arena *a);
 
 /* A lower bound of the seconds of every plan of q's graph, in which no kernel has primitives of a call and others,

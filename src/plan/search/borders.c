@@ -43,8 +43,6 @@ fsim_sum fsim_front_to_go(fsim_frontier *f, int where)
     return f->front[where].to_go;
 }
 
-static fsim_sum most_of(fsim_sum x, fsim_sum y) { return x > y ? x : y; }
-
 static fsim_sum least_ahead(fsim_frontier *f, int at);
 
 fsim_sum fsim_least_after(fsim_frontier *f, int before, int to)
@@ -52,10 +50,10 @@ fsim_sum fsim_least_after(fsim_frontier *f, int before, int to)
     if (f->known == f->borders) /* no excess is known */
         return fsim_least_to_go(f, to);
     const int i = next_border(f, before);
-    const fsim_sum least = most_of(least_ahead(f, to), fsim_least_to_go(f, to));
+    const fsim_sum least = fsim_sum_most(least_ahead(f, to), fsim_least_to_go(f, to));
     if (before < 0 || i == f->borders || f->state[to].ran < f->border[i])
         return least;
-    return most_of(least, fsim_front_to_go(f, f->state[to].front) + f->excess[i]);
+    return fsim_sum_most(least, fsim_front_to_go(f, f->state[to].front) + f->excess[i]);
 }
 
 static fsim_sum least_of_steps(fsim_frontier *f, int at)
@@ -79,7 +77,7 @@ static fsim_sum least_ahead(fsim_frontier *f, int at)
     if (!f->state[at].expanded) {
         for (int i = f->front[f->state[at].front].first; i; i = f->state[i - 1].peer)
             if (f->state[i - 1].expanded && fsim_stores_more(&f->state[i - 1], &f->state[at]))
-                most = most_of(most, least_ahead(f, i - 1));
+                most = fsim_sum_most(most, least_ahead(f, i - 1));
         const int all = most < 0 ? fsim_all_stored(f, at) : at;
         if (all != at)
             most = least_ahead(f, all);

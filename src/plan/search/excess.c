@@ -15,8 +15,6 @@ enum {
     PLAN_SHARES = 16   /* what is kept back for a plan without proof */
 };
 
-static fsim_sum least_of(fsim_sum x, fsim_sum y) { return x < y ? x : y; }
-
 /* Searches from border j, or from the start where j is -1, for totals below limit, with at most so many labels of a
  * front. From a border, a total is what is spent beyond the relaxed cost. The search's arena is a child of f's. */
 static l2_search search_from(fsim_frontier *f, int j, fsim_sum limit, int most, const fsim_budget *budget)
@@ -42,7 +40,7 @@ static l2_search search_from(fsim_frontier *f, int j, fsim_sum limit, int most, 
 /* What is proven of all totals below the search's limit: the least, exact where nothing was left out. */
 static fsim_sum least_found(const l2_search *w)
 {
-    return least_of(w->best >= 0 ? w->label[w->best].spent : w->limit, w->lost);
+    return fsim_sum_least(w->best >= 0 ? w->label[w->best].spent : w->limit, w->lost);
 }
 
 /* Does the excess of all borders of the run before j, which the search from j has found, rise as it does from j + 1 to
@@ -86,7 +84,7 @@ static void find_excess(fsim_frontier *f, int j, fsim_sum most, const fsim_budge
     bool in_time;
     const fsim_budget own = fsim_budget_share(budget, f->p, BORDER_SHARES, &spent);
     do {
-        limit = least_of(ahead + more, most);
+        limit = fsim_sum_least(ahead + more, most);
         l2_search w = search_from(f, j, limit, MOST_LABELS, &own);
         least = least_found(&w);
         in_time = w.in_time;
@@ -226,10 +224,10 @@ bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *
     const fsim_sum enough = *bound < best ? found_with_few(f, best, &own) + 1 : best;
     int narrowed = 0;
     for (bool going = *bound < best; going;) {
-        const fsim_sum tried = least_of(least_of(best, enough), *bound + room);
+        const fsim_sum tried = fsim_sum_least(fsim_sum_least(best, enough), *bound + room);
         fsim_sum limit = tried;
         const fsim_sum below = search_within(f, &limit, MOST_LABELS, &own, out, a);
-        best = least_of(best, limit < tried ? limit : best);
+        best = fsim_sum_least(best, limit < tried ? limit : best);
         const bool crowded = below < limit; /* labels were left out */
         narrowed += crowded;
         room = crowded ? (tried - *bound) / (WIDER * WIDER) + 1 : room * WIDER;

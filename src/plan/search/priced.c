@@ -48,8 +48,6 @@ static fsim_sum better_of(fsim_problem *p, const fsim_partition *part, fsim_aren
     return fsim_price(p, part, a, &plan, &why) && plan.objective < known ? plan.objective : known;
 }
 
-static fsim_sum least_of(fsim_sum x, fsim_sum y) { return x < y ? x : y; }
-
 /* Looks for plans that cost less than `known`. */
 static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_budget *budget, fsim_arena *a,
                    fsim_priced *out)
@@ -66,7 +64,7 @@ static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_b
     }
     if (x->linked) /* there may be kernels that it knows nothing of */
         return;
-    fsim_sum bound = least_of(fsim_frontier_bound(x->f), most);
+    fsim_sum bound = fsim_sum_least(fsim_frontier_bound(x->f), most);
     out->bound = bound > out->bound ? bound : out->bound;
     const bool ended = spent.end == FSIM_SEARCH_NOT_STOPPED && !spent.over;
     out->ended = ended;
@@ -74,7 +72,7 @@ static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_b
         return;
     fsim_frontier_with_l2(x->f, known, &own, &out->part[1], &bound, a);
     out->ended = spent.end == FSIM_SEARCH_NOT_STOPPED && !spent.over;
-    bound = least_of(bound, most);
+    bound = fsim_sum_least(bound, most);
     out->bound = bound > out->bound ? bound : out->bound;
 }
 
