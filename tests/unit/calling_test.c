@@ -210,9 +210,52 @@ static void bounds_are_below_all_plans_with_calls(void **unused)
     assert_true(near * 10 > 3 * graphs * 8);
 }
 
+/* A row of equal primitives with a call among them: kernels before and behind it are as long as they may be, though all
+ * places look alike but for the call. */
+static void equal_places_are_told_by_their_calls(void **unused)
+{
+    (void)unused;
+    enum { LENGTH = 40 };
+    for (int at = 1; at < 14; at++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        const char *text = "name: row\ntensors:\n  t0: {shape: [1024, 1024], dtype: f32, role: input}\noperators:\n";
+        for (int i = 0; i < LENGTH; i++)
+            text = fsim_printf(a, "%s  - {op: neg, in: t%d, out: t%d}\n", text, i, i + 1);
+        const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
+        fsim_graph *g = fsim_graph_parse(a, d, "row.yaml", text, strlen(text), NULL);
+        assert_true(hw && g);
+        for (int i = at; i < at + 2; i++)
+            g->node[i].serving = 1;
+        g->servings = 1;
+        g->calls = true;
+        const fsim_options o = {.strategy = FSIM_STRATEGY_OPTIMAL,
+                                .regime = FSIM_REGIME_STREAM,
+                                .search_steps = 3000000,
+                                .no_recompute = true};
+        fsim_problem p = fsim_problem_of(g, hw, &o, a);
+        fsim_plan best;
+        fsim_proof proof;
+        fsim_optimal(&p, NULL, 0, a, &best, &proof);
+        assert_true(proof.proven);
+        assert_int_equal(best.kernels, 3);
+        fsim_spent spent;
+        int node[LENGTH];
+        for (int i = 0; i < LENGTH; i++)
+            node[i] = i;
+        fsim_problem fresh = p;
+        fresh.store = fsim_store_new(a);
+        const fsim_budget budget = fsim_budget_of(&fresh, &spent);
+        assert_true(fsim_frontier_bound(fsim_frontier_of(&fresh, node, LENGTH, FSIM_BEST_ONLY, &budget, a)) ==
+                    best.objective);
+        fsim_arena_free(a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(calls_that_do_not_fit_save_all_the_same),
-                                       cmocka_unit_test(bounds_are_below_all_plans_with_calls)};
+                                       cmocka_unit_test(bounds_are_below_all_plans_with_calls),
+                                       cmocka_unit_test(equal_places_are_told_by_their_calls)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
