@@ -196,26 +196,32 @@ double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node
     return fmin(fsim_gemm_least_s(&d, flops), flops / fsim_chain_rate(&c, m->arithmetic));
 }
 
-/* Summed up by one thread a result, as in direct(). */
-static double direct_least_s(const fsim_hw *hw, const fsim_gemm_device *d, double products)
+/* Summed up by one thread a result, as in direct(); as one of `company` products in a kernel. */
+static double direct_least_s(const fsim_hw *hw, const fsim_gemm_device *d, const fsim_gemm_shape *s, int company)
 {
-    const double lanes = fsim_hw_get(hw, FSIM_HW_SMS) * fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
+    const double clock = fsim_hw_get(hw, FSIM_HW_SM_CLOCK), products = s->batch * s->m * s->n * s->k,
+                 lanes = fsim_hw_get(hw, FSIM_HW_SMS) * clock * fsim_hw_get(hw, FSIM_HW_WARP_SIZE),
+                 issue = DIRECT_INSTRUCTIONS * products / (lanes * FSIM_ISSUE_PER_SM),
+                 waits = vector_least_s + s->k * DIRECT_STEP_CYCLES / clock;
     return fmax(fsim_gemm_least_s(d, 2 * products),
-                DIRECT_INSTRUCTIONS * products / (lanes * FSIM_ISSUE_PER_SM * fsim_hw_get(hw, FSIM_HW_WARP_SIZE)));
+                hw->arch->plain ? 0 : fmax(issue, hw->host ? 0 : waits / company)); /* plain: only peaks are known */
 }
 
-/* The same as fsim_gemm_tiled_least_s in a kernel with other products, which is no library's. */
-static double generated_least_s(const fsim_hw *hw, fsim_dtype t, const fsim_gemm_shape *s, int company)
+/* The same as fsim_gemm_tiled_least_s in a kernel with other products, which is no library's; with company 1 of a
+ * kernel without, where second_s is as in fsim_gemm_generated_least_s. */
+static double generated_least_s(const fsim_hw *hw, fsim_dtype t, const fsim_gemm_shape *s, int company, double second_s)
 {
     const bool tensor = fsim_tensor_text(hw->arch, t);
     const bool possible[] = {[FSIM_BY_THREADS] = true,
+                             [FSIM_BY_LOADING_WARPS] = tensor && company == 1,
                              [FSIM_BY_WARPS] = tensor,
                              [FSIM_BY_GROUPS] = tensor && hw->arch->wgmma && t != FSIM_TF32};
     double least = INFINITY;
     for (int by = 0; by <= FSIM_BY_GROUPS; by++)
         if (possible[by]) {
             const fsim_gemm_device d = fsim_gemm_generated_of(hw, t, by);
-            least = fmin(least, fsim_gemm_tiled_least_s(&d, s, company));
+            least = fmin(least, company > 1 ? fsim_gemm_tiled_least_s(&d, s, company)
+                                            : fsim_gemm_generated_least_s(&d, s, second_s));
         }
     return least;
 }
@@ -232,21 +238,27 @@ static fsim_gemm_shape bare_shape(const fsim_graph *g, int node)
                              .transposed_b = m->transposed_b};
 }
 
-double fsim_contraction_generated_s(const fsim_graph *g, const fsim_hw *hw, int node)
+double fsim_contraction_direct_s(const fsim_graph *g, const fsim_hw *hw, int node)
 {
-    const fsim_gemm *m = &g->node[node].gemm;
-    const double products = (double)m->batch * (double)m->m * (double)m->n * (double)m->k,
-                 anywhere = fsim_least_contraction_s(g, hw, node);
-    if (m->convolution)
-        return anywhere;
-    const fsim_gemm_device d = fsim_gemm_device_of(hw, m->arithmetic);
+    const fsim_gemm_device d = fsim_gemm_device_of(hw, g->node[node].gemm.arithmetic);
     const fsim_gemm_shape s = bare_shape(g, node);
-    return fmax(anywhere, fmin(generated_least_s(hw, m->arithmetic, &s, 1), direct_least_s(hw, &d, products)));
+    return direct_least_s(hw, &d, &s, 1);
 }
 
-double fsim_contraction_alone_s(const fsim_graph *g, const fsim_hw *hw, int node)
+double fsim_contraction_generated_s(const fsim_graph *g, const fsim_hw *hw, int node, double second_s)
 {
-    const double ours = fsim_contraction_generated_s(g, hw, node);
+    const fsim_gemm *m = &g->node[node].gemm;
+    const double anywhere = fsim_least_contraction_s(g, hw, node);
+    if (m->convolution)
+        return anywhere;
+    const fsim_gemm_shape s = bare_shape(g, node);
+    return fmax(anywhere,
+                fmin(generated_least_s(hw, m->arithmetic, &s, 1, second_s), fsim_contraction_direct_s(g, hw, node)));
+}
+
+double fsim_contraction_alone_s(const fsim_graph *g, const fsim_hw *hw, int node, double second_s)
+{
+    const double ours = fsim_contraction_generated_s(g, hw, node, second_s);
     if (g->node[node].gemm.convolution)
         return ours;
     const fsim_gemm_device d = fsim_gemm_device_of(hw, g->node[node].gemm.arithmetic);
@@ -262,9 +274,9 @@ double fsim_contraction_share_s(const fsim_graph *g, const fsim_hw *hw, int node
         return anywhere;
     const fsim_gemm_device d = fsim_gemm_device_of(hw, m->arithmetic);
     const fsim_gemm_shape s = bare_shape(g, node);
-    const double own =
-        fmin(company > 1 ? generated_least_s(hw, m->arithmetic, &s, company) : fsim_gemm_tiled_least_s(&d, &s, company),
-             direct_least_s(hw, &d, products));
+    const double own = fmin(company > 1 ? generated_least_s(hw, m->arithmetic, &s, company, 0)
+                                        : fsim_gemm_tiled_least_s(&d, &s, company),
+                            direct_least_s(hw, &d, &s, company));
     const fsim_costing c = {.g = g, .hw = hw};
     const double chained = company > 1 ? 2 * products / fsim_chain_rate(&c, m->arithmetic) : own;
     return fmax(anywhere, fmin(own, chained));

@@ -101,10 +101,14 @@ double fsim_least_contraction_s(const fsim_graph *g, const fsim_hw *hw, int node
  * most `company`: of such a kernel's contractions these add up to no more than it takes. With `company` 1 of any
  * kernel. */
 double fsim_contraction_share_s(const fsim_graph *g, const fsim_hw *hw, int node, int company);
-/* A lower bound of the time, without the launch, of any kernel that has contraction `node` and no other. */
-double fsim_contraction_alone_s(const fsim_graph *g, const fsim_hw *hw, int node);
+/* A lower bound of the time, without the launch, of any kernel that has contraction `node` and no other. second_s: what
+ * a second launch takes at least. */
+double fsim_contraction_alone_s(const fsim_graph *g, const fsim_hw *hw, int node, double second_s);
 /* The same where that kernel is no library's. For convolutions: of any kernel. */
-double fsim_contraction_generated_s(const fsim_graph *g, const fsim_hw *hw, int node);
+double fsim_contraction_generated_s(const fsim_graph *g, const fsim_hw *hw, int node, double second_s);
+/* The same of a kernel without tiles, which holds whole rows of results for a reduction; of one contraction, no
+ * convolution. */
+double fsim_contraction_direct_s(const fsim_graph *g, const fsim_hw *hw, int node);
 /* Two contractions in a chain, and the shape of the intermediate. masked: half of it may be skipped. */
 typedef struct {
     int first, second;

@@ -94,6 +94,9 @@ fsim_gemm_time fsim_gemm_best(const fsim_gemm_device *d, const fsim_gemm_shape *
 /* A lower bound of a kernel with tiles, its launch aside: no block waits, no SM is idle, nothing comes from DRAM. wide:
  * of up to so many products of one kernel, each with a tile of the same rows, the share of this one. */
 double fsim_gemm_tiled_least_s(const fsim_gemm_device *d, const fsim_gemm_shape *s, int wide);
+/* The least time of a generated kernel with this product alone, in any of its tiles, its launch aside. second_s: what a
+ * second launch takes, which a kernel that splits k has. s: with no bytes of DRAM for a lower bound. */
+double fsim_gemm_generated_least_s(const fsim_gemm_device *d, const fsim_gemm_shape *s, double second_s);
 /* What the library's best tile takes at least, whatever else its kernel does and wherever its operands are. */
 double fsim_gemm_call_least_s(const fsim_gemm_device *d, fsim_gemm_shape s);
 /* A lower bound over all tiles: all SMs at their best rate. */

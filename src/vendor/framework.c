@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fusion/chain.h"
 #include "kernel/occupancy.h"
 #include "vendor/kernels.h"
 #include "vendor/serving.h"
@@ -61,6 +62,25 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
     return other.time_s > 0 && (generated.time_s <= 0 || other.time_s <= generated.time_s) ? other : generated;
 }
 
+/* What a kernel takes at least that has the group's product and reduces rows of as many values beside it: such a
+ * product has no tiles. INFINITY where the graph has no such rows. in_l2: of what the group reads. */
+static double by_rows_s(const fsim_costing *c, const bool *in_l2)
+{
+    double bytes = 0;
+    bool reduces = false;
+    for (int n = 0; n < c->g->nodes && !reduces; n++) {
+        const fsim_node *r = &c->g->node[n];
+        reduces = fsim_ops[r->op].class == FSIM_REDUCE && r->reduced <= FSIM_TILE_ROW &&
+                  r->points * r->reduced == c->g->node[c->group->anchor].points;
+    }
+    for (int i = 0; i < c->group->reads; i++)
+        bytes += in_l2[i] ? 0 : (double)c->group->read[i].bytes;
+    return reduces ? fmax(0, fsim_least_launch_s(c->hw, c->regime)) +
+                         fmax(fsim_contraction_direct_s(c->g, c->hw, c->group->anchor),
+                              fsim_least_dram_seconds(c->hw, bytes, 0, true))
+                   : INFINITY;
+}
+
 fsim_call_lead fsim_call_lead_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
                                  fsim_arena *a)
 {
@@ -87,7 +107,8 @@ fsim_call_lead fsim_call_lead_of(const fsim_graph *g, const fsim_hw *hw, fsim_re
         bytes -= group->read[i].bytes;
     for (int i = 0; i < group->writes; i++)
         bytes -= g->tensor[group->write[i].tensor].written_bytes;
-    return (fsim_call_lead){true, call.time_s, generated.time_s > 0 ? generated.time_s : INFINITY, bytes};
+    const double ours_s = generated.time_s > 0 ? generated.time_s : INFINITY;
+    return (fsim_call_lead){true, call.time_s, fmin(ours_s, by_rows_s(&warm, read)), bytes};
 }
 
 /* A framework's kernel has other blocks than the generated one that it stands for: how many an SM holds of them. */

@@ -455,7 +455,15 @@ static void once_wrong(void **unused)
                   "tensors:\n  c: {shape: [3, 1], dtype: f32}\n  v: {shape: [1, 100000], dtype: f32}\n"
                   "  w: {shape: [100000, 100000], dtype: f32}\noperators:\n"
                   "  - {op: sub, in: [c, v], out: t}\n  - {op: relu, in: t, out: u}\n"
-                  "  - {op: max, in: u, dims: [1], keepdim: true, out: m}\n  - {op: linear, in: [u, w], out: y}\n"}};
+                  "  - {op: max, in: u, dims: [1], keepdim: true, out: m}\n  - {op: linear, in: [u, w], out: y}\n"},
+                 /* a product whose call is slower than a kernel that reduces rows beside it */
+                 {{"l2_effective=1", "l2_capacity=1101005 B"},
+                  "tensors:\n  x: {shape: [256, 256], dtype: f32}\n  r: {shape: [256, 256], dtype: f32}\n"
+                  "  u: {shape: [256, 256], dtype: f32}\n  v: {shape: [256, 256], dtype: f32}\n"
+                  "  w: {shape: [256, 256], dtype: f32}\noperators:\n"
+                  "  - {op: linear, in: [x, u], out: a}\n  - {op: linear, in: [a, v], out: b}\n"
+                  "  - {op: linear, in: [b, w], out: y}\n  - {op: sub, in: [r, b], out: d}\n"
+                  "  - {op: max, in: d, dims: [1], keepdim: true, out: m}\n"}};
     for (size_t i = 0; i < sizeof graph / sizeof *graph; i++) {
         fsim_arena *a = fsim_arena_new();
         fsim_diag *d = fsim_diag_new(a);

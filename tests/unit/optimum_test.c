@@ -24,10 +24,16 @@
 #include <string.h>
 
 #ifdef FSIM_SANITIZED
-enum { GRAPHS = 60, MASKED = 30, EVERY = 5 };
+enum { GRAPHS = 60, MASKED = 60, EVERY = 5 };
 #else
-enum { GRAPHS = 300, MASKED = 80, EVERY = 1 };
+enum { GRAPHS = 300, MASKED = 240, EVERY = 1 };
 #endif
+
+static int asked_for(int usual)
+{
+    const char *asked = getenv("FUSESIM_RANDOM_GRAPHS");
+    return asked ? atoi(asked) : usual;
+}
 
 typedef struct {
     fsim_sum least;
@@ -101,8 +107,7 @@ static void optimum_is_the_least_of_all(void **unused)
     int64_t partitions = 0, most = 0;
     int proven = 0, turns = 0, wrong = 0, colds = 0, exact = 0;
     priced_tally priced = {0};
-    const char *asked = getenv("FUSESIM_RANDOM_GRAPHS");
-    const int graphs = asked ? atoi(asked) : GRAPHS;
+    const int graphs = asked_for(GRAPHS);
     state = 20261121;
     for (int turn = 0; turn < graphs; turn++) {
         fsim_arena *a = fsim_arena_new();
@@ -219,6 +224,114 @@ static const char *masked_workload(fsim_arena *a, int n, int rows, int columns)
     return text;
 }
 
+/* n primitives, of which some make an embedding of a small input by products, as a network does of a time step; what
+ * has it added to its columns are [rows, columns]. */
+static const char *embedded_workload(fsim_arena *a, int n, int rows, int columns)
+{
+    static const char *const unary[] = {"exp", "relu", "tanh", "neg"}, *const binary[] = {"add", "mul", "sub"};
+    const int depth = draw(2) ? 16 : columns, batch = 1 + (int)draw(2);
+    const char *text = fsim_printf(
+        a,
+        "name: embedded\ntensors:\n  x0: {shape: [%d, %d, %d], dtype: f32, role: input}\n  x1: {shape: [%d, %d, %d], "
+        "dtype: f32, role: input}\n  e: {shape: [%d, %d], dtype: f32, role: input}\n  v: {shape: [%d, %d], dtype: f32, "
+        "role: weight}\n  w0: {shape: [%d, %d], dtype: f32, role: weight}\n  w1: {shape: [%d, %d], dtype: f32, role: "
+        "weight}\noperators:\n",
+        batch, rows, columns, batch, rows, columns, batch, depth, depth, depth, columns, depth, columns, depth);
+    const char *row = "e", *embedding[4], *value[16] = {"x0", "x1"};
+    int made = 0, values = 2;
+    if (draw(2)) {
+        text = fsim_printf(a, "%s  - {op: linear, in: [%s, v], out: hidden}\n", text, row);
+        row = "hidden";
+        made++;
+    }
+    for (int k = 0; k < 2; k++) {
+        const char *of = row;
+        if (draw(2)) {
+            text = fsim_printf(a, "%s  - {op: %s, in: %s, out: p%d}\n", text, unary[draw(4)], row, k);
+            of = fsim_printf(a, "p%d", k);
+            made++;
+        }
+        text = fsim_printf(a,
+                           "%s  - {op: linear, in: [%s, w%d], out: c%d}\n  - {op: reshape, in: c%d, out: e%d, shape: "
+                           "[%d, 1, %d]}\n",
+                           text, of, k, k, k, k, batch, columns);
+        embedding[k] = fsim_printf(a, "e%d", k);
+        made++;
+    }
+    for (int i = 0; made < n || i < 4; made++, i++) {
+        const char *out = fsim_printf(a, "t%d", i), *x = value[draw(3) ? (uint32_t)values - 1 : draw((uint32_t)values)];
+        const uint32_t what = i < 4 ? 0 : draw(6);
+        if (what < 3)
+            text = fsim_printf(a, "%s  - {op: %s, in: [%s, %s], out: %s}\n", text, binary[draw(3)], x,
+                               embedding[i < 4 ? i % 2 : (int)draw(2)], out);
+        else if (what == 3)
+            text = fsim_printf(a, "%s  - {op: softmax, in: %s, out: %s, dim: 2}\n", text, x, out);
+        else
+            text = fsim_printf(a, "%s  - {op: %s, in: %s, out: %s}\n", text, unary[draw(4)], x, out);
+        made += what == 3 ? 4 : 0;
+        value[values++] = out;
+    }
+    return text;
+}
+
+/* What kernels of nothing but what is given cost at least is no more than what a plan costs beyond one without it; by
+ * the sets that there may be, and by primitives of which no kernel has two. */
+static bool check_given(const fsim_problem *p, fsim_sum least, fsim_arena *a)
+{
+    int node[32];
+    fsim_spent spent;
+    fsim_shortened x;
+    fsim_problem fresh = *p, without;
+    fresh.store = fsim_store_new(a);
+    for (int i = 0; i < p->graph->nodes; i++)
+        node[i] = i;
+    if (!fsim_leave_out_given(&fresh, node, p->graph->nodes, 0, a, &x) || x.nodes == 0)
+        return false;
+    const fsim_budget budget = fsim_budget_of(&fresh, &spent);
+    const fsim_sum given = fsim_price_given(&fresh, &x, &budget, a, fsim_new(a, fsim_sum, p->graph->nodes + 1));
+    without = fresh;
+    without.graph = without.limits.graph = x.graph;
+    without.store = fsim_store_new(a);
+    fsim_shadow shadow, by_exclusive;
+    fsim_frontier *f = fsim_frontier_ready(&without, x.node, x.nodes, (fsim_scope){FSIM_BEST_ONLY, NULL}, &budget, a);
+    const fsim_sum bound = fsim_find_shadow(f, &shadow) ? shadow.bound : 0;
+    const fsim_one_side side = {.any_order = true, .nothing = x.mixed, .wanted = x.wanted};
+    fsim_frontier *h = fsim_frontier_ready(&fresh, x.left_out, x.givens, (fsim_scope){FSIM_LINKED, &side}, &budget, a);
+    fsim_price_exclusive(h, &by_exclusive);
+    if (bound + given > least || bound + by_exclusive.bound > least)
+        fprintf(stderr, "%lld without what is given, and %lld or %lld: %lld is the least plan\n", (long long)bound,
+                (long long)given, (long long)by_exclusive.bound, (long long)least);
+    assert_true(bound + given <= least && bound + by_exclusive.bound <= least);
+    return given > 0 || by_exclusive.bound > 0;
+}
+
+/* A reduction that could be given has rows of as many points as a mask, so that one kernel stores both: without it they
+ * fit no kernel. */
+static void rows_beside_masks(void **unused)
+{
+    (void)unused;
+    static const char *const text =
+        "name: rows\ntensors:\n  x0: {shape: [128, 128], dtype: f32, role: input}\n  x1: {shape: [128, 128], dtype: "
+        "f32, role: input}\noperators:\n"
+        "  - {op: arange, out: at, end: 128}\n"
+        "  - {op: lt, in: at, out: m0, scalar: 64}\n"
+        "  - {op: lt, in: at, out: m1, scalar: 64}\n"
+        "  - {op: where, in: [m1, x0, x1], out: t0}\n"
+        "  - {op: softmax, in: t0, out: t1, dim: 1}\n";
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/h100-sxm5-80gb.yaml");
+    const fsim_graph *g = fsim_graph_parse(a, d, "rows.yaml", text, strlen(text), NULL);
+    assert_true(hw && g);
+    const fsim_options o = {.regime = FSIM_REGIME_GRAPH, .search_steps = 60000000, .strict = true};
+    fsim_problem p = fsim_problem_of(g, hw, &o, a);
+    minimum m = {.least = -1};
+    bool truncated;
+    fsim_enumerate(&p, 20000, take, &m, &truncated);
+    check_given(&p, m.least, a);
+    fsim_arena_free(a);
+}
+
 /* A search without what makes masks bounds every plan, and the plan that it leads to is one. */
 static void masks_left_out(void **unused)
 {
@@ -227,14 +340,15 @@ static void masks_left_out(void **unused)
     static const struct {
         int rows, columns;
     } shape[] = {{128, 128}, {256, 256}, {32, 64}, {512, 512}, {8, 4096}, {1024, 1024}};
-    int without = 0, close = 0, wrong = 0;
+    int without = 0, close = 0, wrong = 0, priced = 0, masked = 0;
     state = 20261127;
-    for (int turn = 0; turn < MASKED; turn++) {
+    for (int turn = 0; turn < asked_for(MASKED); turn++) {
         fsim_arena *a = fsim_arena_new();
         fsim_diag *d = fsim_diag_new(a);
         const bool recompute = turn % 3 > 0;
         const int s = (int)draw(sizeof shape / sizeof *shape), n = recompute ? 4 + (int)draw(3) : 5 + (int)draw(4);
-        const char *text = masked_workload(a, n, shape[s].rows, shape[s].columns);
+        const bool masks = turn / 4 % 2 == 0;
+        const char *text = (masks ? masked_workload : embedded_workload)(a, n, shape[s].rows, shape[s].columns);
         const fsim_hw *hw =
             fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, gpus[turn % 4]));
         const fsim_graph *g = fsim_graph_parse(a, d, "masked.yaml", text, strlen(text), NULL);
@@ -259,6 +373,8 @@ static void masks_left_out(void **unused)
             node[i] = i;
         fsim_enumerate(&p, 20000, take, &m, &truncated);
         const fsim_budget budget = fsim_budget_of(&p, &spent);
+        masked += masks;
+        priced += !truncated && check_given(&p, m.least, a);
         if (!truncated && fsim_search_without_given(&p, node, g->nodes, &budget, a, &y)) {
             without++;
             close += y.bound * 2 >= m.least;
@@ -270,9 +386,11 @@ static void masks_left_out(void **unused)
         }
         fsim_arena_free(a);
     }
-    printf("%d graphs without their masks, %d bounds at least half of the least plan\n", without, close);
+    printf("%d graphs without their masks, %d bounds at least half of the least plan, %d with a price of these\n",
+           without, close, priced);
     assert_int_equal(wrong, 0);
-    assert_true(without * 4 >= MASKED);
+    assert_true(without * 4 >= masked);
+    assert_true(priced * 5 >= MASKED);
     assert_true(close * 3 >= without);
 }
 
@@ -511,8 +629,11 @@ static void order_lowers_the_peak(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(optimum_is_the_least_of_all), cmocka_unit_test(masks_left_out),
-                                       cmocka_unit_test(once_missed), cmocka_unit_test(products_keep_to_the_bounds),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(optimum_is_the_least_of_all),
+                                       cmocka_unit_test(rows_beside_masks),
+                                       cmocka_unit_test(masks_left_out),
+                                       cmocka_unit_test(once_missed),
+                                       cmocka_unit_test(products_keep_to_the_bounds),
                                        cmocka_unit_test(order_lowers_the_peak)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,6 +63,8 @@ fsim_kernel fsim_kernel_launched_by(fsim_problem *p, fsim_maker maker, fsim_cand
 const fsim_kernel *fsim_kernel_alone(fsim_problem *p, const int *node, int count, fsim_arena *a);
 /* fsim_contraction_alone_s of primitive `node`; from the store. */
 double fsim_contraction_alone_for(const fsim_problem *p, int node);
+/* The same of fsim_contraction_generated_s. */
+double fsim_contraction_generated_for(const fsim_problem *p, int node);
 /* Femtoseconds, or DRAM bytes. */
 fsim_sum fsim_objective_of(const fsim_problem *p, const fsim_kernel *k);
 

@@ -2,6 +2,7 @@
 /* store.c: groups and kernels that were priced, in a hash table by their primitives and what they store. */
 #include "plan/price/price.h"
 
+#include "cost/costing.h"
 #include "fusion/chain.h"
 #include "fusion/fuse.h"
 #include "fusion/walks.h"
@@ -9,6 +10,7 @@
 #include "plan/price/groups.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,9 +46,10 @@ typedef struct fsim_store {
     int slots, count;
     const fsim_likeness *likeness; /* NULL: not asked for yet */
     fsim_walks *walks;             /* the same */
-    double *alone_s;               /* per primitive: fsim_contraction_alone_for; 0: not asked for yet; NULL: for none */
-    bool few;                      /* sets: they are not compared */
-    fsim_mark empty;               /* of a, before the first slot */
+    double *alone_s,  /* per primitive: fsim_contraction_alone_for; 0: not asked for yet; NULL: for none; */
+        *generated_s; /* and fsim_contraction_generated_for */
+    bool few;         /* sets: they are not compared */
+    fsim_mark empty;  /* of a, before the first slot */
 } fsim_store;
 
 enum { FEWEST_SLOTS = 64 };
@@ -104,7 +107,7 @@ void fsim_store_clear(struct fsim_store *s)
     fsim_rewind(s->comparing, (fsim_mark){NULL, 0});
     s->likeness = NULL;
     s->walks = NULL;
-    s->alone_s = NULL;
+    s->alone_s = s->generated_s = NULL;
 }
 
 void fsim_store_trim(fsim_problem *p, int most)
@@ -482,14 +485,25 @@ fsim_sum fsim_objective_of(const fsim_problem *p, const fsim_kernel *k)
                                                : fsim_ticks(k->time_s);
 }
 
+/* From the list, where it is known, or as this says. */
+static double known_s(const fsim_problem *p, double **list, int node,
+                      double (*of)(const fsim_graph *, const fsim_hw *, int, double))
+{
+    if (!*list)
+        *list = fsim_new(p->store->comparing, double, p->graph->nodes + 1);
+    if ((*list)[node] == 0)
+        (*list)[node] = of(p->graph, p->hw, node, fmax(0, fsim_least_launch_s(p->hw, p->regime)));
+    return (*list)[node];
+}
+
 double fsim_contraction_alone_for(const fsim_problem *p, int node)
 {
-    fsim_store *s = p->store;
-    if (!s->alone_s)
-        s->alone_s = fsim_new(s->comparing, double, p->graph->nodes + 1);
-    if (s->alone_s[node] == 0)
-        s->alone_s[node] = fsim_contraction_alone_s(p->graph, p->hw, node);
-    return s->alone_s[node];
+    return known_s(p, &p->store->alone_s, node, fsim_contraction_alone_s);
+}
+
+double fsim_contraction_generated_for(const fsim_problem *p, int node)
+{
+    return known_s(p, &p->store->generated_s, node, fsim_contraction_generated_s);
 }
 
 bool fsim_may_clone(const fsim_problem *p, int node)

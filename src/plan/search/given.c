@@ -6,14 +6,18 @@
  * apart read, are given: who reads one of them reads one number instead, which every kernel knows.
  *
  * A plan costs at least what it costs without them: of its kernels those that own nothing else are not there, and the
- * others compute, read and write less at the same points. They hang together as before, since of what reads such values
- * each depends on the one before, and nothing that is not given reads an input of what is. */
+ * others compute, read and write less at the same points. Reductions, and contractions that others may be with,
+ * which let a kernel have results of different sizes, are given only where no kernel has them together with what is not
+ * (mixed.c). Kernels hang together as before, since of what reads such values each depends on the one before, and
+ * nothing that is not given reads an input of what is. */
 #include "plan/search/given.h"
 
+#include "fusion/chain.h"
 #include "plan/search/floor.h"
 #include "plan/search/frontier.h"
 #include "plan/search/merge.h"
 #include "plan/search/places.h"
+#include "plan/search/shadow.h"
 
 enum {
     PART_OF_LAUNCH = 4, /* DRAM brings a value that is given in such a part of a launch */
@@ -26,7 +30,7 @@ typedef struct {
     fsim_places l;
     const fsim_graph *g;
     fsim_arena *a;
-    bool *left_out; /* per place */
+    bool *left_out, *kept; /* per place; kept: it can't be left out */
     int far;
 } giver;
 
@@ -110,7 +114,7 @@ static int give(giver *w)
 {
     int givens = 0;
     for (int i = 0; i < w->l.count; i++)
-        w->left_out[i] = true;
+        w->left_out[i] = !w->kept[i];
     for (bool more = true; more;) {
         more = false;
         for (int i = 0; i < w->l.count; i++)
@@ -128,6 +132,25 @@ static int give(giver *w)
         }
     }
     return givens;
+}
+
+/* The same, without what gives points to kernels with others. Sets *mixed (mixed.c). False where nothing is given. */
+static bool give_all(giver *w, bool **mixed)
+{
+    const fsim_limits limits = fsim_limits_of(w->l.p);
+    for (bool more = true; more;) {
+        more = false;
+        if (give(w) == 0)
+            return false;
+        *mixed = fsim_find_mixed(&w->l, w->left_out);
+        for (int i = 0; i < w->l.count; i++) {
+            const fsim_class class = fsim_ops[fsim_place_node(&w->l, i)->op].class;
+            if ((*mixed)[i] && (class == FSIM_REDUCE ||
+                                (class == FSIM_CONTRACTION && fsim_contraction_company(&limits, w->l.node[i]) > 1)))
+                more = w->kept[i] = true;
+        }
+    }
+    return true;
 }
 
 /* Does each primitive that reads what is given depend on the one before it that does? Of a kernel with several of them
@@ -218,22 +241,26 @@ static void leave_out(const giver *w, fsim_shortened *out)
 bool fsim_leave_out_given(fsim_problem *p, const int *node, int count, int far, fsim_arena *a, fsim_shortened *out)
 {
     const fsim_graph *g = p->graph;
-    giver w = {.g = g, .a = a, .left_out = fsim_new(a, bool, count + 1), .far = far};
+    giver w = {
+        .g = g, .a = a, .left_out = fsim_new(a, bool, count + 1), .kept = fsim_new(a, bool, count + 1), .far = far};
+    bool *mixed = NULL;
     *out = (fsim_shortened){0};
     if (g->barrier || g->fuses + g->separates > 0)
         return false;
     fsim_places_of(p, node, count, (fsim_set_limits){.most = 1}, a, &w.l);
-    if (give(&w) == 0)
+    if (!give_all(&w, &mixed))
         return false;
     out->in_turn = read_in_turn(&w);
     out->node = fsim_new(a, int, count + 1);
     out->left_out = fsim_new(a, int, count + 1);
     out->origin = fsim_new(a, int, g->nodes + 1);
     out->wanted = fsim_new(a, bool, g->nodes + 1);
+    out->mixed = fsim_new(a, bool, g->nodes + 1);
     for (int i = 0; i < count; i++) {
         if (!w.left_out[i])
             continue;
         out->left_out[out->givens++] = node[i];
+        out->mixed[node[i]] = mixed[i];
         for (int k = w.l.succ_first[i]; k < w.l.succ_first[i + 1]; k++)
             out->wanted[node[i]] = out->wanted[node[i]] || !w.left_out[w.l.succ[k]];
     }
@@ -277,6 +304,29 @@ void fsim_add_given(fsim_problem *p, const fsim_shortened *x, const fsim_budget 
         merge(p, a, part);
 }
 
+fsim_sum fsim_price_given(fsim_problem *p, const fsim_shortened *x, const fsim_budget *budget, fsim_arena *a,
+                          fsim_sum *price)
+{
+    const fsim_thoroughness way[] = {FSIM_UNLESS_WIDE, FSIM_PARTED, FSIM_LINKED};
+    bool *stored = fsim_new(a, bool, p->graph->nodes + 1); /* others may be copied by a kernel of what is not given */
+    fsim_spent spent;
+    const fsim_budget own = fsim_budget_share(budget, p, GIVEN_SHARES, &spent);
+    for (int i = 0; i < x->givens; i++)
+        stored[x->left_out[i]] = x->wanted[x->left_out[i]] && !(p->recompute && fsim_may_clone(p, x->left_out[i]));
+    const fsim_one_side side = {.wanted = stored, .any_order = true, .nothing = x->mixed};
+    fsim_shadow shadow = {0};
+    for (int k = 0; k < (int)(sizeof way / sizeof *way) && shadow.bound <= 0; k++) {
+        fsim_frontier *f = fsim_frontier_ready(p, x->left_out, x->givens, (fsim_scope){way[k], &side}, &own, a);
+        if (!fsim_frontier_gave_up(f))
+            fsim_find_shadow(f, &shadow);
+        if (way[k] == FSIM_LINKED && shadow.bound <= 0)
+            fsim_price_exclusive(f, &shadow);
+    }
+    for (int i = 0; i < x->givens && shadow.bound > 0; i++)
+        price[x->left_out[i]] = shadow.price[i];
+    return shadow.bound > 0 ? shadow.bound : 0;
+}
+
 bool fsim_search_without_given(fsim_problem *p, const int *node, int count, const fsim_budget *budget, fsim_arena *a,
                                fsim_without *out)
 {
@@ -300,7 +350,8 @@ bool fsim_search_without_given(fsim_problem *p, const int *node, int count, cons
     if (fsim_frontier_gave_up(f) || !fsim_frontier_complete(f) || !fsim_frontier_plan(f, &out->part, a))
         return false;
     fsim_add_work(p, fsim_work(&q));
-    out->bound = fsim_frontier_bound(f);
+    out->bound =
+        fsim_frontier_bound(f) + fsim_price_given(p, &x, budget, a, fsim_new(a, fsim_sum, p->graph->nodes + 1));
     fsim_add_given(p, &x, budget, a, &out->part);
     return true;
 }

@@ -3,7 +3,7 @@
 #ifndef FUSESIM_PLAN_SEARCH_GIVEN_H
 #define FUSESIM_PLAN_SEARCH_GIVEN_H
 
-#include "plan/search/budget.h"
+#include "plan/search/sets.h"
 
 enum { FSIM_FAR_READER = 16 }; /* places between the readers of a value that is worth leaving out */
 
@@ -20,9 +20,13 @@ typedef struct {
     int *node, nodes;      /* the list without what is given, as numbers of that graph, ascending, */
     int *origin;           /* and what each has in the whole graph, by its number there */
     int *left_out, givens; /* as numbers of the whole graph, ascending */
-    bool *wanted;          /* per primitive of the whole graph: it is given, and others read it */
+    bool *wanted;          /* per primitive of the whole graph: it is given, and others read it; */
+    bool *mixed;           /* a kernel may have it and one that is not given */
     bool in_turn;          /* each primitive that reads what is given depends on the one before it that does */
 } fsim_shortened;
+
+/* mixed.c: per place, is it given, and may a kernel have it together with a place that isn't? In l's arena. */
+bool *fsim_find_mixed(fsim_places *l, const bool *given);
 
 /* Leaves out of node[0, count) of p's graph, ascending, what makes small values whose readers are more than `far`
  * places apart. False where there are none. In a. */
@@ -31,6 +35,11 @@ bool fsim_leave_out_given(fsim_problem *p, const int *node, int count, int far, 
  * store what the others read. */
 void fsim_add_given(fsim_problem *p, const fsim_shortened *x, const fsim_budget *budget, fsim_arena *a,
                     fsim_partition *part);
+
+/* A lower bound of what the kernels of every plan that own nothing but what is given cost together, in the objective's
+ * unit. Sets price[] of each given primitive of the whole graph to its part of it; of others it stays. */
+fsim_sum fsim_price_given(fsim_problem *p, const fsim_shortened *x, const fsim_budget *budget, fsim_arena *a,
+                          fsim_sum *price);
 
 /* Searches node[0, count) of p's graph, ascending, without what makes small values whose readers are more than
  * out->far places apart. False where there are none, or where that search isn't complete. In a. */

@@ -80,7 +80,7 @@ static double generated_s(const expansion *x)
         return 0;
     FSIM_EACH_BIT(i, x->set->own)
     beyond += beyond_call(f, x->root - FSIM_BACK + i, contraction);
-    return beyond > 1 ? fsim_contraction_generated_s(f->p->graph, f->p->hw, f->l.node[contraction]) : 0;
+    return beyond > 1 ? fsim_contraction_generated_for(f->p, f->l.node[contraction]) : 0;
 }
 
 fsim_sum fsim_least_with(const expansion *x, const fsim_variant *v)

@@ -164,6 +164,7 @@ typedef struct {
                                  cost nothing; */
     bool within_call;         /* or the others do: kernels of nothing but views */
     bool any_order;           /* for a bound of kernels that may be launched in another order than here */
+    const bool *nothing;      /* per primitive of the graph: it has no price (shadow.h); NULL: all have one */
     int most, ahead;          /* as in fsim_set_limits: for tests, on small graphs; 0: as usual */
 } fsim_one_side;
 

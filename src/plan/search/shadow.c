@@ -274,13 +274,31 @@ static void tell_worth(pricer *w)
         worth->of[f->l.node[i]] = w->price[i];
 }
 
+/* What has no price is worth nothing. */
+static void leave_unpriced(pricer *w)
+{
+    const fsim_frontier *f = w->f;
+    const bool none = !w->most;
+    if (!f->side || !f->side->nothing)
+        return;
+    if (none)
+        w->most = fsim_new(f->a, fsim_sum, f->l.count + 1);
+    for (int i = 0; i < f->l.count; i++)
+        if (f->side->nothing[f->l.node[i]])
+            w->most[i] = 0;
+        else if (none)
+            w->most[i] = FSIM_SUM_MOST;
+}
+
 bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
 {
     pricer w = {.f = f};
     *out = (fsim_shadow){0};
     f->run = NULL; /* what is known of a set, and what is looked at, depends on what is around it */
-    if (f->l.count == 0 || !f->l.complete || !find_families(f) || (f->l.linked && !find_most(f, &w.most)) ||
-        !list_sets(&w) || !price_all(&w))
+    if (f->l.count == 0 || !f->l.complete || !find_families(f) || (f->l.linked && !find_most(f, &w.most)))
+        return false;
+    leave_unpriced(&w);
+    if (!list_sets(&w) || !price_all(&w))
         return false;
     fsim_raise_prices(&w);
     out->price = fsim_new(f->a, fsim_sum, f->l.count + 1);

@@ -9,6 +9,10 @@
  * where the budget ends first. In f's arena. */
 bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out);
 
+/* exclusive.c: the same for a list of a few hundred places where that fails, by primitives of which no kernel has two.
+ * All others are worth nothing, or less. */
+void fsim_price_exclusive(fsim_frontier *f, fsim_shadow *out);
+
 /* Work that no plan of a list that was prepared can avoid: a lower bound of each, in the objective's unit. */
 fsim_sum fsim_frontier_floor(const fsim_frontier *f);
 
