@@ -19,9 +19,9 @@ typedef struct {
 
 typedef struct {
     fsim_frontier *f;
-    double *least; /* per place: what a kernel with it costs at least, if that is no chain */
-    bool *apart;   /* [x * count + y]: no kernel has both */
-    bool *may;     /* per place: it may have a price yet */
+    double *least;    /* per place: what a kernel with it costs at least, if that is no chain */
+    bool *never_both; /* [x * count + y]: no kernel has both */
+    bool *may;        /* per place: it may have a price yet */
     chained *chain;
     int chains, room;
 } exclusive;
@@ -55,13 +55,13 @@ static void find_least(exclusive *w)
     }
 }
 
-static void find_apart(exclusive *w)
+static void find_never_both(exclusive *w)
 {
     fsim_places *l = &w->f->l;
     bool path;
     for (int y = 0; y < l->count; y++)
         for (int x = 0; x < y; x++)
-            w->apart[x * l->count + y] = w->apart[y * l->count + x] =
+            w->never_both[x * l->count + y] = w->never_both[y * l->count + x] =
                 fsim_never_together(l, x, y) || fsim_separated(l, x, y, &path);
 }
 
@@ -74,7 +74,7 @@ static int next_priced(const exclusive *w)
     for (int i = 0; i < count; i++) {
         double left = w->may[i] ? w->least[i] : 0;
         for (int k = 0; k < count && w->may[i]; k++)
-            left += w->may[k] && w->apart[i * count + k] ? w->least[k] : 0;
+            left += w->may[k] && w->never_both[i * count + k] ? w->least[k] : 0;
         if (left > most) {
             most = left;
             best = i;
@@ -104,17 +104,17 @@ void fsim_price_exclusive(fsim_frontier *f, fsim_shadow *out)
     if (count > MOST_PLACES)
         return;
     w.least = fsim_new(f->a, double, count + 1);
-    w.apart = fsim_new(f->a, bool, count *count + 1);
+    w.never_both = fsim_new(f->a, bool, count *count + 1);
     w.may = fsim_new(f->a, bool, count + 1);
     double *price = fsim_new(f->a, double, count + 1);
     find_least(&w);
-    find_apart(&w);
+    find_never_both(&w);
     for (int i = 0; i < count; i++)
         w.may[i] = !(f->side && f->side->nothing && f->side->nothing[f->l.node[i]]);
     for (int i = next_priced(&w); i >= 0; i = next_priced(&w)) {
         price[i] = w.least[i];
         for (int k = 0; k < count; k++)
-            w.may[k] = w.may[k] && w.apart[i * count + k];
+            w.may[k] = w.may[k] && w.never_both[i * count + k];
         w.may[i] = false;
     }
     mind_chains(&w, price);

@@ -26,7 +26,7 @@ typedef struct {
 } fsim_shortened;
 
 /* mixed.c: per place, is it given, and may a kernel have it together with a place that isn't? In l's arena. */
-bool *fsim_find_mixed(fsim_places *l, const bool *given);
+bool *fsim_find_mixed(fsim_places *l, const bool *left_out);
 
 /* Leaves out of node[0, count) of p's graph, ascending, what makes small values whose readers are more than `far`
  * places apart. False where there are none. In a. */

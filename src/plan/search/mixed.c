@@ -15,12 +15,12 @@ enum {
 };
 
 typedef struct {
-    int given, other; /* places that a kernel may have both of */
+    int place, other; /* places that a kernel may have both of */
 } mixture;
 
 typedef struct {
     fsim_places *l;
-    const bool *given;
+    const bool *left_out;
     int *number;         /* per given place: which of them it is */
     bool *seen;          /* per given place and place: was it asked for? */
     bool *mixed;         /* per place */
@@ -150,17 +150,17 @@ static bool never_together(fsim_places *l, int x, int y)
     return true;
 }
 
-static void try_pair(mixer *w, int given, int other)
+static void try_pair(mixer *w, int place, int other)
 {
     fsim_places *l = w->l;
-    bool *seen = &w->seen[(size_t)w->number[given] * (size_t)l->count + (size_t)other];
+    bool *seen = &w->seen[(size_t)w->number[place] * (size_t)l->count + (size_t)other];
     if (*seen)
         return;
     *seen = true;
-    if (w->asked++ < MOST_ASKED && never_together(l, given, other))
+    if (w->asked++ < MOST_ASKED && never_together(l, place, other))
         return;
-    w->mixed[given] = true;
-    *FSIM_PUSH(l->a, w->queue, w->count, w->room) = (mixture){given, other};
+    w->mixed[place] = true;
+    *FSIM_PUSH(l->a, w->queue, w->count, w->room) = (mixture){place, other};
 }
 
 /* Tries what is given and accesses the tensor with this other place; -1: with all that access it. */
@@ -169,12 +169,12 @@ static void try_readers(mixer *w, int tensor, int other)
     const fsim_places *l = w->l;
     const int low = l->touching_first[tensor], high = l->touching_first[tensor + 1];
     for (int i = low; i < high; i++) {
-        if (!w->given[l->touching[i]])
+        if (!w->left_out[l->touching[i]])
             continue;
         if (other >= 0)
             try_pair(w, l->touching[i], other);
         for (int k = low; k < high && other < 0; k++)
-            if (!w->given[l->touching[k]])
+            if (!w->left_out[l->touching[k]])
                 try_pair(w, l->touching[i], l->touching[k]);
     }
 }
@@ -185,25 +185,25 @@ static void list_tensors(mixer *w)
     const int tensors = l->p->graph->tensors;
     w->first = fsim_new(l->a, int, l->count + 2);
     for (int k = 0; k < l->touching_first[tensors]; k++)
-        w->first[l->touching[k] + 2] += w->given[l->touching[k]];
+        w->first[l->touching[k] + 2] += w->left_out[l->touching[k]];
     for (int i = 0; i < l->count; i++)
         w->first[i + 2] += w->first[i + 1];
     w->tensor = fsim_new(l->a, int, w->first[l->count + 1] + 1);
     for (int t = 0; t < tensors; t++)
         for (int k = l->touching_first[t]; k < l->touching_first[t + 1]; k++)
-            if (w->given[l->touching[k]])
+            if (w->left_out[l->touching[k]])
                 w->tensor[w->first[l->touching[k] + 1]++] = t;
 }
 
-bool *fsim_find_mixed(fsim_places *l, const bool *given)
+bool *fsim_find_mixed(fsim_places *l, const bool *left_out)
 {
-    mixer w = {.l = l, .given = given, .mixed = fsim_new(l->a, bool, l->count + 1)};
+    mixer w = {.l = l, .left_out = left_out, .mixed = fsim_new(l->a, bool, l->count + 1)};
     int givens = 0;
     w.number = fsim_new(l->a, int, l->count + 1);
     for (int i = 0; i < l->count; i++) {
         w.number[i] = givens;
-        givens += given[i];
-        w.mixed[i] = given[i];
+        givens += left_out[i];
+        w.mixed[i] = left_out[i];
     }
     if ((int64_t)givens * l->count > MOST_PAIRS)
         return w.mixed;
@@ -215,7 +215,7 @@ bool *fsim_find_mixed(fsim_places *l, const bool *given)
         try_readers(&w, t, -1);
     for (int i = 0; i < w.count; i++) {
         const mixture m = w.queue[i];
-        for (int k = w.first[m.given]; k < w.first[m.given + 1]; k++)
+        for (int k = w.first[m.place]; k < w.first[m.place + 1]; k++)
             try_readers(&w, w.tensor[k], m.other);
     }
     return w.mixed;

@@ -20,14 +20,14 @@ typedef struct {
     const int *node;
     int nodes;
     fsim_shadow shadow;
-    fsim_sum given;   /* what the kernels of nothing but what is left out cost at least; */
+    fsim_sum givens;  /* what the kernels of nothing but what is left out cost at least; */
     fsim_sum *price;  /* per primitive of the whole graph: its part of that; NULL: nothing was left out */
     fsim_sum floor;   /* the work that no plan can avoid */
     fsim_frontier *f; /* NULL: no prices were found */
     bool linked;      /* what may be in kernels that are too wide for the bits is worth its work only */
 } part_priced;
 
-static fsim_sum bound_of(const part_priced *x) { return x->shadow.bound + x->given; }
+static fsim_sum bound_of(const part_priced *x) { return x->shadow.bound + x->givens; }
 
 /* Prepares the list and finds its prices, in the first of these ways in which there are any. */
 static bool find_prices(part_priced *x, const fsim_budget *budget, const fsim_thoroughness *of, int ways, fsim_arena *a)
@@ -59,7 +59,7 @@ static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_b
     const fsim_sum most = known;
     fsim_spent spent;
     const fsim_budget own = fsim_budget_share(budget, &x->p, SEARCH_SHARES, &spent);
-    fsim_frontier_limit(x->f, &x->shadow, most - x->given, &own);
+    fsim_frontier_limit(x->f, &x->shadow, most - x->givens, &own);
     fsim_frontier_search(x->f);
     if (fsim_frontier_plan(x->f, &out->part[0], a)) {
         if (x->left_out)
@@ -68,7 +68,7 @@ static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_b
     }
     if (x->linked) /* there may be kernels that it knows nothing of */
         return;
-    fsim_sum bound = fsim_sum_least(x->given + fsim_frontier_bound(x->f), most);
+    fsim_sum bound = fsim_sum_least(x->givens + fsim_frontier_bound(x->f), most);
     out->bound = bound > out->bound ? bound : out->bound;
     const bool ended = spent.end == FSIM_SEARCH_NOT_STOPPED && !spent.over;
     out->ended = ended;
@@ -138,7 +138,7 @@ void fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
         own = fsim_budget_left(budget, p, &spent);
         if (find_prices(&y, &own, way, WAYS, a)) {
             y.price = fsim_new(a, fsim_sum, nodes + 1);
-            y.given = fsim_price_given(p, &without, budget, a, y.price);
+            y.givens = fsim_price_given(p, &without, budget, a, y.price);
         }
         counted = fsim_work(&y.p);
         fsim_add_work(p, counted);
