@@ -311,18 +311,22 @@ static void check_cover(checker *c)
         fsim_error(c->d, c->plan->file, "%s %s in no group", missing, count > 1 ? "are" : "is");
 }
 
-/* Must its group store primitive n? If several groups contain it, one of them does; the launch order decides which. */
+/* Must its group store primitive n? If several groups contain it, one of them does; the launch order decides which.
+ * A group that does not read it itself can only be that one. */
 static bool is_stored(const checker *c, const fsim_part *part, int n)
 {
     const fsim_node *node = &c->g->node[n];
-    bool stored = node->effect;
+    bool stored = node->effect, read = false;
     for (int r = 0; r < node->results; r++) {
         const fsim_tensor *t = &c->g->tensor[node->result[r]];
         stored = stored || t->output || t->materialize;
-        for (int k = 0; k < t->readers && !stored; k++)
-            stored = !contains(part, t->reader[k]);
+        for (int k = 0; k < t->readers; k++) {
+            const bool inside = contains(part, t->reader[k]);
+            read = read || inside;
+            stored = stored || !inside;
+        }
     }
-    return stored && c->holders[n] == 1;
+    return stored && (c->holders[n] == 1 || !read);
 }
 
 /* Is what only this group computes on one side of the barrier? */

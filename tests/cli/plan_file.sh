@@ -101,17 +101,29 @@ refused 'holds 2 plans, for t4, t4' <<<'[{"hardware": {"name": "t4"}, "plan": {}
 "$FUSESIM" seeds/chain4 --hw t4,l4 --plan two.json >out 2>err
 [ $? = 65 ] && grep -q 'holds 2 plans, for t4, l4: say --hw with one of these GPUs, to take its plan$' err || complain "two GPUs and two plans: $(cat err)"
 
-"$FUSESIM" enumerate seeds/chain4 --hw "$toy" >lines
-while IFS= read -r line; do
-    case $line in *partitions*) continue ;; esac
-    echo "$line" | "$FUSESIM" seeds/chain4 --hw "$toy" --plan - --json one.json >/dev/null || complain "a line of enumerate: $line"
-    LINE=$line "$python" - <<'END' || complain "a line of enumerate is priced otherwise: $line"
+# Lines of enumerate, of a product too whose kernel stores what another kernel computes again.
+cat >again.yaml <<'END'
+tensors: {x: {shape: [100, 64], dtype: f32}, w: {shape: [64, 64], dtype: f32}}
+operators:
+  - {op: matmul, in: [x, w], out: h}
+  - {op: neg, in: h, out: n}
+  - {op: exp, in: n, out: y}
+outputs: [n, y]
+END
+for name in seeds/chain4 again.yaml; do
+    "$FUSESIM" enumerate $name --hw "$toy" >lines
+    while IFS= read -r line; do
+        case $line in *partitions*) continue ;; esac
+        echo "$line" | "$FUSESIM" $name --hw "$toy" --plan - --json one.json >/dev/null || complain "a line of enumerate: $line"
+        LINE=$line "$python" - <<'END' || complain "a line of enumerate is priced otherwise: $line"
 import json, os, sys
 line, plan = json.loads(os.environ["LINE"]), json.load(open("one.json"))["plans"][0]
 file = next(s for s in plan["strategies"] if s["name"] == "file")
 sys.exit(any(line[key] != file[key] for key in ("time_s", "dram_read_bytes", "dram_write_bytes")))
 END
-done <lines
+    done <lines
+done
+grep -Fq '["h", "n"], ["n", "y"]' lines || complain 'no plan computes n again'
 
 # What it loses, and where.
 echo '[[a], [m, r], [y]]' | "$FUSESIM" seeds/chain4 --hw "$toy" --plan - >out || complain 'a legal plan'
