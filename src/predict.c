@@ -564,7 +564,7 @@ bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *
         }
     for (int s = 0; s < g->fuses; s++) {
         const fsim_node_set *set = &g->fuse[s];
-        const int count = fsim_hull(g, set, node, a);
+        const int count = fsim_smallest_kernel(g, set, node, a);
         fsim_group group;
         fsim_refusal why;
         if (!fsim_user_allows(&p, node, count, &why) || !fsim_legal(&p.limits, node, count, a, &group, &why))
