@@ -432,6 +432,19 @@ static void call_libraries(fsim_problem *p, const fsim_graph *called, fsim_predi
     out->proof.lower_bound = fmin(out->proof.lower_bound, best->time_s);
 }
 
+/* Marks the kernels of a plan that serving stacks have by hand (`kernel: fused`). */
+static void mark_hand_fused(fsim_problem *p, fsim_plan *plan, fsim_arena *a)
+{
+    fsim_plan stack;
+    fsim_baseline(p, FSIM_STRATEGY_SERVING, a, &stack);
+    for (int k = 0; k < plan->kernels; k++)
+        for (int i = 0; i < stack.kernels; i++) {
+            const fsim_part *x = &plan->partition.part[k], *y = &stack.partition.part[i];
+            if (x->count == y->count && memcmp(x->node, y->node, (size_t)x->count * sizeof *x->node) == 0)
+                plan->rule[k] = stack.rule[i];
+        }
+}
+
 /* The user's own plan, where there is one: in *known with fusesim's kernels. Returns how many there are. */
 static int plan_by_user(fsim_problem *p, fsim_prediction *out, fsim_plan *known, fsim_arena *a)
 {
@@ -441,8 +454,10 @@ static int plan_by_user(fsim_problem *p, fsim_prediction *out, fsim_plan *known,
     if (!o->user_plan || !fsim_price(p, o->user_plan, a, known, &why))
         return 0;
     out->chosen = FSIM_STRATEGY_FILE;
+    if (o->user_plan_maker >= FSIM_BY_VLLM && p->graph->hand_fusions > 0)
+        mark_hand_fused(p, known, a);
     *plan = fsim_plan_launched_by(p, o->user_plan_maker, known, a);
-    if (o->user_plan_maker == FSIM_BY_FUSESIM && p->graph->calls)
+    if (o->user_plan_maker == FSIM_BY_FUSESIM && (p->graph->calls || o->user_plan_calls))
         fsim_plan_calling(p, plan, a);
     return 1;
 }

@@ -44,6 +44,7 @@ typedef struct {
     const fsim_partition
         *user_plan;             /* the user's own plan, which is the one to report; NULL: report that of `strategy` */
     fsim_maker user_plan_maker; /* whose kernels it launches */
+    bool user_plan_calls;       /* with library calls that the workload names */
     int top;                    /* how many of the best plans to list */
     bool pareto;                /* list the Pareto front of time and peak memory */
     fsim_replicas replicas;     /* gpus 0: one GPU is all */

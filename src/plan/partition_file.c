@@ -203,6 +203,15 @@ static fsim_part read_group(reader *r, const fsim_yaml *names, int number)
     return part;
 }
 
+/* Does the file say that the plan has calls that the workload names? */
+static bool has_calls(const fsim_graph *g, const fsim_yaml *derivation)
+{
+    const fsim_yaml *calls = derivation && derivation->kind == FSIM_YAML_MAPPING && g->servings > 0
+                                 ? fsim_yaml_get(derivation, "calls")
+                                 : NULL;
+    return calls && calls->kind == FSIM_YAML_SCALAR && strcmp(calls->text, "true") == 0;
+}
+
 bool fsim_user_plan_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const fsim_user_plan_file *file,
                          fsim_user_plan *out)
 {
@@ -211,8 +220,9 @@ bool fsim_user_plan_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const
     const fsim_yaml *root = fsim_yaml_parse_json(a, d, file->path, file->text, file->bytes), *list, *derivation = NULL;
     fsim_maker maker = FSIM_BY_FUSESIM;
     list = root ? groups_of(&r, root, file->gpu, &maker, &derivation) : NULL;
-    fsim_graph *derived = list && derivation ? fsim_derived_as(g, derivation, a, d) : NULL;
-    if (!list || (derivation && !derived))
+    const bool calls = list && has_calls(g, derivation), otherwise = derivation && !(calls && derivation->count == 1);
+    fsim_graph *derived = list && otherwise ? fsim_derived_as(g, derivation, a, d) : NULL;
+    if (!list || (otherwise && !derived))
         return false;
     r.g = derived ? derived : g;
     r.in_parts = fsim_new(a, bool, r.g->sources + 1);
@@ -221,6 +231,7 @@ bool fsim_user_plan_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const
     const fsim_yaml **names = fsim_new(a, const fsim_yaml *, list->count + 1);
     *out = (fsim_user_plan){derived,
                             {0, fsim_new(a, fsim_part, list->count + 1)},
+                            calls,
                             maker,
                             {.file = file->path},
                             fsim_new(a, fsim_loc, list->count + 1)};

@@ -56,6 +56,24 @@ END
 again 'seeds/log_chain --grad x1' '' forms
 again gpt2_layer '' 'again calls forms'
 again gpt2_layer '--strategy eager' 'again calls forms'
+# And plans with calls of a serving stack's library, and kernels that it has by hand.
+called() { # options
+    "$FUSESIM" "$@" --json written.json >/dev/null 2>err || complain "$*: $(cat err)"
+    "$FUSESIM" "$@" --strategy optimal --plan written.json --json read.json >/dev/null 2>err || complain "$*, read: $(cat err)"
+    "$python" - <<'END' || complain "$*: read back, it differs"
+import json
+written, read = (json.load(open(name))["plans"][0] for name in ("written.json", "read.json"))
+assert any(k["template"] == "serving" for k in written["plan"]["kernels"]), "no call"
+for kernel in written["plan"]["kernels"] + read["plan"]["kernels"]:
+    kernel.pop("rule", None)
+assert written["plan"]["kernels"] == read["plan"]["kernels"]
+time = lambda p, name: next(s["time_s"] for s in p["strategies"] if s["name"] == name)
+assert time(written, written["plan"]["strategy"]) == time(read, "file")
+assert time(written, "optimal") == time(read, "optimal")
+END
+}
+called ops/matmul_w8 --hw t4
+for strategy in optimal serving; do called llm/mla_decode --hw b200 --search-steps 100000 --strategy $strategy; done
 derived() {
     workload="$SOURCE_DIR/workloads/seeds/log_chain.yaml"
     printf '{"plan": {"derivation": %s, "kernels": [["s", "b", "y"], ["grad/b/1", "grad/b/2", "grad/x1"]]}}' "$1" >bad.json
