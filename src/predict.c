@@ -426,6 +426,10 @@ static void call_libraries(fsim_problem *p, const fsim_graph *called, fsim_predi
         *best = plan;
         best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
         out->proof = proof;
+        if (out->options.top > 0)
+            out->tops = fsim_put_first(out->top, out->tops, out->options.top, best);
+        if (out->options.pareto)
+            out->fronts = fsim_front_of(out->front, fsim_add_plans(out->front, out->fronts, best, 1));
     }
     out->proof.lower_bound = bound;
     out->proof.proven = out->proof.lower_bound >= best->time_s * (1 - 1e-12);
@@ -531,7 +535,9 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         call_libraries(&part, called, &out, best, a);
     }
     p.rivals = NULL;
-    take_graph(&p, best->graph, a);
+    const fsim_plan *shown = &out.plan[out.chosen];
+    const bool alike = shown->graph == best->graph || !shown->graph || fsim_same_graph(shown->graph, best->graph);
+    take_graph(&p, alike ? best->graph : shown->graph, a); /* a file's plan may have other derivatives than the best */
     out.graph = p.graph;
     if (brief)
         return concluded(&p, &out);
@@ -543,8 +549,8 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     out.append = fsim_append_of(out.graph, hw, &out.plan[out.chosen]);
     p.until_s = until_s;
     launch_otherwise(&p, &out, a);
-    out.losses =
-        out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(out.graph, &out.plan[out.chosen], best, a, &out.loss);
+    if (out.chosen != FSIM_STRATEGY_OPTIMAL && alike)
+        out.losses = fsim_compare(out.graph, shown, best, a, &out.loss);
     return concluded(&p, &out);
 }
 
