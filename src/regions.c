@@ -67,12 +67,12 @@ static void keep_plan(search *s, const fsim_plan *plan)
 {
     const fsim_graph *g = plan->graph;
     const fsim_derive *how = fsim_derivation_of(g);
-    const fsim_partition *apart = fsim_priced_partition(plan);
+    const fsim_partition *priced = fsim_priced_partition(plan);
     fsim_named_plan *kept = FSIM_PUSH(s->a, s->out.plan, s->out.plans, s->plan_room);
     *kept = (fsim_named_plan){.groups = plan->kernels,
                               .group = names_of(s->a, g, &plan->partition),
-                              .aparts = apart->parts,
-                              .apart = names_of(s->a, g, apart),
+                              .priced_groups = priced->parts,
+                              .priced_group = names_of(s->a, g, priced),
                               .calls = plan->priced != NULL};
     if (g->derived != FSIM_REVERSE || !how || (how->forms == 0 && how->fates == 0))
         return;
@@ -105,7 +105,7 @@ static const fsim_graph *graph_of(const fsim_graph *g, const fsim_named_plan *na
 /* Prices a named plan for the graph of p, as it was read. False where it is no legal plan. In a. */
 static bool price(const search *s, fsim_problem *p, const fsim_named_plan *named, fsim_arena *a, fsim_plan *out)
 {
-    fsim_partition groups = {named->aparts, fsim_new(a, fsim_part, named->aparts + 1)};
+    fsim_partition groups = {named->priced_groups, fsim_new(a, fsim_part, named->priced_groups + 1)};
     fsim_names nodes = {0};
     fsim_refusal why;
     fsim_problem other;
@@ -120,8 +120,8 @@ static bool price(const search *s, fsim_problem *p, const fsim_named_plan *named
     int count = 0;
     for (int n = 0; n < g->nodes; n++)
         fsim_names_set(a, &nodes, g->node[n].name, n);
-    for (int k = 0; k < named->aparts; k++) {
-        const fsim_words *group = &named->apart[k];
+    for (int k = 0; k < named->priced_groups; k++) {
+        const fsim_words *group = &named->priced_group[k];
         fsim_part *part = &groups.part[k];
         *part = (fsim_part){group->count, fsim_new(a, int, group->count), fsim_new(a, bool, group->count)};
         for (int i = 0; i < group->count; i++) {

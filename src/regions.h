@@ -30,9 +30,9 @@ typedef struct {
 
 /* A plan whose kernels are lists of names of primitives, in the order of the graph. */
 typedef struct {
-    int groups, aparts;
+    int groups, priced_groups;
     fsim_words *group, /* as they are launched */
-        *apart;        /* before some became library calls; the same where none did */
+        *priced_group; /* before some became library calls; the same where none did */
     bool calls;        /* some did */
     /* of a plan with gradients: what else than the options its graph was derived by (fsim_derive) */
     const signed char *form, *fate;
