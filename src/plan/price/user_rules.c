@@ -69,7 +69,7 @@ bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_re
         int in = -1, out = -1;
         for (int i = 0; i < g->fuse[s].count; i++)
             *(contains(node, count, g->fuse[s].node[i]) ? &in : &out) = g->fuse[s].node[i];
-        if (in >= 0 && out >= 0) {
+        if (in >= 0 && out >= 0 && (!g->fuse[s].led || contains(node, count, g->fuse[s].node[0]))) {
             *why = (fsim_refusal){.rule = FSIM_RULE_USER, .a = in, .b = out, .through = -1};
             return false;
         }
@@ -96,7 +96,7 @@ static int with_fused(const fsim_graph *g, fsim_node_set set, int *node, fsim_ar
         int met = 0;
         for (int i = 0; i < fused->count; i++)
             met += fsim_position(node, count, fused->node[i]) >= 0;
-        if (met == 0 || met == fused->count)
+        if (met == 0 || met == fused->count || (fused->led && fsim_position(node, count, fused->node[0]) < 0))
             continue;
         memcpy(all, node, (size_t)count * sizeof *all);
         memcpy(all + count, fused->node, (size_t)fused->count * sizeof *all);
