@@ -33,6 +33,40 @@ static fsim_plan best_with(const fsim_graph *g, const fsim_hw *hw, const fsim_op
     return plan;
 }
 
+/* A plan with both in one kernel, though they may not share one in which both are at home: one of them is computed in
+ * another kernel too. */
+static fsim_plan best_with_copy(const fsim_problem *p, const fsim_options *options, const int pair[2], fsim_arena *a)
+{
+    fsim_options half = *options;
+    half.time_limit_s = options->time_limit_s / 2;
+    fsim_plan best = {0};
+    for (int i = 0; i < 2 && p->recompute; i++) {
+        int *node = fsim_new(a, int, 2);
+        node[0] = pair[1 - i];
+        node[1] = pair[i];
+        if (!fsim_may_clone(p, pair[i]))
+            continue;
+        const fsim_plan plan =
+            best_with(p->graph, p->hw, &half, (fsim_node_set){.count = 2, .node = node, .led = true}, true, a);
+        if (plan.kernels > 0 && (best.kernels == 0 || plan.objective < best.objective))
+            best = plan;
+    }
+    return best;
+}
+
+/* Which of two primitives the plan computes in a kernel without the other, -1: neither. */
+static int computed_besides(const fsim_plan *plan, int a, int b)
+{
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_part *part = &plan->partition.part[k];
+        const bool has_a = fsim_position(part->node, part->count, a) >= 0,
+                   has_b = fsim_position(part->node, part->count, b) >= 0;
+        if (has_a != has_b)
+            return has_a ? a : b;
+    }
+    return -1;
+}
+
 static const fsim_kernel **kernels_of(const fsim_plan *plan, const int *which, int count, fsim_arena *a)
 {
     const fsim_kernel **out = fsim_new(a, const fsim_kernel *, count + 1);
@@ -144,11 +178,14 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
     e.legal = fsim_pair_allowed(&p, a, b, arena, &e.between, &e.why);
     e.together = fsim_shares_kernel(best, a, b);
     e.again = computed_again(best, a, b);
-    const fsim_plan forced = e.together ? *best : best_with(g, hw, &half, set, true, arena);
+    fsim_plan forced = e.together ? *best : best_with(g, hw, &half, set, true, arena);
+    if (!e.legal && !e.together && forced.kernels == 0)
+        forced = best_with_copy(&p, &half, pair, arena);
     const fsim_plan apart = e.together ? best_with(g, hw, &half, set, false, arena) : *best;
     e.best_s = best->time_s;
     e.best_bytes = best->dram_read_bytes + best->dram_write_bytes;
     e.forced_found = forced.kernels > 0 && fsim_shares_kernel(&forced, a, b);
+    e.forced_again = e.forced_found && !e.together ? computed_besides(&forced, a, b) : -1;
     e.forced_s = e.forced_found ? forced.time_s : NAN;
     e.forced_bytes = e.forced_found ? forced.dram_read_bytes + forced.dram_write_bytes : 0;
     const bool apart_found = apart.kernels > 0 && !fsim_shares_kernel(&apart, a, b);

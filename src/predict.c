@@ -426,10 +426,27 @@ static void call_libraries(fsim_problem *p, const fsim_graph *called, fsim_predi
         *best = plan;
         best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
         out->proof = proof;
+        if (out->options.top > 0)
+            out->tops = fsim_put_first(out->top, out->tops, out->options.top, best);
+        if (out->options.pareto)
+            out->fronts = fsim_front_of(out->front, fsim_add_plans(out->front, out->fronts, best, 1));
     }
     out->proof.lower_bound = bound;
     out->proof.proven = out->proof.lower_bound >= best->time_s * (1 - 1e-12);
     out->proof.lower_bound = fmin(out->proof.lower_bound, best->time_s);
+}
+
+/* Marks the kernels of a plan that serving stacks have by hand (`kernel: fused`). */
+static void mark_hand_fused(fsim_problem *p, fsim_plan *plan, fsim_arena *a)
+{
+    fsim_plan stack;
+    fsim_baseline(p, FSIM_STRATEGY_SERVING, a, &stack);
+    for (int k = 0; k < plan->kernels; k++)
+        for (int i = 0; i < stack.kernels; i++) {
+            const fsim_part *x = &plan->partition.part[k], *y = &stack.partition.part[i];
+            if (x->count == y->count && memcmp(x->node, y->node, (size_t)x->count * sizeof *x->node) == 0)
+                plan->rule[k] = stack.rule[i];
+        }
 }
 
 /* The user's own plan, where there is one: in *known with fusesim's kernels. Returns how many there are. */
@@ -441,8 +458,10 @@ static int plan_by_user(fsim_problem *p, fsim_prediction *out, fsim_plan *known,
     if (!o->user_plan || !fsim_price(p, o->user_plan, a, known, &why))
         return 0;
     out->chosen = FSIM_STRATEGY_FILE;
+    if (o->user_plan_maker >= FSIM_BY_VLLM && p->graph->hand_fusions > 0)
+        mark_hand_fused(p, known, a);
     *plan = fsim_plan_launched_by(p, o->user_plan_maker, known, a);
-    if (o->user_plan_maker == FSIM_BY_FUSESIM && p->graph->calls)
+    if (o->user_plan_maker == FSIM_BY_FUSESIM && (p->graph->calls || o->user_plan_calls))
         fsim_plan_calling(p, plan, a);
     return 1;
 }
@@ -516,7 +535,9 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         call_libraries(&part, called, &out, best, a);
     }
     p.rivals = NULL;
-    take_graph(&p, best->graph, a);
+    const fsim_plan *shown = &out.plan[out.chosen];
+    const bool alike = shown->graph == best->graph || !shown->graph || fsim_same_graph(shown->graph, best->graph);
+    take_graph(&p, alike ? best->graph : shown->graph, a); /* a file's plan may have other derivatives than the best */
     out.graph = p.graph;
     if (brief)
         return concluded(&p, &out);
@@ -528,8 +549,8 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     out.append = fsim_append_of(out.graph, hw, &out.plan[out.chosen]);
     p.until_s = until_s;
     launch_otherwise(&p, &out, a);
-    out.losses =
-        out.chosen == FSIM_STRATEGY_OPTIMAL ? 0 : fsim_compare(out.graph, &out.plan[out.chosen], best, a, &out.loss);
+    if (out.chosen != FSIM_STRATEGY_OPTIMAL && alike)
+        out.losses = fsim_compare(out.graph, shown, best, a, &out.loss);
     return concluded(&p, &out);
 }
 
@@ -564,7 +585,7 @@ bool fsim_plannable(const fsim_graph *g, const fsim_hw *hw, const fsim_options *
         }
     for (int s = 0; s < g->fuses; s++) {
         const fsim_node_set *set = &g->fuse[s];
-        const int count = fsim_hull(g, set, node, a);
+        const int count = fsim_smallest_kernel(g, set, node, a);
         fsim_group group;
         fsim_refusal why;
         if (!fsim_user_allows(&p, node, count, &why) || !fsim_legal(&p.limits, node, count, a, &group, &why))

@@ -44,6 +44,7 @@ typedef struct {
     const fsim_partition
         *user_plan;             /* the user's own plan, which is the one to report; NULL: report that of `strategy` */
     fsim_maker user_plan_maker; /* whose kernels it launches */
+    bool user_plan_calls;       /* with library calls that the workload names */
     int top;                    /* how many of the best plans to list */
     bool pareto;                /* list the Pareto front of time and peak memory */
     fsim_replicas replicas;     /* gpus 0: one GPU is all */
@@ -123,10 +124,11 @@ typedef struct {
                              optimal plan */
     int again; /* where together: which of them their kernel computes again, -1: neither, or they share one in which
                   both are at home */
-    fsim_refusal why;        /* where not legal */
-    int between;             /* primitives that must join the kernel so that it is connected and convex */
-    bool forced_found;       /* a plan with both in one kernel was found */
-    double best_s, forced_s; /* the optimal plan; the best plan found with both in one kernel */
+    fsim_refusal why;  /* where not legal */
+    int between;       /* primitives that must join the kernel so that it is connected and convex */
+    bool forced_found; /* a plan with both in one kernel was found */
+    int forced_again;  /* not legal: which of them that plan computes in a kernel without the other, too; -1: neither */
+    double best_s, forced_s;                        /* the optimal plan; the best plan found with both in one kernel */
     fsim_sum best_bytes, forced_bytes, apart_bytes; /* DRAM bytes of each */
     double apart_s;  /* the best plan found with them in two kernels; NaN where none was found */
     bool exchange;   /* one reads a result of the other */

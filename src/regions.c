@@ -3,6 +3,7 @@
 
 #include "base/names.h"
 #include "plan/price/price.h"
+#include "plan/price/sdpa.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -31,11 +32,12 @@ typedef struct {
 const fsim_graph *fsim_parsed_at(void *context, int64_t value, fsim_arena *a)
 {
     const fsim_parametric *w = context;
-    fsim_binding *set = fsim_new(a, fsim_binding, w->sets + 1);
-    for (int i = 0; i < w->sets; i++)
-        set[i] = w->set[i];
-    set[w->sets] = (fsim_binding){w->symbol, fsim_printf(a, "%" PRId64, value)};
-    const fsim_workload_wanted how = {.set = set, .sets = w->sets + 1, .scale = w->scale, .precision = w->precision};
+    fsim_workload_wanted how = w->how;
+    fsim_binding *set = fsim_new(a, fsim_binding, how.sets + 1);
+    for (int i = 0; i < how.sets; i++)
+        set[i] = how.set[i];
+    set[how.sets++] = (fsim_binding){w->symbol, fsim_printf(a, "%" PRId64, value)};
+    how.set = set;
     return w->text ? fsim_graph_load_text(a, fsim_diag_new(a), w->path, w->text, w->bytes, &how)
                    : fsim_graph_load(a, fsim_diag_new(a), w->path, &how);
 }
@@ -51,30 +53,75 @@ static double objective_of(const fsim_options *o, const fsim_plan *plan)
 
 /* Names to plans, and back. */
 
-static void keep_plan(search *s, const fsim_graph *g, const fsim_plan *plan)
+static fsim_words *names_of(fsim_arena *a, const fsim_graph *g, const fsim_partition *partition)
 {
-    fsim_named_plan *kept = FSIM_PUSH(s->a, s->out.plan, s->out.plans, s->plan_room);
-    *kept = (fsim_named_plan){plan->kernels, fsim_new(s->a, fsim_words, plan->kernels + 1)};
-    for (int k = 0; k < plan->kernels; k++)
-        for (int i = 0; i < plan->partition.part[k].count; i++) {
-            fsim_words *group = &kept->group[k];
-            *FSIM_PUSH(s->a, group->at, group->count, group->room) =
-                fsim_strdup(s->a, g->node[plan->partition.part[k].node[i]].name);
-        }
+    fsim_words *out = fsim_new(a, fsim_words, partition->parts + 1);
+    for (int k = 0; k < partition->parts; k++)
+        for (int i = 0; i < partition->part[k].count; i++)
+            *FSIM_PUSH(a, out[k].at, out[k].count, out[k].room) =
+                fsim_strdup(a, g->node[partition->part[k].node[i]].name);
+    return out;
 }
 
-/* Prices a plan whose groups are given by names, for p's graph. False where they are no legal plan. In a. */
-static bool price(fsim_problem *p, const fsim_named_plan *named, fsim_arena *a, fsim_plan *out)
+static void keep_plan(search *s, const fsim_plan *plan)
 {
-    fsim_partition groups = {named->groups, fsim_new(a, fsim_part, named->groups + 1)};
+    const fsim_graph *g = plan->graph;
+    const fsim_derive *how = fsim_derivation_of(g);
+    const fsim_partition *priced = fsim_priced_partition(plan);
+    fsim_named_plan *kept = FSIM_PUSH(s->a, s->out.plan, s->out.plans, s->plan_room);
+    *kept = (fsim_named_plan){.groups = plan->kernels,
+                              .group = names_of(s->a, g, &plan->partition),
+                              .priced_groups = priced->parts,
+                              .priced_group = names_of(s->a, g, priced),
+                              .calls = plan->priced != NULL};
+    if (g->derived != FSIM_REVERSE || !how || (how->forms == 0 && how->fates == 0))
+        return;
+    signed char *form = fsim_new(s->a, signed char, g->choices + 1);
+    for (int i = 0; i < g->choices; i++)
+        form[i] = (signed char)g->choice[i].form;
+    kept->derived = true;
+    kept->marked = g->calls;
+    kept->form = form;
+    kept->forms = g->choices;
+    kept->fate = fsim_exact_copy(s->a, how->fate, how->fates, sizeof *how->fate);
+    kept->fates = how->fates;
+}
+
+/* g differentiated as that of the plan. NULL where it can't be. */
+static const fsim_graph *graph_of(const fsim_graph *g, const fsim_named_plan *named, fsim_arena *a)
+{
+    if (!named->derived)
+        return g;
+    if (named->forms != g->choices || named->fates > g->own_tensors)
+        return NULL;
+    fsim_graph *out = fsim_graph_with_forms(g, named->form, named->forms, a);
+    if (out && named->fates > 0)
+        out = fsim_graph_with_fates(out, named->fate, named->fates, a);
+    if (out && named->marked)
+        fsim_sdpa_mark(out);
+    return out;
+}
+
+/* Prices a named plan for the graph of p, as it was read. False where it is no legal plan. In a. */
+static bool price(const search *s, fsim_problem *p, const fsim_named_plan *named, fsim_arena *a, fsim_plan *out)
+{
+    fsim_partition groups = {named->priced_groups, fsim_new(a, fsim_part, named->priced_groups + 1)};
     fsim_names nodes = {0};
     fsim_refusal why;
-    bool *covered = fsim_new(a, bool, p->graph->nodes + 1);
+    fsim_problem other;
+    const fsim_graph *g = graph_of(p->graph, named, a);
+    if (!g)
+        return false;
+    if (g != p->graph) {
+        other = fsim_problem_of(g, s->hw, s->options, a);
+        p = &other;
+    }
+    bool *covered = fsim_new(a, bool, g->nodes + 1);
     int count = 0;
-    for (int n = 0; n < p->graph->nodes; n++)
-        fsim_names_set(a, &nodes, p->graph->node[n].name, n);
-    for (int k = 0; k < named->groups; k++) {
-        const fsim_words *group = &named->group[k];
+    for (int n = 0; n < g->nodes; n++)
+        fsim_names_set(a, &nodes, g->node[n].name, n);
+    for (int k = 0; k < named->priced_groups; k++) {
+        const fsim_words *group = &named->priced_group[k];
         fsim_part *part = &groups.part[k];
         *part = (fsim_part){group->count, fsim_new(a, int, group->count), fsim_new(a, bool, group->count)};
         for (int i = 0; i < group->count; i++) {
@@ -86,7 +133,11 @@ static bool price(fsim_problem *p, const fsim_named_plan *named, fsim_arena *a, 
         }
         qsort(part->node, (size_t)part->count, sizeof *part->node, fsim_by_int);
     }
-    return count == p->graph->nodes && fsim_price(p, &groups, a, out, &why);
+    if (count != g->nodes || !fsim_price(p, &groups, a, out, &why))
+        return false;
+    if (named->calls)
+        fsim_plan_calling(p, out, a);
+    return true;
 }
 
 /* Evaluation. */
@@ -96,10 +147,10 @@ static int plan_number(search *s, fsim_problem *p, const fsim_plan *best, fsim_a
 {
     for (int i = 0; i < s->out.plans; i++) {
         fsim_plan plan;
-        if (price(p, &s->out.plan[i], a, &plan) && objective_of(s->options, &plan) <= objective_of(s->options, best))
+        if (price(s, p, &s->out.plan[i], a, &plan) && objective_of(s->options, &plan) <= objective_of(s->options, best))
             return i;
     }
-    keep_plan(s, p->graph, best);
+    keep_plan(s, best);
     return s->out.plans - 1;
 }
 
@@ -111,7 +162,7 @@ static point search_at(search *s, int64_t place)
     s->out.evaluations++;
     if (g && g->nodes > 0 && fsim_plannable(g, s->hw, s->options, fsim_diag_new(a), a)) {
         const fsim_prediction now = fsim_predict(g, s->hw, s->options, a);
-        fsim_problem p = fsim_problem_of(now.graph, s->hw, s->options, a);
+        fsim_problem p = fsim_problem_of(g, s->hw, s->options, a);
         const fsim_plan *best = &now.plan[FSIM_STRATEGY_OPTIMAL];
         out.plan = best->kernels > 0 ? plan_number(s, &p, best, a) : -1;
         out.proven = now.proof.proven;
@@ -203,15 +254,15 @@ static bool price_side(search *s, int64_t value, int own, const int pair[2], dou
     *likely = (fsim_interval){NAN, NAN};
     if (g && g->nodes > 0) {
         fsim_problem p = fsim_problem_of(g, s->hw, s->options, a);
-        const fsim_software own_kernels = {g, s->hw, s->options->regime, FSIM_BY_FUSESIM};
         for (int i = 0; i < s->out.plans; i++) {
             fsim_plan plan;
-            if (!price(&p, &s->out.plan[i], a, &plan))
+            if (!price(s, &p, &s->out.plan[i], a, &plan))
                 continue;
             for (int k = 0; k < 2; k++)
                 if (pair[k] == i) {
                     seconds[k] = plan.time_s;
-                    errors[k] = fsim_errors_of(&own_kernels, &plan, a);
+                    errors[k] = fsim_errors_of(&(fsim_software){plan.graph, s->hw, s->options->regime, FSIM_BY_FUSESIM},
+                                               &plan, a);
                 }
             best = fmin(best, objective_of(s->options, &plan));
             mine = i == own ? objective_of(s->options, &plan) : mine;

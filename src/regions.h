@@ -15,11 +15,8 @@ typedef const fsim_graph *fsim_workload_at(void *context, int64_t value, fsim_ar
 typedef struct {
     const char *path, *text; /* text NULL: the file is read for each value */
     size_t bytes;
-    const fsim_binding *set; /* values of the other symbols */
-    int sets;
-    int64_t scale; /* as of fsim_workload_wanted (import/load.h) */
-    const char *precision;
-    const char *symbol; /* the symbol that varies */
+    fsim_workload_wanted how; /* with values of the other symbols */
+    const char *symbol;       /* the symbol that varies */
 } fsim_parametric;
 /* context: an fsim_parametric. NULL for values that the workload refuses (a number of heads that does not divide,
  * say). */
@@ -31,9 +28,16 @@ typedef struct {
     int most; /* most evaluations; 0: 4096 */
 } fsim_range;
 
+/* A plan whose kernels are lists of names of primitives, in the order of the graph. */
 typedef struct {
-    int groups;
-    fsim_words *group; /* names of its primitives, in the order of the graph */
+    int groups, priced_groups;
+    fsim_words *group, /* as they are launched */
+        *priced_group; /* before some became library calls; the same where none did */
+    bool calls;        /* some did */
+    /* of a plan with gradients: what else than the options its graph was derived by (fsim_derive) */
+    const signed char *form, *fate;
+    int forms, fates;
+    bool derived, marked; /* there is something else; marked: backward passes of attention may be calls (sdpa.h) */
 } fsim_named_plan;
 
 typedef struct {

@@ -204,6 +204,7 @@ static bool read_plan(fsim_context *c, fsim_inputs *in)
     }
     in->how.user_plan = &own->partition;
     in->how.user_plan_maker = own->maker;
+    in->how.user_plan_calls = own->calls;
     return good;
 }
 

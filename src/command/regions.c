@@ -103,12 +103,7 @@ int fsim_run_regions(fsim_context *c)
     if ((status = fsim_conclude(c, FSIM_EXIT_OK)) || (status = fsim_open_outputs(c)))
         return status;
     fsim_catch_interrupt();
-    fsim_parametric workload = {.path = in.graph->path,
-                                .set = fsim_command_bindings(c),
-                                .sets = c->set.set.count,
-                                .scale = c->set.scale,
-                                .precision = fsim_wanted_workload(c).precision,
-                                .symbol = x.symbol};
+    fsim_parametric workload = {.path = in.graph->path, .how = fsim_wanted_workload(c), .symbol = x.symbol};
     if (!model && !(workload.text = fsim_read_text(c, "workload", workload.path, &workload.bytes)))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     x.found = fsim_regions_of(fsim_parsed_at, &workload, &range, in.hw[0], &in.how, c->arena);

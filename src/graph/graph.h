@@ -231,6 +231,7 @@ typedef struct fsim_read_from fsim_read_from;
 typedef struct {
     int count;
     int *node;
+    bool led; /* of fuse: where node[0] is, the others are; they may be in kernels without it */
     fsim_loc at;
 } fsim_node_set;
 

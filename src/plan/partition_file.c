@@ -203,6 +203,15 @@ static fsim_part read_group(reader *r, const fsim_yaml *names, int number)
     return part;
 }
 
+/* Does the file say that the plan has calls that the workload names? */
+static bool has_calls(const fsim_graph *g, const fsim_yaml *derivation)
+{
+    const fsim_yaml *calls = derivation && derivation->kind == FSIM_YAML_MAPPING && g->servings > 0
+                                 ? fsim_yaml_get(derivation, "calls")
+                                 : NULL;
+    return calls && calls->kind == FSIM_YAML_SCALAR && strcmp(calls->text, "true") == 0;
+}
+
 bool fsim_user_plan_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const fsim_user_plan_file *file,
                          fsim_user_plan *out)
 {
@@ -211,8 +220,9 @@ bool fsim_user_plan_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const
     const fsim_yaml *root = fsim_yaml_parse_json(a, d, file->path, file->text, file->bytes), *list, *derivation = NULL;
     fsim_maker maker = FSIM_BY_FUSESIM;
     list = root ? groups_of(&r, root, file->gpu, &maker, &derivation) : NULL;
-    fsim_graph *derived = list && derivation ? fsim_derived_as(g, derivation, a, d) : NULL;
-    if (!list || (derivation && !derived))
+    const bool calls = list && has_calls(g, derivation), otherwise = derivation && !(calls && derivation->count == 1);
+    fsim_graph *derived = list && otherwise ? fsim_derived_as(g, derivation, a, d) : NULL;
+    if (!list || (otherwise && !derived))
         return false;
     r.g = derived ? derived : g;
     r.in_parts = fsim_new(a, bool, r.g->sources + 1);
@@ -221,6 +231,7 @@ bool fsim_user_plan_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const
     const fsim_yaml **names = fsim_new(a, const fsim_yaml *, list->count + 1);
     *out = (fsim_user_plan){derived,
                             {0, fsim_new(a, fsim_part, list->count + 1)},
+                            calls,
                             maker,
                             {.file = file->path},
                             fsim_new(a, fsim_loc, list->count + 1)};
@@ -311,18 +322,22 @@ static void check_cover(checker *c)
         fsim_error(c->d, c->plan->file, "%s %s in no group", missing, count > 1 ? "are" : "is");
 }
 
-/* Must its group store primitive n? If several groups contain it, one of them does; the launch order decides which. */
+/* Must its group store primitive n? If several groups contain it, one of them does; the launch order decides which.
+ * A group that does not read it itself can only be that one. */
 static bool is_stored(const checker *c, const fsim_part *part, int n)
 {
     const fsim_node *node = &c->g->node[n];
-    bool stored = node->effect;
+    bool stored = node->effect, read = false;
     for (int r = 0; r < node->results; r++) {
         const fsim_tensor *t = &c->g->tensor[node->result[r]];
         stored = stored || t->output || t->materialize;
-        for (int k = 0; k < t->readers && !stored; k++)
-            stored = !contains(part, t->reader[k]);
+        for (int k = 0; k < t->readers; k++) {
+            const bool inside = contains(part, t->reader[k]);
+            read = read || inside;
+            stored = stored || !inside;
+        }
     }
-    return stored && c->holders[n] == 1;
+    return stored && (c->holders[n] == 1 || !read);
 }
 
 /* Is what only this group computes on one side of the barrier? */

@@ -9,6 +9,7 @@ typedef struct {
     fsim_graph *graph; /* that it is a partition of, differentiated as the file says (derivation_file.h); NULL: the one
                           that was given */
     fsim_partition partition;
+    bool calls;         /* with library calls of the workload's `calls:` in place of its kernels */
     fsim_maker maker;   /* whose kernels it launches: plans of the strategies eager and inductor name a framework */
     fsim_loc file, *at; /* the file; per group, where it starts in it */
 } fsim_user_plan;
@@ -26,7 +27,7 @@ typedef struct {
  * (kernels[].operators, groups), or a bare list of lists of names. A name stands for a primitive, or for an operator
  * of the workload and all of its primitives. The last primitive of a composite has the composite's name; the name
  * stands for that primitive alone where the file names other primitives of the composite too. Where the plan has
- * `derivation`, the graph is differentiated so first. False after errors. In a. */
+ * `derivation`, the graph is differentiated so first, and calls are looked for. False after errors. In a. */
 bool fsim_user_plan_read(const fsim_graph *g, fsim_arena *a, fsim_diag *d, const fsim_user_plan_file *file,
                          fsim_user_plan *out);
 

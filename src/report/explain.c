@@ -77,6 +77,12 @@ static const char *otherwise(fsim_arena *a, const fsim_graph *g, const fsim_expl
         return fsim_printf(a, "Keeping them apart (separate: [[%s, %s]]) takes %s%s%s.", first, second,
                            difference(a, e->apart_s - e->best_s, (double)(e->apart_bytes - e->best_bytes)),
                            unsure(a, e), grown(a, g, e));
+    if (e->forced_again >= 0)
+        return fsim_printf(a,
+                           "The best plan with both in one kernel computes '%s' in another one too, and takes %s%s%s.",
+                           g->node[e->forced_again].name,
+                           difference(a, e->forced_s - e->best_s, (double)(e->forced_bytes - e->best_bytes)),
+                           unsure(a, e), grown(a, g, e));
     if (!e->legal && e->exchange)
         return fsim_printf(a, "One kernel for both would save at most %s: the traffic between them, and one launch.",
                            both_text(a, fsim_seconds_text(a, e->saving_s), e->saving_bytes));

@@ -348,7 +348,7 @@ static void put_alternatives(fsim_writer *w, cJSON *to, const fsim_prediction *p
         fsim_put_number(w, o, "over_best_s", plan->time_s - best->time_s);
         fsim_put_count(w, o, "over_best_bytes",
                        plan->dram_read_bytes + plan->dram_write_bytes - best->dram_read_bytes - best->dram_write_bytes);
-        put_groups_of(w, o, "kernels", p->graph, &(plan_kernels){plan, NULL, plan->kernels});
+        put_groups_of(w, o, "kernels", plan->graph, &(plan_kernels){plan, NULL, plan->kernels});
     }
 }
 

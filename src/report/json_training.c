@@ -140,17 +140,18 @@ static void put_other_ways(fsim_writer *w, cJSON *to, const fsim_saved_value *v)
 static void put_derivation(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_plan *plan)
 {
     const fsim_derive *how = fsim_derivation_of(g);
-    if (!how || (how->forms == 0 && how->fates == 0))
+    const bool derived = g->derived == FSIM_REVERSE && how && (how->forms > 0 || how->fates > 0);
+    if (!derived && !plan->priced)
         return;
     cJSON *o = fsim_put_new(w, to, "derivation", cJSON_CreateObject());
-    cJSON *forms = fsim_put_new(w, o, "forms", cJSON_CreateArray());
-    for (int i = 0; i < g->choices; i++)
+    cJSON *forms = derived ? fsim_put_new(w, o, "forms", cJSON_CreateArray()) : NULL;
+    for (int i = 0; i < g->choices && derived; i++)
         fsim_put_count(w, forms, NULL, g->choice[i].form);
-    cJSON *again = how->fates > 0 ? fsim_put_new(w, o, "again", cJSON_CreateObject()) : NULL;
-    for (int t = 0; t < how->fates && t < g->own_tensors; t++)
+    cJSON *again = derived && how->fates > 0 ? fsim_put_new(w, o, "again", cJSON_CreateObject()) : NULL;
+    for (int t = 0; again && t < how->fates && t < g->own_tensors; t++)
         if (how->fate[t] != FSIM_HELD)
             fsim_put_text(w, again, g->tensor[t].name, fsim_fate_words[how->fate[t]]);
-    if (g->calls)
+    if (derived ? g->calls : plan->priced != NULL)
         fsim_put_bool(w, o, "calls", true);
     cJSON *groups = plan->priced ? fsim_put_new(w, to, "groups", cJSON_CreateArray()) : NULL;
     for (int k = 0; plan->priced && k < plan->priced->parts; k++) {
@@ -164,6 +165,7 @@ void fsim_put_saved(fsim_writer *w, cJSON *to, const fsim_prediction *p)
 {
     const fsim_graph *g = p->graph;
     const fsim_plan *plan = &p->plan[p->chosen];
+    put_derivation(w, to, g, plan);
     if (g->derived != FSIM_REVERSE)
         return;
     fsim_saved_value *value;
@@ -178,5 +180,4 @@ void fsim_put_saved(fsim_writer *w, cJSON *to, const fsim_prediction *p)
         put_other_ways(w, fsim_put_new(w, o, "alternatives", cJSON_CreateArray()), &value[i]);
     }
     put_timeline(w, to, g, plan);
-    put_derivation(w, to, g, plan);
 }

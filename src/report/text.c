@@ -169,6 +169,8 @@ void fsim_report_text(FILE *out, const fsim_prediction *p, const fsim_text_style
         fsim_text_title(&r, fsim_printf(a, "the best %s", fsim_text_count(a, p->tops, "plan")));
         t = fsim_text_alternatives(&r);
         put_table(&r, &t, 2);
+        if (p->top[0].priced)
+            fsim_paragraph(&r.page, FSIM_FAINT, 2, 4, "Of plans that call a library the best alone is listed.");
     }
     if (p->fronts > 0) {
         fsim_text_title(&r, "time against memory: no plan found is better in both");

@@ -235,7 +235,8 @@ fsim_table fsim_text_alternatives(const fsim_text_page *r)
     for (int i = 0; i < r->p->tops; i++) {
         const fsim_plan *plan = &r->p->top[i], *best = &r->p->top[0];
         fsim_difference *d;
-        const int differences = i ? fsim_compare(r->g, plan, best, r->a, &d) : 0;
+        const bool alike = fsim_same_graph(plan->graph, best->graph); /* else their primitives are others */
+        const int differences = i && alike ? fsim_compare(r->g, plan, best, r->a, &d) : 0;
         const char **cell = fsim_table_row(&t, i ? FSIM_PLAIN : FSIM_STRONG);
         cell[0] = fsim_printf(r->a, "%d", i + 1);
         cell[1] = fsim_printf(r->a, "%d", plan->kernels);
@@ -246,7 +247,8 @@ fsim_table fsim_text_alternatives(const fsim_text_page *r)
         cell[6] = differences > 1 ? fsim_printf(r->a, "%s (and %d more)", fsim_text_difference(r, &d[0], plan, best),
                                                 differences - 1)
                   : differences   ? fsim_text_difference(r, &d[0], plan, best)
-                                  : NULL;
+                  : alike         ? NULL
+                                  : "no call of a library for attention's gradients";
     }
     return t;
 }

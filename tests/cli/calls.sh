@@ -4,7 +4,7 @@
 # `calls:` are told with their place. Functions in expressions.
 # depends: once
 set -u
-: "${FUSESIM:?}" "${SOURCE_DIR:?}"
+: "${FUSESIM:?}" "${SOURCE_DIR:?}" "${PYTHON:?}"
 export LC_ALL=C
 unset COLUMNS FUSESIM_HWMODELS
 failures=0
@@ -24,6 +24,25 @@ kernels() {
 [ "$(kernels 'vllm/0.24 moe' eager)" = 1 ] || complain 'a row of vLLM is not one call'
 [ "$(kernels 'PyTorch 2.5' eager)" -gt 3 ] || complain 'a row of PyTorch takes the call'
 [ "$(kernels 'a benchmark' optimal)" -gt 1 ] || complain 'a row of a compiler takes the call'
+
+# The lists of plans begin with the best one, also where that calls a library; the names of others are those of their own operators.
+listed() {
+    "$FUSESIM" "$@" --objective pareto --top 3 --json listed.json >/dev/null 2>err || complain "$*: $(cat err)"
+    "$PYTHON" - <<'END' || complain "$*: the lists of plans"
+import json
+p = json.load(open("listed.json"))["plans"][0]
+best = next(s for s in p["strategies"] if s["name"] == "optimal")
+assert any(k["template"] in ("serving", "library") for k in p["plan"]["kernels"])
+assert len(p["alternatives"]) == 3 and [a["rank"] for a in p["alternatives"]] == [1, 2, 3]
+assert p["alternatives"][0]["time_s"] == best["time_s"] < p["alternatives"][1]["time_s"] <= p["alternatives"][2]["time_s"]
+assert p["alternatives"][0]["kernels"] == [k["operators"] for k in p["plan"]["kernels"]]
+assert min(x["time_s"] for x in p["pareto"]) == best["time_s"]
+names = [{n for group in a["kernels"] for n in group} for a in p["alternatives"]]
+assert names[1] == names[2] and (any(n.startswith("again/") for n in names[0]) != any(n.startswith("again/") for n in names[1]) or names[0] == names[1])
+END
+}
+listed ops/matmul_w8 --hw t4
+listed gpt2_layer --hw a100-sxm4-80gb --train --search-steps 100000
 
 # refused WANTED CALLS: the message for a workload with these calls.
 refused() {

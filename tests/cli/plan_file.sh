@@ -56,6 +56,25 @@ END
 again 'seeds/log_chain --grad x1' '' forms
 again gpt2_layer '' 'again calls forms'
 again gpt2_layer '--strategy eager' 'again calls forms'
+again gpt2_layer '--strategy greedy' '' # the best plan calls a library, and has other operators than this one
+# And plans with calls of a serving stack's library, and kernels that it has by hand.
+called() { # options
+    "$FUSESIM" "$@" --json written.json >/dev/null 2>err || complain "$*: $(cat err)"
+    "$FUSESIM" "$@" --strategy optimal --plan written.json --json read.json >/dev/null 2>err || complain "$*, read: $(cat err)"
+    "$python" - <<'END' || complain "$*: read back, it differs"
+import json
+written, read = (json.load(open(name))["plans"][0] for name in ("written.json", "read.json"))
+assert any(k["template"] == "serving" for k in written["plan"]["kernels"]), "no call"
+for kernel in written["plan"]["kernels"] + read["plan"]["kernels"]:
+    kernel.pop("rule", None)
+assert written["plan"]["kernels"] == read["plan"]["kernels"]
+time = lambda p, name: next(s["time_s"] for s in p["strategies"] if s["name"] == name)
+assert time(written, written["plan"]["strategy"]) == time(read, "file")
+assert time(written, "optimal") == time(read, "optimal")
+END
+}
+called ops/matmul_w8 --hw t4
+for strategy in optimal serving; do called llm/mla_decode --hw b200 --search-steps 100000 --strategy $strategy; done
 derived() {
     workload="$SOURCE_DIR/workloads/seeds/log_chain.yaml"
     printf '{"plan": {"derivation": %s, "kernels": [["s", "b", "y"], ["grad/b/1", "grad/b/2", "grad/x1"]]}}' "$1" >bad.json
@@ -101,17 +120,29 @@ refused 'holds 2 plans, for t4, t4' <<<'[{"hardware": {"name": "t4"}, "plan": {}
 "$FUSESIM" seeds/chain4 --hw t4,l4 --plan two.json >out 2>err
 [ $? = 65 ] && grep -q 'holds 2 plans, for t4, l4: say --hw with one of these GPUs, to take its plan$' err || complain "two GPUs and two plans: $(cat err)"
 
-"$FUSESIM" enumerate seeds/chain4 --hw "$toy" >lines
-while IFS= read -r line; do
-    case $line in *partitions*) continue ;; esac
-    echo "$line" | "$FUSESIM" seeds/chain4 --hw "$toy" --plan - --json one.json >/dev/null || complain "a line of enumerate: $line"
-    LINE=$line "$python" - <<'END' || complain "a line of enumerate is priced otherwise: $line"
+# Lines of enumerate, of a product too whose kernel stores what another kernel computes again.
+cat >again.yaml <<'END'
+tensors: {x: {shape: [100, 64], dtype: f32}, w: {shape: [64, 64], dtype: f32}}
+operators:
+  - {op: matmul, in: [x, w], out: h}
+  - {op: neg, in: h, out: n}
+  - {op: exp, in: n, out: y}
+outputs: [n, y]
+END
+for name in seeds/chain4 again.yaml; do
+    "$FUSESIM" enumerate $name --hw "$toy" >lines
+    while IFS= read -r line; do
+        case $line in *partitions*) continue ;; esac
+        echo "$line" | "$FUSESIM" $name --hw "$toy" --plan - --json one.json >/dev/null || complain "a line of enumerate: $line"
+        LINE=$line "$python" - <<'END' || complain "a line of enumerate is priced otherwise: $line"
 import json, os, sys
 line, plan = json.loads(os.environ["LINE"]), json.load(open("one.json"))["plans"][0]
 file = next(s for s in plan["strategies"] if s["name"] == "file")
 sys.exit(any(line[key] != file[key] for key in ("time_s", "dram_read_bytes", "dram_write_bytes")))
 END
-done <lines
+    done <lines
+done
+grep -Fq '["h", "n"], ["n", "y"]' lines || complain 'no plan computes n again'
 
 # What it loses, and where.
 echo '[[a], [m, r], [y]]' | "$FUSESIM" seeds/chain4 --hw "$toy" --plan - >out || complain 'a legal plan'

@@ -37,6 +37,33 @@ for region in regions:
         assert len(kernels) == len(plans[region["plan"]]["groups"]), (value, len(kernels))
 END
 
+# What options make of the workload, and what it calls of libraries, is in the plans: kernels and times are those of `plan`.
+same() { # SYMBOL RANGE BREAKS options...: at least BREAKS breaks
+    local symbol=$1 range=$2 breaks=$3
+    shift 3
+    "$FUSESIM" regions "$@" --over "$symbol=$range" --json found.json >/dev/null || complain "regions $*: exit status $?"
+    FUSESIM=$FUSESIM "$PYTHON" - "$symbol" "$breaks" "$@" <<'END' || complain "regions $*: not those of plan"
+import json, os, subprocess, sys
+found, (symbol, breaks), options = json.load(open("found.json")), sys.argv[1:3], sys.argv[3:]
+assert len(found["breaks"]) >= int(breaks), found["breaks"]
+def planned(value):
+    out = subprocess.run([os.environ["FUSESIM"], "plan", *options, "--set", f"{symbol}={value}", "--json", "-"], stdout=subprocess.PIPE, check=True).stdout
+    return json.loads(out)["plans"][0]
+for region in found["regions"]:
+    kernels = planned(region["first"])["plan"]["kernels"]
+    assert not region["proven"] or [k["operators"] for k in kernels] == found["plans"][region["plan"]]["groups"], (region, found["plans"])
+for at in found["breaks"]:
+    for side, own in ("before", 0), ("after", 1):
+        best = next(s["time_s"] for s in planned(at[side])["strategies"] if s["name"] == "optimal")
+        assert at[side + "_s"][own] <= best, (at, side, best) # less: a plan of another value, where the search was ended
+END
+}
+same M 64:1024:64 1 seeds/fused_mlp --hw a100-sxm4-40gb --train
+same B 1:4096 0 seeds/bias_relu --hw a100-sxm4-80gb --train
+same M 64:128:64 0 seeds/fused_mlp --hw a100-sxm4-40gb --autocast bf16
+same M 2:300 0 ops/matmul_w8 --hw t4
+same B 1:256:51 1 llm/dense_decode --hw h100-sxm5-80gb --launch graph
+
 # What is asked for is said once the command line, or the workload, shows that it can't be.
 expect() { # status, text, arguments
     local status=$1 text=$2 got

@@ -502,6 +502,30 @@ static void once_missed(void **unused)
         "  - {op: add, in: [p, e], out: s}\n"
         "  - {op: add, in: [s, r], out: t}\n"
         "  - {op: relu, in: t, out: y}\n",
+        /* a library's call that is slower than a kernel which stores the product's result too, for a copy */
+        "tensors:\n"
+        "  x: {shape: [4, 33, 512], dtype: f32}\n"
+        "  w: {shape: [4, 512, 127], dtype: f32}\n"
+        "  v: {shape: [4, 127, 512], dtype: f32}\n"
+        "operators:\n"
+        "  - {op: matmul, in: [x, w], out: h}\n"
+        "  - {op: relu, in: h, out: t0}\n"
+        "  - {op: sum, in: t0, out: t1, dim: [-1], keepdim: true}\n"
+        "  - {op: matmul, in: [t0, v], out: y}\n"
+        "outputs: [t1, y]\n",
+        /* the same with what lies between */
+        "tensors:\n"
+        "  x: {shape: [4, 33, 512], dtype: bf16}\n"
+        "  w: {shape: [4, 512, 127], dtype: bf16}\n"
+        "  v: {shape: [4, 127, 512], dtype: bf16}\n"
+        "operators:\n"
+        "  - {op: matmul, in: [x, w], out: h}\n"
+        "  - {op: mul, in: h, out: t0, scalar: 0.5}\n"
+        "  - {op: relu, in: t0, out: t1}\n"
+        "  - {op: max, in: t1, out: t2, dim: [-1], keepdim: true}\n"
+        "  - {op: sub, in: [t1, t2], out: t3}\n"
+        "  - {op: matmul, in: [t3, v], out: y}\n"
+        "outputs: [y]\n",
         /* a roll and a transpose, better apart */
         "tensors:\n"
         "  x4: {shape: [4096, 4096], dtype: f16, role: weight}\n"

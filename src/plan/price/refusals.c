@@ -96,31 +96,11 @@ bool fsim_shares_kernel(const fsim_plan *plan, int x, int y)
     return false;
 }
 
-/* The smallest kernel with all of a set, and with what the workload's fuse: puts into kernels with these: its
- * primitives in node, with place for all. Returns how many. */
-static int smallest_kernel(const fsim_graph *g, fsim_node_set set, int *node, fsim_arena *a)
-{
-    int *all = fsim_new(a, int, 2 * g->nodes), count = fsim_hull(g, &set, node, a);
-    for (int f = 0; f < g->fuses; f++) {
-        const fsim_node_set *fused = &g->fuse[f];
-        int met = 0;
-        for (int i = 0; i < fused->count; i++)
-            met += fsim_position(node, count, fused->node[i]) >= 0;
-        if (met == 0 || met == fused->count)
-            continue;
-        memcpy(all, node, (size_t)count * sizeof *all);
-        memcpy(all + count, fused->node, (size_t)fused->count * sizeof *all);
-        count = fsim_hull(g, &(fsim_node_set){.count = count + fused->count, .node = all}, node, a);
-        f = -1; /* from the first again: the kernel has grown */
-    }
-    return count;
-}
-
 bool fsim_pair_allowed(const fsim_problem *p, int x, int y, fsim_arena *a, int *between, fsim_refusal *why)
 {
     const fsim_graph *g = p->graph;
     int *node = fsim_new(a, int, g->nodes), pair[] = {x < y ? x : y, x < y ? y : x};
-    const int count = smallest_kernel(g, (fsim_node_set){.count = 2, .node = pair}, node, a);
+    const int count = fsim_smallest_kernel(g, &(fsim_node_set){.count = 2, .node = pair}, node, a);
     fsim_group group;
     fsim_refusal path;
     *between = count - 2;

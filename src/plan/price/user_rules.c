@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/price/user_rules.h"
 
+#include "fusion/sets.h"
+#include <string.h>
+
 static bool contains(const int *node, int count, int n)
 {
     int low = 0, high = count - 1;
@@ -66,7 +69,7 @@ bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_re
         int in = -1, out = -1;
         for (int i = 0; i < g->fuse[s].count; i++)
             *(contains(node, count, g->fuse[s].node[i]) ? &in : &out) = g->fuse[s].node[i];
-        if (in >= 0 && out >= 0) {
+        if (in >= 0 && out >= 0 && (!g->fuse[s].led || contains(node, count, g->fuse[s].node[0]))) {
             *why = (fsim_refusal){.rule = FSIM_RULE_USER, .a = in, .b = out, .through = -1};
             return false;
         }
@@ -82,6 +85,88 @@ bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_re
                 }
         }
     return true;
+}
+
+/* The hull of a set and of every fuse: set that it meets. */
+static int with_fused(const fsim_graph *g, fsim_node_set set, int *node, fsim_arena *a)
+{
+    int *all = fsim_new(a, int, 2 * g->nodes), count = fsim_hull(g, &set, node, a);
+    for (int f = 0; f < g->fuses; f++) {
+        const fsim_node_set *fused = &g->fuse[f];
+        int met = 0;
+        for (int i = 0; i < fused->count; i++)
+            met += fsim_position(node, count, fused->node[i]) >= 0;
+        if (met == 0 || met == fused->count || (fused->led && fsim_position(node, count, fused->node[0]) < 0))
+            continue;
+        memcpy(all, node, (size_t)count * sizeof *all);
+        memcpy(all + count, fused->node, (size_t)fused->count * sizeof *all);
+        count = fsim_hull(g, &(fsim_node_set){.count = count + fused->count, .node = all}, node, a);
+        f = -1; /* from the first again: the kernel has grown */
+    }
+    return count;
+}
+
+/* A walk over primitives that touch the same tensors. */
+typedef struct {
+    const bool *member; /* per primitive */
+    bool through;       /* by others than members too */
+    int *queue, count;
+    int *from; /* per primitive: 1 + the one before it on the way; 0: not met */
+} walk;
+
+static void meet(walk *w, int n, int before)
+{
+    if (n < 0 || w->from[n] > 0 || (!w->through && !w->member[n]))
+        return;
+    w->from[n] = before + 1;
+    w->queue[w->count++] = n;
+}
+
+static void meet_neighbours(const fsim_graph *g, walk *w, int n)
+{
+    const fsim_node *x = &g->node[n];
+    for (int k = 0; k < x->args + x->results; k++) {
+        const fsim_tensor *t = &g->tensor[k < x->args ? x->arg[k].tensor : x->result[k - x->args]];
+        meet(w, t->producer, n);
+        for (int i = 0; i < t->readers; i++)
+            meet(w, t->reader[i], n);
+    }
+}
+
+/* Appends to node[0, count) the primitives on a shortest way from the members that are connected with the first one to
+ * another member. Returns how many; 0 where all are connected, or nothing connects them. */
+static int way_between(const fsim_graph *g, int *node, int count, fsim_arena *a)
+{
+    bool *member = fsim_new(a, bool, g->nodes);
+    walk w = {.member = member, .queue = fsim_new(a, int, g->nodes), .from = fsim_new(a, int, g->nodes)};
+    int added = 0;
+    for (int i = 0; i < count; i++)
+        member[node[i]] = true;
+    meet(&w, node[0], node[0]);
+    for (int i = 0; i < w.count; i++)
+        meet_neighbours(g, &w, w.queue[i]);
+    const int connected = w.count;
+    w.through = true;
+    for (int i = 0; connected < count && i < w.count; i++) {
+        const int last = w.queue[i];
+        if (i >= connected && member[last]) {
+            for (int at = w.from[last] - 1; !member[at]; at = w.from[at] - 1)
+                node[count + added++] = at;
+            return added;
+        }
+        meet_neighbours(g, &w, last);
+    }
+    return 0;
+}
+
+int fsim_smallest_kernel(const fsim_graph *g, const fsim_node_set *set, int *node, fsim_arena *a)
+{
+    int count = with_fused(g, *set, node, a), *all = fsim_new(a, int, g->nodes);
+    for (int added; (added = way_between(g, node, count, a)) > 0;) {
+        memcpy(all, node, (size_t)(count + added) * sizeof *all);
+        count = with_fused(g, (fsim_node_set){.count = count + added, .node = all}, node, a);
+    }
+    return count;
 }
 
 bool fsim_keeps_rules(const fsim_problem *p, const fsim_partition *part)

@@ -14,6 +14,10 @@ bool fsim_calls_agree(const fsim_graph *g, int x, int y);
  * that `materialize` sends to memory. */
 bool fsim_user_allows(const fsim_problem *p, const int *node, int count, fsim_refusal *why);
 
+/* The smallest kernel with all of a set, with what the workload's fuse: puts into kernels with these, and with what
+ * connects them: its primitives in node, ascending, with place for all. It may still be illegal. Returns how many. */
+int fsim_smallest_kernel(const fsim_graph *g, const fsim_node_set *set, int *node, fsim_arena *a);
+
 /* Does a partition that somebody else made, as a rival or a step of a search that was stopped, keep to `separate` and
  * `fuse`? */
 bool fsim_keeps_rules(const fsim_problem *p, const fsim_partition *part);

@@ -27,7 +27,7 @@ static int next_border(const fsim_frontier *f, int ran)
 int fsim_all_stored(fsim_frontier *f, int at)
 {
     state all = f->state[at];
-    all.dropped = all.behind = (fsim_bits){{0}};
+    all.dropped = all.behind = all.owed = (fsim_bits){{0}};
     all.passed = all.behind_base = 0;
     all.lifted = false;
     fsim_settle_state(&all);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/search/cluster.h"
 
+#include "fusion/fuse.h"
 #include "fusion/sets.h"
 #include "plan/price/price.h"
 #include "plan/price/user_rules.h"
@@ -61,14 +62,14 @@ fsim_partition fsim_singles(fsim_problem *p, fsim_arena *a)
     return out;
 }
 
-fsim_partition fsim_as_asked(fsim_problem *p, fsim_arena *a)
+bool fsim_as_asked(fsim_problem *p, fsim_arena *a, fsim_partition *out)
 {
     const fsim_graph *g = p->graph;
-    fsim_partition out = {0, fsim_new(a, fsim_part, g->nodes + g->fuses + 1)};
+    *out = (fsim_partition){0, fsim_new(a, fsim_part, g->nodes + g->fuses + 1)};
     int *part = fsim_new(a, int, g->nodes + 1),
         *node = fsim_new(a, int, g->nodes + 1); /* per primitive: 1 + the part that contains it */
     for (int s = 0; s < g->fuses; s++) {
-        const int count = fsim_hull(g, &g->fuse[s], node, a);
+        const int count = fsim_smallest_kernel(g, &g->fuse[s], node, a);
         for (int i = 0; i < count; i++) { /* overlapping sets become one */
             const int old = part[node[i]];
             for (int n = 0; old && old != s + 1 && n < g->nodes; n++)
@@ -81,16 +82,21 @@ fsim_partition fsim_as_asked(fsim_problem *p, fsim_arena *a)
         for (int n = 0; n < g->nodes; n++)
             if (part[n] == s + 1)
                 x.node[x.count++] = n;
+        fsim_group group;
+        fsim_refusal why;
+        if (x.count > 0 &&
+            (!fsim_user_allows(p, x.node, x.count, &why) || !fsim_legal(&p->limits, x.node, x.count, a, &group, &why)))
+            return false;
         if (x.count > 0)
-            out.part[out.parts++] = x;
+            out->part[out->parts++] = x;
     }
     for (int n = 0; n < g->nodes; n++)
         if (part[n] == 0) {
-            fsim_part *x = &out.part[out.parts++];
+            fsim_part *x = &out->part[out->parts++];
             *x = (fsim_part){1, fsim_new(a, int, 1), fsim_new(a, bool, 1)};
             x->node[0] = n;
         }
-    return out;
+    return g->fuses > 0;
 }
 
 static bool reaches_memory(const fsim_graph *g, int node)

@@ -25,8 +25,9 @@ typedef struct {
 fsim_clusters *fsim_clusters_of(fsim_problem *p, const fsim_partition *start, fsim_arena *a);
 /* One part for each primitive. */
 fsim_partition fsim_singles(fsim_problem *p, fsim_arena *a);
-/* The groups of fuse:, and every other primitive alone: legal even where all other plans break fuse:. In a. */
-fsim_partition fsim_as_asked(fsim_problem *p, fsim_arena *a);
+/* The groups of fuse:, and every other primitive alone: legal even where all other plans break fuse:. In a. False
+ * where there is no fuse:, or a group of it is no kernel. */
+bool fsim_as_asked(fsim_problem *p, fsim_arena *a, fsim_partition *out);
 
 /* The parts that read a result of part x, each once. Returns how many; *list lives in c->a. */
 int fsim_users(fsim_clusters *c, int x, int **list);

@@ -188,6 +188,18 @@ static bool is_in_order(const expansion *x)
     return true;
 }
 
+/* Does a clone of place read, itself or through others that are copied with it, what is owed? */
+static bool reads_owed(const expansion *x, int place)
+{
+    const fsim_places *l = &x->f->l;
+    for (int k = l->pred_first[place]; k < l->pred_first[place + 1]; k++) {
+        const int from = l->pred[k], bit = fsim_bit_of(x, from);
+        if (fsim_is_owed(&x->at, from) || (bit >= 0 && fsim_bit(&x->upstream, bit) && reads_owed(x, from)))
+            return true;
+    }
+    return false;
+}
+
 /* Can a clone of place pay although its result is in memory? Where the result is read as it lies, nothing is read
  * better, and the kernel has the same layout with the clone or a worse one. */
 static bool worth_a_copy(const expansion *x, int place)
@@ -196,7 +208,7 @@ static bool worth_a_copy(const expansion *x, int place)
     return f->every_clone || !x->set->connected ||
            !(f->in_place[place] || f->read_anyhow[place] || (is_in_order(x) && read_in_order(x, place))) ||
            read_two_ways(x, place) || (f->with_l2 && !f->stale[place]) || may_read_less(x, place, false) ||
-           may_read_less(x, place, true);
+           may_read_less(x, place, true) || (!fsim_bits_empty(&x->at.owed) && reads_owed(x, place));
 }
 
 static int most_choices(const fsim_frontier *f)

@@ -286,7 +286,7 @@ fsim_sum fsim_least_to_go(fsim_frontier *f, int at)
     if (f->haste)
         return fsim_unavoidable(f, s);
     state all = *s; /* the state in which everything was stored */
-    all.dropped = all.behind = (fsim_bits){{0}};
+    all.dropped = all.behind = all.owed = (fsim_bits){{0}};
     all.passed = all.behind_base = 0;
     all.lifted = false;
     fsim_settle_state(&all);

@@ -4,6 +4,7 @@
 #include "plan/price/compare.h"
 #include "plan/search/strategy.h"
 #include <stdlib.h>
+#include <string.h>
 
 int fsim_add_plans(fsim_plan *list, int count, const fsim_plan *known, int knowns)
 {
@@ -60,6 +61,14 @@ int fsim_best_of(fsim_problem *p, fsim_plan *list, int count, int most)
     }
     fsim_arena_free(a);
     return kept < most ? kept : most;
+}
+
+int fsim_put_first(fsim_plan *list, int count, int most, const fsim_plan *best)
+{
+    count = count < most ? count : most - 1;
+    memmove(&list[1], &list[0], (size_t)count * sizeof *list);
+    list[0] = *best;
+    return count + 1;
 }
 
 void fsim_adopt_best(fsim_problem *p, const fsim_plan *list, int count, fsim_plan *best)

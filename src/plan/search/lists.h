@@ -11,6 +11,9 @@ int fsim_add_plans(fsim_plan *list, int count, const fsim_plan *known, int known
 int fsim_compare_plans(const fsim_problem *p, const fsim_plan *x, const fsim_plan *y);
 /* Sorts the plans, removes duplicates, and keeps the best `most`. Returns how many remain. */
 int fsim_best_of(fsim_problem *p, fsim_plan *list, int count, int most);
+/* Puts a plan that is better than all of the list before them, and leaves out the last where there are more than `most`
+ * then: the list has room for it. Returns how many there are. */
+int fsim_put_first(fsim_plan *list, int count, int most, const fsim_plan *best);
 /* A plan of the lists may be better than the result of a search that its budget ended. */
 void fsim_adopt_best(fsim_problem *p, const fsim_plan *list, int count, fsim_plan *best);
 /* Keeps the plans that no other beats in both time and memory, fastest first. Returns how many remain. */

@@ -562,10 +562,9 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
         if (s.bound < cost_of(out))
             take_rivals(&s, a, out);
     }
-    if (out->kernels == 0 && p->graph->fuses > 0) {
-        const fsim_partition asked = fsim_as_asked(p, scratch);
+    fsim_partition asked;
+    if (out->kernels == 0 && fsim_as_asked(p, scratch, &asked))
         improve(p, &asked, a, out);
-    }
     fsim_plan better;
     if (s.bound < cost_of(out) && !fsim_late(p)) {
         if (out->kernels > 0 && fsim_merge_greedily(p, &out->partition, scratch, &better))

@@ -25,7 +25,7 @@ static uint64_t hash_state(const state *s)
         h = (h ^ s->done.w[i]) * 0xbf58476d1ce4e5b9u;
         h ^= h >> 31;
         h = (h ^ s->dropped.w[i]) * 0x94d049bb133111ebu;
-        h = (h ^ s->behind.w[i]) * 0x9e3779b97f4a7c15u;
+        h = (h ^ s->behind.w[i] ^ s->owed.w[i] << 32 ^ s->owed.w[i] >> 32) * 0x9e3779b97f4a7c15u;
         h ^= h >> 29;
     }
     return h;
@@ -35,7 +35,7 @@ static bool same_state(const state *x, const state *y)
 {
     return x->base == y->base && x->passed == y->passed && x->behind_base == y->behind_base && x->lifted == y->lifted &&
            fsim_bits_equal(&x->done, &y->done) && fsim_bits_equal(&x->dropped, &y->dropped) &&
-           fsim_bits_equal(&x->behind, &y->behind);
+           fsim_bits_equal(&x->behind, &y->behind) && fsim_bits_equal(&x->owed, &y->owed);
 }
 
 static void rehash(fsim_frontier *f)
@@ -123,15 +123,18 @@ int fsim_state_of(fsim_frontier *f, const state *s)
     return at;
 }
 
-/* Does x store everything that y stores, and allow every launch order that y allows? Both have run the same
- * primitives. */
+/* Does x store everything that y stores, owe no more, and allow every launch order that y allows? Both have run the
+ * same primitives. */
 bool fsim_stores_more(const state *x, const state *y)
 {
     if (x == y)
         return true;
     const fsim_bits dropped = x->base == y->base ? x->dropped : fsim_bits_shifted(x->dropped, x->base - y->base),
-                    kept = fsim_bits_without(dropped, y->dropped);
-    if (!fsim_bits_empty(&kept) || (x->base < y->base && !fsim_bits_empty(&x->dropped)))
+                    kept = fsim_bits_without(dropped, y->dropped),
+                    owed = x->base == y->base ? x->owed : fsim_bits_shifted(x->owed, x->base - y->base),
+                    more = fsim_bits_without(owed, y->owed);
+    if (!fsim_bits_empty(&kept) || !fsim_bits_empty(&more) ||
+        (x->base < y->base && (!fsim_bits_empty(&x->dropped) || !fsim_bits_empty(&x->owed))))
         return false; /* a lower base belongs to a result that was dropped, or to a primitive that y has still to run as
                          well */
     return x->passed == 0 || (x->passed == y->passed && x->behind_base == y->behind_base && x->lifted == y->lifted &&
@@ -161,16 +164,17 @@ bool fsim_needless(const fsim_frontier *f, int at)
     return false;
 }
 
-/* Moves the base up to the lowest place that has still to run or is not stored. */
+/* Moves the base up to the lowest place that has still to run, is not stored, or is owed. */
 void fsim_settle_state(state *s)
 {
-    fsim_bits open = s->dropped;
+    fsim_bits open = fsim_bits_or(s->dropped, s->owed);
     for (int i = 0; i < FSIM_BITS_WORDS; i++)
         open.w[i] |= ~s->done.w[i];
     const int by = fsim_bits_next(&open, 0);
     s->base += by;
     s->done = fsim_bits_shifted(s->done, -by);
     s->dropped = fsim_bits_shifted(s->dropped, -by);
+    s->owed = fsim_bits_shifted(s->owed, -by);
 }
 
 bool fsim_was_behind(const state *s, int place)

@@ -23,6 +23,8 @@ typedef struct prospect {
 typedef struct {
     fsim_bits done, dropped, behind; /* behind: what had run when kernels were last passed over, that is, when a kernel
                                         was launched before another one whose last primitive is lower */
+    fsim_bits owed; /* whose results were stored for copies of what their kernels stored too, and that no kernel has
+                       read yet (steps.c) */
     int base, behind_base,
         passed;  /* passed: last primitive of the kernel that was launched first then; 0: none was passed over */
     bool lifted; /* all before the barrier had run when kernels were last passed over */
@@ -166,6 +168,10 @@ static inline bool fsim_has_run(const state *s, int place)
 {
     return place < s->base || (place - s->base < FSIM_BITS && fsim_bit(&s->done, place - s->base));
 }
+static inline bool fsim_is_owed(const state *s, int place)
+{
+    return place >= s->base && place - s->base < FSIM_BITS && fsim_bit(&s->owed, place - s->base);
+}
 static inline bool fsim_is_dropped(const state *s, int place)
 {
     return place >= s->base && place - s->base < FSIM_BITS && fsim_bit(&s->dropped, place - s->base);
@@ -219,6 +225,16 @@ static inline void fsim_return_room(const expansion *x)
 }
 
 static inline int fsim_bit_of(const expansion *x, int place) { return place - x->root + FSIM_BACK; }
+
+/* owed.c */
+
+/* May it pay to store the result of the set's member place, though no kernel would read it but for a copy of what is
+ * stored as well? */
+bool fsim_may_owe(expansion *x, int place);
+/* Takes from what s owes what the clones of a kernel read. */
+void fsim_pay_owed(const expansion *x, const fsim_bits *clones, state *s);
+/* Does s owe what no kernel that has still to run can read? */
+bool fsim_owes_in_vain(const fsim_frontier *f, const state *s);
 
 /* free.c */
 

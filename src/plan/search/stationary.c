@@ -21,7 +21,7 @@ static uint64_t hash_of(const l2_search *w, const label *x, int k)
     uint64_t h = fsim_mix(fsim_mix((uint64_t)(s->base - size), (uint64_t)(s->ran - size)),
                           (uint64_t)(s->passed > 0) | (uint64_t)s->lifted << 1);
     for (int i = 0; i < FSIM_BITS_WORDS; i++)
-        h = fsim_mix(fsim_mix(fsim_mix(h, s->done.w[i]), s->dropped.w[i]), s->behind.w[i]);
+        h = fsim_mix(fsim_mix(fsim_mix(fsim_mix(h, s->done.w[i]), s->dropped.w[i]), s->behind.w[i]), s->owed.w[i]);
     for (int i = 0; i < x->count; i++) {
         const resident *r = &w->resident[x->first + i];
         uint64_t age;
@@ -68,7 +68,8 @@ static int labels_crossing(const l2_search *w, int k, crossing *out)
 bool fsim_same_state_later(const state *x, const state *y, int by)
 {
     return x->base + by == y->base && x->ran + by == y->ran && fsim_bits_equal(&x->done, &y->done) &&
-           fsim_bits_equal(&x->dropped, &y->dropped) && (x->passed > 0) == (y->passed > 0) &&
+           fsim_bits_equal(&x->dropped, &y->dropped) && fsim_bits_equal(&x->owed, &y->owed) &&
+           (x->passed > 0) == (y->passed > 0) &&
            (x->passed == 0 || (x->passed + by == y->passed && x->behind_base + by == y->behind_base &&
                                x->lifted == y->lifted && fsim_bits_equal(&x->behind, &y->behind)));
 }

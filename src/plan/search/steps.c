@@ -65,8 +65,8 @@ static fsim_sum freed(const expansion *x, const state *to)
     return bytes;
 }
 
-/* The state after a kernel whose own results `dropped` are not stored. */
-static state after(expansion *x, fsim_bits dropped)
+/* The state after kernel v, whose own results `dropped` are not stored, and `owed` for copies alone. */
+static state after(expansion *x, const fsim_variant *v, fsim_bits dropped, fsim_bits owed)
 {
     fsim_frontier *f = x->f;
     const int by = x->root - FSIM_BACK - x->at.base;
@@ -99,6 +99,9 @@ static state after(expansion *x, fsim_bits dropped)
     }
     s.left = fmax(s.left, 0);
     s.dropped = fsim_bits_or(s.dropped, fsim_bits_shifted(dropped, by));
+    if (!fsim_bits_empty(&s.owed))
+        fsim_pay_owed(x, &v->clones, &s);
+    s.owed = fsim_bits_or(s.owed, fsim_bits_shifted(owed, by));
     fsim_forget_dropped(f, &s);
     fsim_settle_state(&s);
     if (s.passed > 0)
@@ -106,13 +109,14 @@ static state after(expansion *x, fsim_bits dropped)
     return s;
 }
 
-/* Can no kernel compute again what was not stored? The clones of a kernel are near its root. */
+/* Can no kernel compute again what was not stored, or read what was stored for copies? The clones of a kernel are near
+ * its root. */
 static bool is_lost(const state *s)
 {
     fsim_bits open = s->done;
     for (int i = 0; i < FSIM_BITS_WORDS; i++)
         open.w[i] = ~open.w[i];
-    return fsim_bit(&s->dropped, 0) && fsim_bits_next(&open, 0) > FSIM_BACK;
+    return (fsim_bit(&s->dropped, 0) || fsim_bit(&s->owed, 0)) && fsim_bits_next(&open, 0) > FSIM_BACK;
 }
 
 void fsim_cut_off(fsim_frontier *f, const state *s)
@@ -138,17 +142,24 @@ void fsim_link_step(fsim_frontier *f, int from, const state *next, step by)
     *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = by;
 }
 
-static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped)
+/* Its relaxed cost; where it stands for too many choices of results to store, what none of them beats. */
+static fsim_sum cost_alone(expansion *x, fsim_variant *v)
+{
+    const fsim_sum cost = fsim_relaxed_cost(x, v);
+    return x->stores > MOST_STORES && cost >= 0 ? fsim_least_without_call(&x->f->l, v, cost) : cost;
+}
+
+static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped, fsim_bits owed)
 {
     fsim_frontier *f = x->f;
     const bool free = fsim_is_free(x);
-    const fsim_sum alone = free ? 0 : fsim_relaxed_cost(x, v), joined = free ? 0 : fsim_least_as_part(x, v, alone),
+    const fsim_sum alone = free ? 0 : cost_alone(x, v), joined = free ? 0 : fsim_least_as_part(x, v, alone),
                    least = x->clipped && !free ? fsim_least_with(x, v) : joined, cost = least < joined ? least : joined;
     if (alone < 0)
         return;
     fsim_proceed(f, &f->budget, 4);
-    state next = after(x, dropped);
-    if (is_lost(&next))
+    state next = after(x, v, dropped, owed);
+    if (is_lost(&next) || (!fsim_bits_empty(&next.owed) && fsim_owes_in_vain(f, &next)))
         return;
     fsim_sum peak = x->at.live;
     if (f->lean) {
@@ -242,7 +253,7 @@ static bool may_store(const expansion *x, int place, const fsim_bits *copies)
 /* x->anywhere: what the kernel costs at least, in relaxed costs. */
 static void note_cost(expansion *x, fsim_variant *v)
 {
-    const fsim_sum alone = fsim_relaxed_cost(x, v);
+    const fsim_sum alone = cost_alone(x, v);
     if (alone < 0)
         return;
     const fsim_sum joined = fsim_least_as_part(x, v, alone), any = x->clipped ? fsim_least_with(x, v) : joined,
@@ -252,7 +263,7 @@ static void note_cost(expansion *x, fsim_variant *v)
 
 /* Generates every choice of results to store, from the last member to the first: what a dropped result needs is
  * needed later too. */
-static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_bits dropped)
+static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_bits dropped, fsim_bits owed)
 {
     const fsim_places *l = &x->f->l;
     if (x->stores > MOST_STORES)
@@ -269,7 +280,7 @@ static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_b
         if (v && x->anywhere)
             note_cost(x, v);
         else if (v)
-            add_step(x, v, dropped);
+            add_step(x, v, dropped, owed);
         return;
     }
     const int place = x->root - FSIM_BACK + bit;
@@ -282,13 +293,19 @@ static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_b
     if (wanted && l->clonable[place] && !fsim_bit(&x->set->must, bit)) {
         fsim_bits more = dropped;
         fsim_bit_set(&more, bit);
-        choose_stores(x, c, bit - 1, stored, more);
+        choose_stores(x, c, bit - 1, stored, more, owed);
+    }
+    if (!wanted && fsim_bits_empty(&owed) && fsim_may_owe(x, place)) {
+        fsim_bits with = stored, more = owed;
+        fsim_bit_set(&with, bit);
+        fsim_bit_set(&more, bit);
+        choose_stores(x, c, bit - 1, with, dropped, more);
     }
     if (wanted && (!may_store(x, place, &x->choice[c]) || (!read_later && better_stored_later(x, place, &dropped))))
         return;
     if (wanted)
         fsim_bit_set(&stored, bit);
-    choose_stores(x, c, bit - 1, stored, dropped);
+    choose_stores(x, c, bit - 1, stored, dropped, owed);
 }
 
 static void launch(expansion *x)
@@ -299,7 +316,7 @@ static void launch(expansion *x)
     if (fsim_is_free(x)) {
         fsim_variant *free = fsim_free_kernel(x);
         if (free)
-            add_step(x, free, none);
+            add_step(x, free, none, none);
         return;
     }
     const int base = x->root - FSIM_BACK;
@@ -319,13 +336,13 @@ static void launch(expansion *x)
     for (int c = 0; c < x->choices; c++)
         if (!fsim_out_of_order(x, &x->choice[c])) {
             x->stores = 0;
-            choose_stores(x, c, fsim_bits_last(&x->set->own), none, none);
+            choose_stores(x, c, fsim_bits_last(&x->set->own), none, none, none);
             fsim_variant *v = x->stores > MOST_STORES
                                   ? fsim_variant_of(&f->l, x->family, x->set, &x->choice[c], &x->set->must)
                                   : NULL;
             if (v) /* too many choices: one step as if all results that may be stored were stored for free, which no
                       choice beats */
-                add_step(x, v, none);
+                add_step(x, v, none, none);
         }
 }
 
@@ -345,7 +362,7 @@ fsim_sum fsim_least_of_set(fsim_frontier *f, int root, const fsim_family *family
     fsim_choose_copies(&x, none, none);
     for (int c = 0; c < x.choices; c++) {
         x.stores = how == FSIM_BY_PRICE ? 0 : MOST_STORES + 1;
-        choose_stores(&x, c, fsim_bits_last(&set->own), none, none);
+        choose_stores(&x, c, fsim_bits_last(&set->own), none, none, none);
         fsim_variant *v = x.stores > MOST_STORES ? fsim_variant_of(&f->l, family, set, &x.choice[c], &set->must) : NULL;
         if (v) /* no choice beats storing what may be stored for free */
             note_cost(&x, v);
