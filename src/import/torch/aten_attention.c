@@ -40,6 +40,17 @@ static bool fit(const attention *t)
            k->shape.dim[2] == v->shape.dim[2] && q->shape.dim[3] == k->shape.dim[3];
 }
 
+/* Keys and values of one batch for all of the query's. */
+static void share_batch(fsim_aten *c, attention *t)
+{
+    for (int i = 1; i < 3 && t->in[0]; i++)
+        if (t->in[i] && t->in[i]->shape.dim[0] == 1) {
+            fsim_shape s = t->in[i]->shape;
+            s.dim[0] = t->in[0]->shape.dim[0];
+            t->in[i] = fsim_aten_expanded(c, t->in[i], &s);
+        }
+}
+
 static bool attend(fsim_aten *c, const attention *t)
 {
     const int ins = 3 + (t->in[3] != NULL);
@@ -58,7 +69,7 @@ static bool attend(fsim_aten *c, const attention *t)
 }
 
 /* What core ATen's kernels give beside the result, the logarithm of the sums and a state of random numbers, is for
- * training. */
+ * training. Their dropout is part of the kernel and not counted. */
 bool fsim_aten_op_attention(fsim_aten *c, const char *word)
 {
     (void)word;
@@ -69,7 +80,8 @@ bool fsim_aten_op_attention(fsim_aten *c, const char *word)
     for (int k = 1; k < c->outs; k++)
         if (c->out[k] && c->read[k])
             return false;
-    if (!fit(&t) || fsim_aten_number(c, "dropout_p", 0) != 0)
+    share_batch(c, &t);
+    if (!fit(&t))
         return false;
     t.in[3] = as_mask(c, t.in[3], t.in[0]->dtype);
     return attend(c, &t);

@@ -300,6 +300,32 @@ bool fsim_aten_op_slice_scatter(fsim_aten *c, const char *word)
     return write_rows(c, "index_copy", dim, x, at, rows);
 }
 
+/* How many elements fall into each place: ones, or weights, added up there. word: "bins": of a range, else the elements
+ * are the places. */
+bool fsim_aten_op_counts(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = fsim_aten_self(c), *weights = fsim_aten_tensor(c, "weights"), *out = c->out[0];
+    if (!x || out->shape.rank != 1)
+        return false;
+    const fsim_shape flat = {.rank = 1, .dim = {fsim_aten_elems(&x->shape)}};
+    x = fsim_aten_reshaped(c, x, &flat);
+    if (*word) { /* (x - least) bins / range */
+        const double least = fsim_aten_number(c, "min", 0), most = fsim_aten_number(c, "max", 0);
+        x = x ? fsim_aten_step(c, "sub", FSIM_AS("from_least", &flat, x->dtype), 1, &x) : NULL;
+        fsim_draft_number(c->x, "scalar", least);
+        x = x ? fsim_aten_step(c, "mul", FSIM_AS("bins", &flat, x->dtype), 1, &x) : NULL;
+        fsim_draft_number(c->x, "scalar", most > least ? (double)out->shape.dim[0] / (most - least) : 1);
+    }
+    x = fsim_aten_cast(c, x, FSIM_I64);
+    if (!weights)
+        weights = fsim_aten_expanded(c, fsim_aten_constant(c, 1, true, out->dtype), &flat);
+    fsim_torch_value *none = fsim_aten_expanded(c, fsim_aten_constant(c, 0, true, out->dtype), &out->shape);
+    if (!fsim_aten_make(c, 0, "scatter_add", 3, (fsim_torch_value *[3]){none, x, weights}))
+        return false;
+    put_dim(c, 0);
+    return true;
+}
+
 /* As many of the source's elements as the mask holds: all of x is written. */
 bool fsim_aten_op_masked_scatter(fsim_aten *c, const char *word)
 {

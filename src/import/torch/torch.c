@@ -43,6 +43,8 @@ static fsim_torch_value *new_value(fsim_torch_import *m, const fsim_torch_tensor
     if (!fsim_torch_shape(&m->bound, t, &v->shape))
         return NULL;
     v->dtype = fsim_torch_dtype(t->type, &v->complex);
+    if (v->complex && v->shape.rank < FSIM_MAX_RANK)
+        v->shape.dim[v->shape.rank++] = 2;
     for (int k = 0; k < v->shape.rank; k++)
         v->empty = v->empty || v->shape.dim[k] == 0;
     if (v->dtype == FSIM_DTYPE_NONE)
@@ -135,14 +137,50 @@ bool fsim_aten_may_overwrite(const fsim_aten *c, const fsim_torch_value *v)
     return false;
 }
 
-/* The start of a part as indices of its base: start, start + 1, ... */
-static fsim_torch_value *rows_of(fsim_aten *c, const fsim_torch_value *v)
+/* A part as indices of its base: start, start + step, ... */
+static fsim_torch_value *rows_of(fsim_aten *c, const fsim_torch_value *v, int64_t count)
 {
-    const fsim_shape rows = {.rank = 1, .dim = {v->shape.dim[v->dim]}};
+    const fsim_shape rows = {.rank = 1, .dim = {count}};
     fsim_torch_value *index = fsim_aten_step(c, "arange", FSIM_AS("rows", &rows, FSIM_I64), 0, NULL);
     fsim_draft_int(c->x, "start", v->start);
-    fsim_draft_int(c->x, "end", v->start + rows.dim[0]);
+    fsim_draft_int(c->x, "end", v->start + (count - 1) * v->step + 1);
+    if (v->step != 1)
+        fsim_draft_int(c->x, "step", v->step);
     return index;
+}
+
+/* The base of v with what was written into v, a part of it. */
+static fsim_torch_value *with_part(fsim_aten *c, fsim_torch_value *v)
+{
+    fsim_torch_value *base = v->base;
+    fsim_shape rows = v->shape;
+    if (rows.rank < base->shape.rank) { /* one element along dim */
+        rows = base->shape;
+        rows.dim[v->dim] = 1;
+    }
+    fsim_torch_value *at = rows_of(c, v, rows.dim[v->dim]);
+    const bool over = base->reads <= 1 && !base->base; /* the view itself reads it */
+    fsim_torch_value *written =
+        fsim_aten_step(c, "index_copy", FSIM_AS("written", &base->shape, base->dtype), 3,
+                       (fsim_torch_value *[3]){base, at, fsim_aten_reshaped(c, v, &rows)});
+    if (written) {
+        fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){v->dim});
+        fsim_draft_flag(c->x, "inplace", over);
+    }
+    return written;
+}
+
+/* v in the order that its base has. */
+static fsim_torch_value *turned_back(fsim_aten *c, fsim_torch_value *v)
+{
+    int64_t back[FSIM_MAX_RANK];
+    for (int i = 0; i < v->shape.rank; i++)
+        back[v->order[i]] = i;
+    const int rank = v->shape.rank;
+    v = fsim_aten_step(c, "permute", FSIM_AS("turned", &v->base->shape, v->dtype), 1, &v);
+    if (v)
+        fsim_draft_ints(c->x, "dim", rank, back);
+    return v;
 }
 
 /* A matrix with its dimensions in each other's place. */
@@ -162,18 +200,13 @@ static void write_through(fsim_aten *c, fsim_torch_value *v)
         return;
     if (v->dim == -2)
         written = turned(c, v, &base->shape);
+    else if (v->dim == -3)
+        written = turned_back(c, v);
     else if (v->dim < 0) {
         written = fsim_aten_reshaped(c, v, &base->shape);
         v->reads--;
-    } else {
-        fsim_torch_value *in[3] = {base, rows_of(c, v), v};
-        const bool over = base->reads <= 1 && !base->base; /* the view itself reads it */
-        written = fsim_aten_step(c, "index_copy", FSIM_AS("written", &base->shape, base->dtype), 3, in);
-        if (written) {
-            fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){v->dim});
-            fsim_draft_flag(c->x, "inplace", over);
-        }
-    }
+    } else
+        written = with_part(c, v);
     if (!written || !written->tensor)
         return;
     base->tensor = written->tensor;
@@ -236,6 +269,16 @@ static bool begin_results(fsim_aten *c, const char **name)
     return true;
 }
 
+/* Is it of a library whose operators aten.def has? */
+static bool has_rows(const char *target)
+{
+    static const char *const of[] = {"aten.", "quantized_decomposed.", "torchvision.", "transformers."};
+    bool has = false;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        has = has || strncmp(target, of[i], strlen(of[i])) == 0;
+    return has;
+}
+
 /* "aten.add_.Tensor": the row of add, in place. NULL: none. */
 static const row *find_row(fsim_aten *c)
 {
@@ -250,7 +293,7 @@ static const row *find_row(fsim_aten *c)
         const int i = fsim_names_get(&c->m->higher, op);
         return i < 0 ? NULL : &higher_rows[i];
     }
-    if (strncmp(target, "aten.", 5) != 0 && strncmp(target, "quantized_decomposed.", 21) != 0)
+    if (!has_rows(target))
         return NULL;
     const size_t length = strlen(op);
     int i = fsim_names_get(&c->m->aten, op);
@@ -301,11 +344,13 @@ static bool translate(fsim_aten *c)
     const int errors = fsim_errors(c->d);
     const row *r = find_row(c);
     const bool named = c->out[0] || strncmp(c->node->target, "aten.", 5) != 0; /* rows look at the first result */
-    bool known = r && named && !has_complex(c) && fsim_errors(c->d) == errors;
+    bool known = r && named && fsim_errors(c->d) == errors;
     if (c->outs > 0 && all_empty(c))
         return fsim_errors(c->d) == errors;
     if (known && reads_nothing(c))
         known = fsim_aten_op_fill(c, "0");
+    else if (known && has_complex(c))
+        known = fsim_aten_on_pairs(c, r->rule, r->word);
     else
         known = known && r->rule(c, r->word);
     if (fsim_errors(c->d) > errors)
