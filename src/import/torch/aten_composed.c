@@ -554,3 +554,21 @@ bool fsim_aten_op_vecdot(fsim_aten *c, const char *word)
     put_dim(c, fsim_aten_int(c, "dim", -1));
     return true;
 }
+
+/* Matrices in a row, from left to right. */
+bool fsim_aten_op_chain(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value **in;
+    const int count = fsim_aten_tensors(c, "matrices|tensors", &in);
+    for (int i = 0; i < count; i++)
+        if (!in[i] || in[i]->shape.rank != 2)
+            return false;
+    fsim_torch_value *y = count > 1 ? in[0] : NULL;
+    for (int i = 1; i + 1 < count && y; i++) {
+        const fsim_shape s = {.rank = 2, .dim = {y->shape.dim[0], in[i]->shape.dim[1]}};
+        y = fsim_aten_step(c, "matmul", FSIM_AS(fsim_printf(c->a, "product%d", i), &s, y->dtype), 2,
+                           (fsim_torch_value *[2]){y, in[i]});
+    }
+    return y && joined(c, "matmul", y, in[count - 1]);
+}

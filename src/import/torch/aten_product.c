@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static fsim_torch_value *in_dtype_of(fsim_aten *c, fsim_torch_value *v)
-{
-    return fsim_aten_cast(c, v, c->out[0]->dtype);
-}
-
 /* A vector as a matrix, so that the product is of matrices. */
 static fsim_torch_value *as_matrix(fsim_aten *c, fsim_torch_value *v, bool column)
 {
@@ -110,56 +105,6 @@ bool fsim_aten_op_addmm(fsim_aten *c, const char *word)
     if (beta == 0)
         return fsim_aten_same(c, 0, y);
     return fsim_aten_make(c, 0, "add", 2, (fsim_torch_value *[2]){y, times(c, bias, beta)});
-}
-
-/* The dimensions that "..." stands for in each term of an equation, as letters that it does not have: as many as the
- * operand has beside its own letters, the last ones of those of the widest. NULL where they do not fit. */
-static const char *without_dots(fsim_aten *c, const char *equation, int count, fsim_torch_value *const *in)
-{
-    char spare[FSIM_MAX_RANK + 1] = "", *text = fsim_new(c->a, char, 3 * strlen(equation) + 1);
-    size_t spares = 0, at = 0;
-    int term = 0, widest = 0;
-    for (char l = 'A'; l <= 'Z' && spares < FSIM_MAX_RANK; l++)
-        if (!strchr(equation, l))
-            spare[spares++] = l;
-    for (const char *p = equation; *p; p++) {
-        term += *p == ',';
-        if (*p != '.') {
-            text[at++] = *p;
-            continue;
-        }
-        const char *from = p, *to = p;
-        while (from > equation && from[-1] != ',' && from[-1] != '>')
-            from--;
-        to += strcspn(p, ",-");
-        int own = 0, wide = widest; /* the result has those of the widest */
-        for (const char *q = from; q < to; q++)
-            own += *q != '.' && *q != ' ';
-        if (from == equation || from[-1] == ',')
-            wide = term < count && in[term] ? in[term]->shape.rank - own : -1;
-        if (wide < 0 || wide > (int)spares || strncmp(p, "...", 3) != 0)
-            return NULL;
-        widest = wide > widest ? wide : widest;
-        memcpy(text + at, spare + spares - wide, (size_t)wide);
-        at += (size_t)wide;
-        p += 2;
-    }
-    return text;
-}
-
-bool fsim_aten_op_einsum(fsim_aten *c, const char *word)
-{
-    (void)word;
-    fsim_torch_value **in;
-    const int count = fsim_aten_tensors(c, "tensors", &in);
-    const char *equation = fsim_aten_text(c, "equation", "");
-    if (count < 1 || count > 6 || strlen(equation) > 256 || (strchr(equation, '.') && !strstr(equation, "->")))
-        return false;
-    equation = without_dots(c, equation, count, in);
-    if (!equation || !fsim_aten_make(c, 0, "einsum", count, in))
-        return false;
-    fsim_draft_word(c->x, "equation", equation);
-    return true;
 }
 
 bool fsim_aten_op_cosine(fsim_aten *c, const char *word)
@@ -492,15 +437,4 @@ bool fsim_aten_op_interpolate(fsim_aten *c, const char *word)
     if (fsim_aten_flag(c, "align_corners", false))
         fsim_draft_flag(c->x, "align_corners", true);
     return true;
-}
-
-/* A mean over all; another reduction is another operator. */
-bool fsim_aten_op_loss(fsim_aten *c, const char *word)
-{
-    fsim_torch_value *in[2] = {fsim_aten_self(c), in_dtype_of(c, fsim_aten_tensor(c, "target"))};
-    if (strcmp(word, "cross_entropy") == 0)
-        in[1] = fsim_aten_tensor(c, "target");
-    if (fsim_aten_int(c, "reduction", 1) == 0 || fsim_aten_tensor(c, "weight"))
-        return false;
-    return fsim_aten_make(c, 0, word, 2, in);
 }

@@ -316,12 +316,12 @@ static bool read_pieces(fsim_aten *c, fsim_torch_value *x, int dim)
     return true;
 }
 
-/* Pieces along a dimension, as long as the file says. */
+/* Pieces along a dimension, as long as the file says. word: the dimension of hsplit and its like. */
 bool fsim_aten_op_split(fsim_aten *c, const char *word)
 {
-    (void)word;
     fsim_torch_value *x = fsim_aten_self(c);
-    const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dim", 0), x->shape.rank) : -1;
+    const int absent = *word == '1' && x && x->shape.rank < 2 ? 0 : *word ? *word - '0' : 0;
+    const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dim", absent), x->shape.rank) : -1;
     int64_t *size = fsim_new(c->a, int64_t, c->outs + 1), all = 0;
     if (dim < 0)
         return false;
