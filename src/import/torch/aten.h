@@ -27,6 +27,7 @@ struct fsim_torch_value {
     const char *tensor;        /* its name in the workload; NULL: not made yet */
     int reads;                 /* operators of the workload that read this tensor */
     fsim_torch_value *cast_of; /* it is that one with more bits; NULL: it is none */
+    fsim_torch_value *shared;  /* it is that matrix, again and again along what stands in front; NULL: it is none */
     fsim_torch_value *base;    /* it is a view of that: what is written in place shows there; NULL: it is none */
     int dim;                   /* the part of base that it is: along dim, from start on, each step-th; -1: all of it,
                                   reshaped; -2: a matrix whose dimensions changed places; -3: in the order `order` */

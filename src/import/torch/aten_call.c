@@ -250,6 +250,10 @@ bool fsim_aten_reshape(fsim_aten *c, int k, fsim_torch_value *v)
         return false;
     fsim_draft_ints(c->x, "shape", c->out[k]->shape.rank, c->out[k]->shape.dim);
     fsim_aten_view(c, k, v, -1, 0);
+    const fsim_shape *s = &c->out[k]->shape;
+    if (v->shared && s->rank > 2 && s->dim[s->rank - 2] == v->shared->shape.dim[0] &&
+        s->dim[s->rank - 1] == v->shared->shape.dim[1])
+        c->out[k]->shared = v->shared;
     return true;
 }
 

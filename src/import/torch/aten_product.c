@@ -37,6 +37,10 @@ bool fsim_aten_op_matmul(fsim_aten *c, const char *word)
         return false;
     if (a->shape.rank == 3 && b->shape.rank == 3 && fsim_aten_decomposed_attention(c))
         return true;
+    if (a->shape.rank > 2 && b->shared && !b->shared->mutated) {
+        b = b->shared; /* core ATen widens the weight of a layer whose input is no matrix */
+        word = "matmul";
+    }
     if (a->shape.rank > 1 && b->shape.rank == 2 && b->base && b->dim == -2) /* of a layer without a bias */
         return fsim_aten_make(c, 0, "linear", 2, (fsim_torch_value *[2]){a, b->base});
     if (a->shape.rank > 1 && b->shape.rank > 1)

@@ -36,6 +36,9 @@ bool fsim_aten_op_expand(fsim_aten *c, const char *word)
         return fsim_aten_reshape(c, 0, x);
     if (!fsim_aten_make(c, 0, "expand", 1, &x))
         return false;
+    if (x->shape.rank == 2 && s->rank > 2 && x->shape.dim[0] == s->dim[s->rank - 2] &&
+        x->shape.dim[1] == s->dim[s->rank - 1])
+        c->out[0]->shared = x;
     fsim_draft_ints(c->x, "shape", s->rank, s->dim);
     return true;
 }
