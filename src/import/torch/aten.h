@@ -103,8 +103,8 @@ bool fsim_aten_make_all(fsim_aten *c, const char *op, int ins, fsim_torch_value 
 bool fsim_aten_same(fsim_aten *c, int k, fsim_torch_value *v);
 /* Output k is v with the shape that the output has. */
 bool fsim_aten_reshape(fsim_aten *c, int k, fsim_torch_value *v);
-/* Output k is a part or another form of v, for what is written into it in place: see fsim_torch_value. A part that lacks
- * dim is one element along it. */
+/* Output k is a part or another form of v, for what is written into it in place: see fsim_torch_value. A part that
+ * lacks dim is one element along it. */
 void fsim_aten_view(fsim_aten *c, int k, fsim_torch_value *v, int dim, int64_t start);
 /* An opaque operator that is known to be one: no warning. Makes all outputs. */
 bool fsim_aten_opaque(fsim_aten *c);

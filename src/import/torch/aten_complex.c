@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aten_complex.c: complex numbers as pairs of real ones, along a last dimension of 2 that a complex tensor has here beside
- * those of the file. What only moves elements moves pairs; a product is a rotation. Fourier transforms are opaque. */
+/* aten_complex.c: complex numbers as pairs of real ones, along a last dimension of 2 that a complex tensor has here
+ * beside those of the file. What only moves elements moves pairs; a product is a rotation. Fourier transforms are
+ * opaque. */
 #include "import/torch/aten.h"
 
 #include <string.h>
@@ -175,8 +176,7 @@ static bool product(fsim_aten *c)
         x = fsim_aten_expanded(c, y, &c->out[0]->shape);
         y = other;
     }
-    return fsim_aten_make(c, 0, "rotary_embedding", 3,
-                          (fsim_torch_value *[3]){x, half_of(c, y, 0), half_of(c, y, 1)});
+    return fsim_aten_make(c, 0, "rotary_embedding", 3, (fsim_torch_value *[3]){x, half_of(c, y, 0), half_of(c, y, 1)});
 }
 
 /* By a real number or tensor. */
@@ -185,8 +185,7 @@ static bool quotient(fsim_aten *c)
     fsim_torch_value *x = fsim_aten_self(c), *y = fsim_aten_tensor(c, "other");
     if (!y)
         return x && fsim_aten_op_div(c, "div");
-    return x && x->complex && !y->complex &&
-           fsim_aten_make(c, 0, "div", 2, (fsim_torch_value *[2]){x, as_half(c, y)});
+    return x && x->complex && !y->complex && fsim_aten_make(c, 0, "div", 2, (fsim_torch_value *[2]){x, as_half(c, y)});
 }
 
 static bool length(fsim_aten *c)
@@ -229,22 +228,69 @@ static const struct {
     const char *op;
     way by;
 } ways[] = {
-    {"view_as_real", OWN},     {"view_as_complex", OWN}, {"real", OWN},           {"imag", OWN},
-    {"complex", OWN},          {"polar", OWN},           {"conj", OWN},           {"_conj", OWN},
-    {"conj_physical", OWN},    {"angle", OWN},           {"stft", OWN},           {"view", MOVES},
-    {"_unsafe_view", MOVES},   {"reshape", MOVES},       {"reshape_as", MOVES},   {"view_as", MOVES},
-    {"flatten", MOVES},        {"unflatten", MOVES},     {"unsqueeze", MOVES},    {"squeeze", MOVES},
-    {"expand", MOVES},         {"expand_as", MOVES},     {"repeat", MOVES},       {"clone", MOVES},
-    {"contiguous", MOVES},     {"alias", MOVES},         {"detach", MOVES},       {"lift_fresh_copy", MOVES},
-    {"resolve_conj", MOVES},   {"copy", MOVES},          {"index", MOVES},        {"zeros", MOVES},
-    {"ones", MOVES},           {"full", MOVES},          {"ones_like", MOVES},    {"full_like", MOVES},
-    {"zeros_like", MOVES},     {"empty", MOVES},         {"empty_like", MOVES},   {"new_zeros", MOVES},
-    {"neg", MOVES},            {"add", MOVES},           {"sub", MOVES},          {"transpose", ALONG},
-    {"permute", ALONG},        {"slice", ALONG},         {"select", ALONG},       {"narrow", ALONG},
-    {"split", ALONG},          {"chunk", ALONG},         {"unbind", ALONG},       {"cat", ALONG},
-    {"split_with_sizes", ALONG}, {"stack", ALONG},       {"index_select", ALONG}, {"flip", ALONG},
-    {"movedim", ALONG},        {"mul", PRODUCT},         {"multiply", PRODUCT},   {"div", QUOTIENT},
-    {"abs", LENGTH},           {"to", CONVERTED},        {"_to_copy", CONVERTED},
+    {"view_as_real", OWN},
+    {"view_as_complex", OWN},
+    {"real", OWN},
+    {"imag", OWN},
+    {"complex", OWN},
+    {"polar", OWN},
+    {"conj", OWN},
+    {"_conj", OWN},
+    {"conj_physical", OWN},
+    {"angle", OWN},
+    {"stft", OWN},
+    {"view", MOVES},
+    {"_unsafe_view", MOVES},
+    {"reshape", MOVES},
+    {"reshape_as", MOVES},
+    {"view_as", MOVES},
+    {"flatten", MOVES},
+    {"unflatten", MOVES},
+    {"unsqueeze", MOVES},
+    {"squeeze", MOVES},
+    {"expand", MOVES},
+    {"expand_as", MOVES},
+    {"repeat", MOVES},
+    {"clone", MOVES},
+    {"contiguous", MOVES},
+    {"alias", MOVES},
+    {"detach", MOVES},
+    {"lift_fresh_copy", MOVES},
+    {"resolve_conj", MOVES},
+    {"copy", MOVES},
+    {"index", MOVES},
+    {"zeros", MOVES},
+    {"ones", MOVES},
+    {"full", MOVES},
+    {"ones_like", MOVES},
+    {"full_like", MOVES},
+    {"zeros_like", MOVES},
+    {"empty", MOVES},
+    {"empty_like", MOVES},
+    {"new_zeros", MOVES},
+    {"neg", MOVES},
+    {"add", MOVES},
+    {"sub", MOVES},
+    {"transpose", ALONG},
+    {"permute", ALONG},
+    {"slice", ALONG},
+    {"select", ALONG},
+    {"narrow", ALONG},
+    {"split", ALONG},
+    {"chunk", ALONG},
+    {"unbind", ALONG},
+    {"cat", ALONG},
+    {"split_with_sizes", ALONG},
+    {"stack", ALONG},
+    {"index_select", ALONG},
+    {"flip", ALONG},
+    {"movedim", ALONG},
+    {"mul", PRODUCT},
+    {"multiply", PRODUCT},
+    {"div", QUOTIENT},
+    {"abs", LENGTH},
+    {"to", CONVERTED},
+    {"_to_copy", CONVERTED},
 };
 
 /* A dimension counted from the front: the file's are one fewer than ours. */
@@ -298,12 +344,18 @@ bool fsim_aten_on_pairs(fsim_aten *c, fsim_aten_rule rule, const char *word)
         return (strncmp(c->op, "fft_", 4) == 0 || strncmp(c->op, "_fft_", 5) == 0) && rule(c, word);
     switch (ways[i].by) {
     case OWN:
-    case MOVES: return rule(c, word);
-    case ALONG: return along(c, rule, word);
-    case PRODUCT: return product(c);
-    case QUOTIENT: return quotient(c);
-    case LENGTH: return length(c);
-    case CONVERTED: return converted(c);
+    case MOVES:
+        return rule(c, word);
+    case ALONG:
+        return along(c, rule, word);
+    case PRODUCT:
+        return product(c);
+    case QUOTIENT:
+        return quotient(c);
+    case LENGTH:
+        return length(c);
+    case CONVERTED:
+        return converted(c);
     }
     return false;
 }

@@ -355,8 +355,8 @@ bool fsim_aten_op_weight_norm(fsim_aten *c, const char *word)
     fsim_torch_value *length = norm_but(c, v, fsim_aten_int(c, "dim", 0));
     if (!length || !g || !c->out[0])
         return false;
-    fsim_torch_value *by = fsim_aten_step(c, "div", FSIM_AS("by", &length->shape, length->dtype), 2,
-                                          (fsim_torch_value *[2]){g, length});
+    fsim_torch_value *by =
+        fsim_aten_step(c, "div", FSIM_AS("by", &length->shape, length->dtype), 2, (fsim_torch_value *[2]){g, length});
     return joined(c, "mul", v, by) && (c->outs < 2 || !c->read[1] || fsim_aten_reshape(c, 1, length));
 }
 
@@ -509,8 +509,7 @@ bool fsim_aten_op_addbmm(fsim_aten *c, const char *word)
     (void)word;
     fsim_torch_value *in[2] = {fsim_aten_tensor(c, "batch1"), fsim_aten_tensor(c, "batch2")};
     const double alpha = fsim_aten_number(c, "alpha", 1), beta = fsim_aten_number(c, "beta", 1);
-    fsim_torch_value *y =
-        fsim_aten_step(c, "einsum", FSIM_AS("product", &c->out[0]->shape, c->out[0]->dtype), 2, in);
+    fsim_torch_value *y = fsim_aten_step(c, "einsum", FSIM_AS("product", &c->out[0]->shape, c->out[0]->dtype), 2, in);
     if (y)
         fsim_draft_word(c->x, "equation", "bij,bjk->ik");
     y = alpha == 1 ? y : with_number(c, "mul", y, alpha);

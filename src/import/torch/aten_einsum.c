@@ -39,8 +39,8 @@ static const char *without_dots(fsim_aten *c, const char *equation, int count, f
     return text;
 }
 
-/* The operand whose letters are [from, to), in the order of the result and with 1 for letters that it lacks. NULL: it has
- * a letter twice, or one that the result lacks. */
+/* The operand whose letters are [from, to), in the order of the result and with 1 for letters that it lacks. NULL: it
+ * has a letter twice, or one that the result lacks. */
 static fsim_torch_value *as_result(fsim_aten *c, fsim_torch_value *x, const char *from, const char *to,
                                    const char *result)
 {

@@ -258,9 +258,9 @@ static bool read_states(recurrent *r)
 bool fsim_aten_op_cell(fsim_aten *c, const char *word)
 {
     recurrent r = {.c = c, .gates = *word == '4' ? 4 : *word == '3' ? 3 : 1, .act = word, .layers = 1, .dirs = 1};
-    fsim_torch_value *x = fsim_aten_tensor(c, "input"), **list, *weight[4] = {
-        fsim_aten_tensor(c, "w_ih"), fsim_aten_tensor(c, "w_hh"), fsim_aten_tensor(c, "b_ih"),
-        fsim_aten_tensor(c, "b_hh")};
+    fsim_torch_value *x = fsim_aten_tensor(c, "input"), **list,
+                     *weight[4] = {fsim_aten_tensor(c, "w_ih"), fsim_aten_tensor(c, "w_hh"),
+                                   fsim_aten_tensor(c, "b_ih"), fsim_aten_tensor(c, "b_hh")};
     const int count = fsim_aten_tensors(c, "hx", &list);
     fsim_torch_value *state[2] = {count > 0 ? list[0] : fsim_aten_tensor(c, "hx"), count > 1 ? list[1] : NULL};
     if (!x || x->shape.rank != 2 || !state[0] || state[0]->shape.rank != 2 || (r.gates == 4 && !state[1]))
