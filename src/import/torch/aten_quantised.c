@@ -72,15 +72,7 @@ bool fsim_aten_op_quantise(fsim_aten *c, const char *word)
 
 /* Products of 8 bits: numbers of 8 bits with scales, and codes. */
 
-/* y times a scale that is a vector or a column; one number of a whole tensor is part of the product. */
-static fsim_torch_value *times_scale(fsim_aten *c, const char *what, fsim_torch_value *y, fsim_torch_value *scale)
-{
-    if (!y || !scale || fsim_aten_elems(&scale->shape) == 1)
-        return y;
-    return fsim_aten_step(c, "mul", FSIM_AS(what, &y->shape, y->dtype), 2, (fsim_torch_value *[2]){y, scale});
-}
-
-/* x @ w^T of 8 bits, as the result's dtype. */
+/* x @ w of 8 bits, as the result's dtype. */
 static fsim_torch_value *product_as(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *w, fsim_dtype dtype)
 {
     fsim_torch_value *y =
@@ -90,7 +82,8 @@ static fsim_torch_value *product_as(fsim_aten *c, fsim_torch_value *x, fsim_torc
     return y;
 }
 
-/* Scales of blocks, one of many in each row, are not followed. */
+/* One scale, or one for each row or column of the result: the product's kernel multiplies by it as it writes, and what
+ * it reads of them is nothing beside the operands. Scales of blocks are not followed. */
 static bool scale_fits(const fsim_torch_value *scale, const fsim_shape *result)
 {
     const int64_t elems = scale ? fsim_aten_elems(&scale->shape) : 1;
@@ -106,8 +99,6 @@ bool fsim_aten_op_scaled_mm(fsim_aten *c, const char *word)
     if (!x || !w || s->rank != 2 || !scale_fits(scale[0], s) || !scale_fits(scale[1], s))
         return false;
     fsim_torch_value *y = product_as(c, x, w, c->out[0]->dtype);
-    y = times_scale(c, "rows", y, scale[0]);
-    y = times_scale(c, "columns", y, scale[1]);
     return bias ? fsim_aten_make(c, 0, "add", 2, (fsim_torch_value *[2]){y, bias}) : fsim_aten_same(c, 0, y);
 }
 
