@@ -361,6 +361,20 @@ static void windows(void **unused)
     CHECK(rows);
 }
 
+/* The library torchvision. */
+static void vision(void **unused)
+{
+    (void)unused;
+    static const row rows[] = {
+        {"x f32 1 6 16 16\no f32 1 18 16 16\nm f32 1 9 16 16\nw: f32 4 6 3 3\nb: f32 4\n"
+         "z f32 1 4 16 16 = torchvision.deform_conv2d.default(input: x, weight: w, offset: o, mask: m, bias: b, "
+         "stride_h: 1, stride_w: 1, pad_h: 1, pad_w: 1, dil_h: 1, dil_w: 1, n_weight_grps: 1, n_offset_grps: 1, "
+         "use_mask: true)",
+         "custom reshape matmul reshape add reshape", 2.0 * 4 * 6 * 9 * 16 * 16},
+    };
+    CHECK(rows);
+}
+
 /* Products as PyTorch runs them, and what core ATen makes of one. */
 static void products(void **unused)
 {
@@ -414,7 +428,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_words), cmocka_unit_test(cells),           cmocka_unit_test(groups),
         cmocka_unit_test(eight_bits),  cmocka_unit_test(complex_numbers), cmocka_unit_test(writes_reach_the_whole),
-        cmocka_unit_test(windows),     cmocka_unit_test(products),        cmocka_unit_test(losses),
+        cmocka_unit_test(vision),      cmocka_unit_test(windows),         cmocka_unit_test(products),
+        cmocka_unit_test(losses),
     };
     return cmocka_run_group_tests_name("torch_ops", tests, NULL, NULL);
 }

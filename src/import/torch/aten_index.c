@@ -92,6 +92,22 @@ bool fsim_aten_op_index_select(fsim_aten *c, const char *word)
     return dim >= 0 && rows_along(c, x, dim, fsim_aten_tensor(c, "index"));
 }
 
+/* Elements by their number in x as a whole. */
+bool fsim_aten_op_take(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *index = fsim_aten_tensor(c, "index");
+    if (!x || !index)
+        return false;
+    const fsim_shape flat = {.rank = 1, .dim = {fsim_aten_elems(&x->shape)}},
+                     at = {.rank = 1, .dim = {fsim_aten_elems(&index->shape)}};
+    fsim_torch_value *in[2] = {fsim_aten_reshaped(c, x, &flat), fsim_aten_reshaped(c, index, &at)};
+    x = fsim_aten_step(c, "index_select", FSIM_AS("taken", &at, x->dtype), 2, in);
+    if (x)
+        put_dim(c, 0);
+    return fsim_aten_reshape(c, 0, x);
+}
+
 /* x[i, j] with indices that are tensors or nothing (':'). */
 
 typedef struct {
