@@ -226,6 +226,10 @@ static void other_words(void **unused)
          "relu reshape", 0},
         {"x f32 4 8\nm bool 4 8\ns f32 7\nz f32 4 8 = aten.masked_scatter.default(self: x, mask: m, source: s)",
          "reshape cumsum index_select reshape where", 0},
+        {"x f32 4 8\nm bool 4\nv f32 3 8\nz f32 4 8 = aten.index_put.default(self: x, indices: [m], values: v)",
+         "reshape expand reshape cumsum reshape index_select reshape where", 0},
+        {"x f32 4 8\nm bool 4 8\nv f32\nz f32 4 8 = aten.index_put.default(self: x, indices: [m], values: v)", "where",
+         0},
     };
     CHECK(rows);
 }

@@ -176,6 +176,25 @@ bool fsim_aten_op_index(fsim_aten *c, const char *word)
 
 /* Writes. */
 
+/* As many of a source's elements as the mask holds, in their order: the sums of the mask say which one each place
+ * takes. A mask of x's first dimensions stands for all that follow. */
+static bool scatter_masked(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *mask, fsim_torch_value *from)
+{
+    const fsim_shape *s = &c->out[0]->shape;
+    if (from->empty || !fsim_aten_same_shape(&x->shape, s))
+        return fsim_aten_opaque(c);
+    const fsim_shape flat = {.rank = 1, .dim = {fsim_aten_elems(s)}},
+                     given = {.rank = 1, .dim = {fsim_aten_elems(&from->shape)}};
+    mask = fsim_aten_expanded(c, fsim_aten_cast(c, mask, FSIM_BOOL), s);
+    fsim_torch_value *sums = fsim_aten_reshaped(c, mask, &flat);
+    sums = sums ? fsim_aten_step(c, "cumsum", FSIM_AS("sums", &flat, FSIM_I64), 1, &sums) : NULL;
+    put_dim(c, 0);
+    from = fsim_aten_reshaped(c, fsim_aten_cast(c, from, x->dtype), &given);
+    from = fsim_aten_step(c, "index_select", FSIM_AS("taken", &flat, x->dtype), 2, (fsim_torch_value *[2]){from, sums});
+    put_dim(c, 0);
+    return fsim_aten_make(c, 0, "where", 3, (fsim_torch_value *[3]){mask, fsim_aten_reshaped(c, from, s), x});
+}
+
 /* Where a mask holds: x elsewhere. */
 static bool put_masked(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *mask, fsim_torch_value *values)
 {
@@ -185,7 +204,7 @@ static bool put_masked(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *mask
     mask = fsim_aten_reshaped(c, fsim_aten_cast(c, mask, FSIM_BOOL), &wide);
     if (fsim_aten_elems(&values->shape) == 1)
         return fsim_aten_make(c, 0, "where", 3, (fsim_torch_value *[3]){mask, values, x});
-    return fsim_aten_opaque(c);
+    return mask && scatter_masked(c, x, mask, values);
 }
 
 /* Puts rows into x: index_copy, index_add. */
@@ -387,25 +406,11 @@ bool fsim_aten_op_counts(fsim_aten *c, const char *word)
     return true;
 }
 
-/* As many of the source's elements as the mask holds, in their order: the sums of the mask say which one each place
- * takes. */
 bool fsim_aten_op_masked_scatter(fsim_aten *c, const char *word)
 {
     (void)word;
     fsim_torch_value *x = fsim_aten_self(c), *mask = fsim_aten_tensor(c, "mask"), *from = fsim_aten_tensor(c, "source");
-    const fsim_shape *s = &c->out[0]->shape;
-    if (!x || !mask || !from || from->empty || !fsim_aten_same_shape(&x->shape, s))
-        return fsim_aten_opaque(c);
-    const fsim_shape flat = {.rank = 1, .dim = {fsim_aten_elems(s)}},
-                     given = {.rank = 1, .dim = {fsim_aten_elems(&from->shape)}};
-    mask = fsim_aten_expanded(c, fsim_aten_cast(c, mask, FSIM_BOOL), s);
-    fsim_torch_value *sums = fsim_aten_reshaped(c, mask, &flat);
-    sums = sums ? fsim_aten_step(c, "cumsum", FSIM_AS("sums", &flat, FSIM_I64), 1, &sums) : NULL;
-    put_dim(c, 0);
-    from = fsim_aten_reshaped(c, fsim_aten_cast(c, from, x->dtype), &given);
-    from = fsim_aten_step(c, "index_select", FSIM_AS("taken", &flat, x->dtype), 2, (fsim_torch_value *[2]){from, sums});
-    put_dim(c, 0);
-    return fsim_aten_make(c, 0, "where", 3, (fsim_torch_value *[3]){mask, fsim_aten_reshaped(c, from, s), x});
+    return x && mask && from && scatter_masked(c, x, mask, from);
 }
 
 bool fsim_aten_op_one_hot(fsim_aten *c, const char *word)
