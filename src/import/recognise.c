@@ -16,6 +16,43 @@ static bool is_silu(recogniser *r, found *f, int last)
     return s >= 0 && strcmp(input(op_at(r, s), 0), f->in[0]) == 0 && is_closed(r, f, NULL);
 }
 
+static bool is_bound(const fsim_yaml *op, const char *key, double number)
+{
+    const char *text = text_of(op, key);
+    return *text && strtod(text, NULL) == number;
+}
+
+/* x + 3, at least 0 and at most 6: x, or NULL. */
+static const char *within_six(const recogniser *r, found *f, const char *tensor)
+{
+    const int most = made_by(r, f, tensor, "clamp", 1);
+    if (most < 0 || !is_bound(op_at(r, most), "max", 6))
+        return NULL;
+    int least = most;
+    if (!*text_of(op_at(r, most), "min"))
+        least = made_by(r, f, input(op_at(r, most), 0), "clamp", 1);
+    if (least < 0 || !is_bound(op_at(r, least), "min", 0))
+        return NULL;
+    const int sum = made_by(r, f, input(op_at(r, least), 0), "add", 1);
+    return sum >= 0 && is_scalar(op_at(r, sum), 3) ? input(op_at(r, sum), 0) : NULL;
+}
+
+/* The sixth of what within_six() finds, or of x times that. */
+static bool is_hard(recogniser *r, found *f, int last)
+{
+    const fsim_yaml *y = op_at(r, last);
+    if (strcmp(text_of(y, "op"), "div") != 0 || inputs(y) != 1 || !is_scalar(y, 6))
+        return false;
+    const int product = made_by(r, f, input(y, 0), "mul", 2);
+    const int side = product < 0 ? -1 : side_of(r, op_at(r, product), "clamp", 1);
+    if (product >= 0 && side < 0)
+        return false;
+    const char *x = within_six(r, f, product < 0 ? input(y, 0) : input(op_at(r, product), side));
+    f->op = product < 0 ? "hardsigmoid" : "hardswish";
+    f->in[f->ins++] = x;
+    return x && (product < 0 || strcmp(x, input(op_at(r, product), 1 - side)) == 0) && is_closed(r, f, NULL);
+}
+
 /* 1 + erf(x / root 2): x, or NULL. */
 static const char *erf_part(const recogniser *r, found *f, const char *tensor)
 {
@@ -365,9 +402,9 @@ static bool recognise_at(recogniser *r, int last)
     static const struct {
         bool (*is)(recogniser *, found *, int);
         bool always;
-    } rules[] = {{is_layer_norm, false},    {is_group_norm, false},     {is_rms_norm, true},
-                 {is_halved_gelu, false},   {is_gelu, false},           {is_silu, false},
-                 {is_plain_rms_norm, true}, {fsim_is_attention, false}, {is_linear, false}};
+    } rules[] = {{is_layer_norm, false},     {is_group_norm, false}, {is_rms_norm, true}, {is_halved_gelu, false},
+                 {is_gelu, false},           {is_silu, false},       {is_hard, false},    {is_plain_rms_norm, true},
+                 {fsim_is_attention, false}, {is_linear, false}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         found f = {.member = {last}, .members = 1};
         if ((!rules[i].always && !r->facts->decomposed) || !rules[i].is(r, &f, last))

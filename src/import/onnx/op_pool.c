@@ -163,6 +163,45 @@ bool fsim_onnx_op_max_unpool(fsim_onnx_call *c)
     return fsim_onnx_opaque(c, 1, &(fsim_draft_result){NULL, out, x->dtype});
 }
 
+/* Columns of windows, added up where each stood: x[N, C kh kw, windows], image_shape, block_shape. */
+bool fsim_onnx_op_col2im(fsim_onnx_call *c)
+{
+    static const char *const attribute[2] = {"strides", "dilations"};
+    static const char *const key[2] = {"stride", "dilation"};
+    fsim_operand *x = fsim_onnx_need(c, 0);
+    int images = 0, blocks = 0, pads = 0;
+    const int64_t *image = fsim_onnx_ints_of(fsim_onnx_in(c, 1), &images), *pad = fsim_onnx_ints(c, "pads", &pads),
+                  *block = fsim_onnx_ints_of(fsim_onnx_in(c, 2), &blocks);
+    if (!x)
+        return false;
+    if (!image || !block || images != blocks || images < 1 || images + 2 > FSIM_MAX_RANK)
+        return fsim_onnx_unsupported(c, "its sizes are not known");
+    fsim_shape out = {.rank = images + 2, .dim = {x->shape.dim[0], x->shape.dim[1]}};
+    bool even = !pad || pads == 2 * images;
+    for (int i = 0; i < images; i++) {
+        if (block[i] < 1 || out.dim[1] % block[i] != 0)
+            return fsim_onnx_refuse(c, "its blocks do not divide %lld channels", (long long)x->shape.dim[1]);
+        out.dim[1] /= block[i];
+        out.dim[2 + i] = image[i];
+        even = even && (!pad || pad[i] == pad[images + i]);
+    }
+    if (images != 2 || x->shape.rank != 3 || !even)
+        return fsim_onnx_opaque(c, 1, &(fsim_draft_result){NULL, out, x->dtype});
+    if (!fsim_onnx_emit(c, FSIM_OUT(0), "fold", &out, x->dtype, FSIM_ARGS(x)))
+        return false;
+    fsim_onnx_put_ints(c, "output_size", 2, image);
+    fsim_onnx_put_axes(c, "kernel", 2, block);
+    if (pad && (pad[0] || pad[1]))
+        fsim_onnx_put_axes(c, "padding", 2, pad);
+    for (int k = 0; k < 2; k++) {
+        int count = 0;
+        const int64_t *list = fsim_onnx_ints(c, attribute[k], &count);
+        if (list && count == 2 && (list[0] != 1 || list[1] != 1))
+            fsim_onnx_put_axes(c, key[k], 2, list);
+    }
+    return true;
+}
+
 /* Boxes of an image, each of the same size: MaxRoiPool and RoiAlign. */
 bool fsim_onnx_op_roi(fsim_onnx_call *c)
 {

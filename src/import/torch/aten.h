@@ -21,16 +21,18 @@ struct fsim_torch_value {
     const char *name; /* in the file */
     fsim_shape shape;
     fsim_dtype dtype;
-    bool complex, empty;       /* two numbers an element; no elements */
+    bool complex, empty;       /* pairs of numbers, its last dimension, which the file's shape lacks; no elements */
     bool state;                /* memory that outlasts the program: an input, a weight */
     bool mutated;              /* state that an in-place operator wrote */
     const char *tensor;        /* its name in the workload; NULL: not made yet */
     int reads;                 /* operators of the workload that read this tensor */
     fsim_torch_value *cast_of; /* it is that one with more bits; NULL: it is none */
+    fsim_torch_value *shared;  /* it is that matrix, again and again along what stands in front; NULL: it is none */
     fsim_torch_value *base;    /* it is a view of that: what is written in place shows there; NULL: it is none */
-    int dim;                   /* the part of base that it is: along dim, from start on; -1: all of it, reshaped; -2: a
-                                  matrix whose dimensions changed places */
-    int64_t start;
+    int dim;                   /* the part of base that it is: along dim, from start on, each step-th; -1: all of it,
+                                  reshaped; -2: a matrix whose dimensions changed places; -3: in the order `order` */
+    int64_t start, step;
+    const int64_t *order;
 };
 
 typedef struct fsim_torch_import fsim_torch_import;
@@ -101,13 +103,17 @@ bool fsim_aten_make_all(fsim_aten *c, const char *op, int ins, fsim_torch_value 
 bool fsim_aten_same(fsim_aten *c, int k, fsim_torch_value *v);
 /* Output k is v with the shape that the output has. */
 bool fsim_aten_reshape(fsim_aten *c, int k, fsim_torch_value *v);
-/* Output k is a part or another form of v, for what is written into it in place: see fsim_torch_value. */
+/* Output k is a part or another form of v, for what is written into it in place: see fsim_torch_value. A part that
+ * lacks dim is one element along it. */
 void fsim_aten_view(fsim_aten *c, int k, fsim_torch_value *v, int dim, int64_t start);
 /* An opaque operator that is known to be one: no warning. Makes all outputs. */
 bool fsim_aten_opaque(fsim_aten *c);
 /* May the result be written into v's memory? v is then this node's to change, or a state that the result replaces, and
  * nobody else reads it. */
 bool fsim_aten_may_overwrite(const fsim_aten *c, const fsim_torch_value *v);
+
+/* A row's function on a node with complex numbers. False where it is not for them. */
+bool fsim_aten_on_pairs(fsim_aten *c, fsim_aten_rule rule, const char *word);
 
 /* The second product of an attention that core ATen decomposed, as the whole. False where it is none. */
 bool fsim_aten_decomposed_attention(fsim_aten *c);

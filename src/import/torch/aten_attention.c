@@ -40,6 +40,28 @@ static bool fit(const attention *t)
            k->shape.dim[2] == v->shape.dim[2] && q->shape.dim[3] == k->shape.dim[3];
 }
 
+/* Keys and values of one batch for all of the query's. */
+static void share_batch(fsim_aten *c, attention *t)
+{
+    for (int i = 1; i < 3 && t->in[0]; i++)
+        if (t->in[i] && t->in[i]->shape.dim[0] == 1) {
+            fsim_shape s = t->in[i]->shape;
+            s.dim[0] = t->in[0]->shape.dim[0];
+            t->in[i] = fsim_aten_expanded(c, t->in[i], &s);
+        }
+}
+
+/* Is the mask as wide as the scores, or 1, in each dimension? */
+static bool spreads(const attention *t)
+{
+    const fsim_shape *m = &t->in[3]->shape, *q = &t->in[0]->shape;
+    const int64_t scores[4] = {q->dim[0], q->dim[1], q->dim[2], t->in[1]->shape.dim[2]};
+    bool fits = m->rank <= 4;
+    for (int i = 1; i <= m->rank && fits; i++)
+        fits = m->dim[m->rank - i] == 1 || m->dim[m->rank - i] == scores[4 - i];
+    return fits;
+}
+
 static bool attend(fsim_aten *c, const attention *t)
 {
     const int ins = 3 + (t->in[3] != NULL);
@@ -58,7 +80,7 @@ static bool attend(fsim_aten *c, const attention *t)
 }
 
 /* What core ATen's kernels give beside the result, the logarithm of the sums and a state of random numbers, is for
- * training. */
+ * training. Their dropout is part of the kernel and not counted. */
 bool fsim_aten_op_attention(fsim_aten *c, const char *word)
 {
     (void)word;
@@ -69,7 +91,8 @@ bool fsim_aten_op_attention(fsim_aten *c, const char *word)
     for (int k = 1; k < c->outs; k++)
         if (c->out[k] && c->read[k])
             return false;
-    if (!fit(&t) || fsim_aten_number(c, "dropout_p", 0) != 0)
+    share_batch(c, &t);
+    if (!fit(&t))
         return false;
     t.in[3] = as_mask(c, t.in[3], t.in[0]->dtype);
     return attend(c, &t);
@@ -125,7 +148,7 @@ static fsim_torch_value *steady(fsim_aten *c, const fsim_torch_arg *arg)
     return v && v->tensor && !v->mutated ? v : NULL;
 }
 
-/* Back over what changes neither the order nor the number of elements: the tensor [B, H, ., .] that arg is a view of.
+/* Back over what changes neither the order nor the number of elements: the tensor [..., H, ., .] that arg is a view of.
  */
 static const fsim_torch_arg *unviewed(fsim_aten *c, const fsim_torch_arg *arg)
 {
@@ -134,11 +157,11 @@ static const fsim_torch_arg *unviewed(fsim_aten *c, const fsim_torch_arg *arg)
     for (const fsim_torch_node *n; v && (n = fsim_torch_maker(c->m, arg)) && is_one_of(n, 5, views); v = x) {
         x = steady(c, &n->in[0]);
         if (!x || fsim_aten_elems(&x->shape) != fsim_aten_elems(&v->shape) ||
-            (v->shape.rank == 4 && x->shape.rank != 4))
+            (v->shape.rank >= 4 && x->shape.rank != v->shape.rank))
             break;
         arg = &n->in[0];
     }
-    return v && v->shape.rank == 4 ? arg : NULL;
+    return v && v->shape.rank >= 4 ? arg : NULL;
 }
 
 /* Back over a cast to f32 of fewer bits. */
@@ -175,8 +198,8 @@ static const fsim_torch_arg *unturned(const fsim_aten *c, const fsim_torch_arg *
 {
     const fsim_torch_node *n = arg ? fsim_torch_maker(c->m, arg) : NULL;
     const fsim_torch_arg *dims = is_op(n, "permute") && n->ins == 2 ? &n->in[1] : NULL;
-    for (int i = 0; dims && i < 4; i++)
-        if (dims->count != 4 || dims->item[i].integer != (i < 2 ? i : 5 - i))
+    for (int i = 0; dims && i < dims->count; i++)
+        if (dims->count < 4 || dims->item[i].integer != (i < dims->count - 2 ? i : 2 * dims->count - 3 - i))
             return NULL;
     return dims ? &n->in[0] : NULL;
 }
@@ -235,7 +258,12 @@ bool fsim_aten_decomposed_attention(fsim_aten *c)
     t.in[2] = steady(c, unshared(c, unviewed(c, &c->node->in[1])));
     t.scale = q_by * k_by;
     for (int i = 0; i < 3; i++)
-        if (!t.in[i] || t.in[i]->shape.rank != 4 || t.in[i]->dtype != t.in[0]->dtype)
+        if (!t.in[i] || t.in[i]->shape.rank < 4 || t.in[i]->dtype != t.in[0]->dtype)
             return false;
-    return fit(&t) && attend(c, &t);
+    if (t.in[3] && t.in[3]->shape.rank > 4 && t.in[3]->shape.rank != t.in[0]->shape.rank)
+        return false;
+    for (int i = 0; i < 3; i++)
+        t.in[i] = as_heads(c, t.in[i]);
+    t.in[3] = as_mask(c, t.in[3], t.in[0]->dtype);
+    return fit(&t) && (!t.in[3] || spreads(&t)) && attend(c, &t);
 }

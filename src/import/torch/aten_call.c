@@ -237,6 +237,7 @@ void fsim_aten_view(fsim_aten *c, int k, fsim_torch_value *v, int dim, int64_t s
     c->out[k]->base = v;
     c->out[k]->dim = dim;
     c->out[k]->start = start;
+    c->out[k]->step = 1;
 }
 
 bool fsim_aten_reshape(fsim_aten *c, int k, fsim_torch_value *v)
@@ -245,10 +246,14 @@ bool fsim_aten_reshape(fsim_aten *c, int k, fsim_torch_value *v)
         return false;
     if (fsim_aten_same_shape(&v->shape, &c->out[k]->shape))
         return fsim_aten_same(c, k, v);
-    if (!fsim_aten_make(c, k, "reshape", 1, &v))
+    if (fsim_aten_elems(&v->shape) != fsim_aten_elems(&c->out[k]->shape) || !fsim_aten_make(c, k, "reshape", 1, &v))
         return false;
     fsim_draft_ints(c->x, "shape", c->out[k]->shape.rank, c->out[k]->shape.dim);
     fsim_aten_view(c, k, v, -1, 0);
+    const fsim_shape *s = &c->out[k]->shape;
+    if (v->shared && s->rank > 2 && s->dim[s->rank - 2] == v->shared->shape.dim[0] &&
+        s->dim[s->rank - 1] == v->shared->shape.dim[1])
+        c->out[k]->shared = v->shared;
     return true;
 }
 

@@ -92,6 +92,22 @@ bool fsim_aten_op_index_select(fsim_aten *c, const char *word)
     return dim >= 0 && rows_along(c, x, dim, fsim_aten_tensor(c, "index"));
 }
 
+/* Elements by their number in x as a whole. */
+bool fsim_aten_op_take(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *index = fsim_aten_tensor(c, "index");
+    if (!x || !index)
+        return false;
+    const fsim_shape flat = {.rank = 1, .dim = {fsim_aten_elems(&x->shape)}},
+                     at = {.rank = 1, .dim = {fsim_aten_elems(&index->shape)}};
+    fsim_torch_value *in[2] = {fsim_aten_reshaped(c, x, &flat), fsim_aten_reshaped(c, index, &at)};
+    x = fsim_aten_step(c, "index_select", FSIM_AS("taken", &at, x->dtype), 2, in);
+    if (x)
+        put_dim(c, 0);
+    return fsim_aten_reshape(c, 0, x);
+}
+
 /* x[i, j] with indices that are tensors or nothing (':'). */
 
 typedef struct {
@@ -160,6 +176,25 @@ bool fsim_aten_op_index(fsim_aten *c, const char *word)
 
 /* Writes. */
 
+/* As many of a source's elements as the mask holds, in their order: the sums of the mask say which one each place
+ * takes. A mask of x's first dimensions stands for all that follow. */
+static bool scatter_masked(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *mask, fsim_torch_value *from)
+{
+    const fsim_shape *s = &c->out[0]->shape;
+    if (from->empty || !fsim_aten_same_shape(&x->shape, s))
+        return fsim_aten_opaque(c);
+    const fsim_shape flat = {.rank = 1, .dim = {fsim_aten_elems(s)}},
+                     given = {.rank = 1, .dim = {fsim_aten_elems(&from->shape)}};
+    mask = fsim_aten_expanded(c, fsim_aten_cast(c, mask, FSIM_BOOL), s);
+    fsim_torch_value *sums = fsim_aten_reshaped(c, mask, &flat);
+    sums = sums ? fsim_aten_step(c, "cumsum", FSIM_AS("sums", &flat, FSIM_I64), 1, &sums) : NULL;
+    put_dim(c, 0);
+    from = fsim_aten_reshaped(c, fsim_aten_cast(c, from, x->dtype), &given);
+    from = fsim_aten_step(c, "index_select", FSIM_AS("taken", &flat, x->dtype), 2, (fsim_torch_value *[2]){from, sums});
+    put_dim(c, 0);
+    return fsim_aten_make(c, 0, "where", 3, (fsim_torch_value *[3]){mask, fsim_aten_reshaped(c, from, s), x});
+}
+
 /* Where a mask holds: x elsewhere. */
 static bool put_masked(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *mask, fsim_torch_value *values)
 {
@@ -169,7 +204,7 @@ static bool put_masked(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *mask
     mask = fsim_aten_reshaped(c, fsim_aten_cast(c, mask, FSIM_BOOL), &wide);
     if (fsim_aten_elems(&values->shape) == 1)
         return fsim_aten_make(c, 0, "where", 3, (fsim_torch_value *[3]){mask, values, x});
-    return fsim_aten_opaque(c);
+    return mask && scatter_masked(c, x, mask, values);
 }
 
 /* Puts rows into x: index_copy, index_add. */
@@ -211,11 +246,56 @@ static bool put_along(fsim_aten *c, fsim_torch_value *x, const picks *p, fsim_to
     fsim_shape rows = x->shape;
     const fsim_shape flat = {.rank = 1, .dim = {fsim_aten_elems(&p->at)}};
     rows.dim[p->first] = flat.dim[0];
-    if (p->at.rank != 1)
-        return false;
     fsim_torch_value *at = fsim_aten_reshaped(c, p->index[p->first], &flat);
     return write_rows(c, fsim_aten_flag(c, "accumulate", false) ? "index_add" : "index_copy", p->first, x, at,
                       fsim_aten_expanded(c, values, &rows));
+}
+
+/* x with dimensions first to first + count in front, or back from there. */
+static fsim_torch_value *turned(fsim_aten *c, const char *what, fsim_torch_value *x, const picks *p, bool back)
+{
+    int64_t order[FSIM_MAX_RANK];
+    fsim_shape s = {.rank = x ? x->shape.rank : 0};
+    for (int i = 0; i < s.rank; i++) {
+        const int from = i < p->count ? p->first + i : i < p->first + p->count ? i - p->count : i;
+        order[back ? from : i] = back ? i : from;
+    }
+    for (int i = 0; i < s.rank; i++)
+        s.dim[i] = x->shape.dim[order[i]];
+    x = x ? fsim_aten_step(c, "permute", FSIM_AS(what, &s, x->dtype), 1, &x) : NULL;
+    if (x)
+        fsim_draft_ints(c->x, "dim", s.rank, order);
+    return x;
+}
+
+/* index_put along later dimensions side by side: with those in front. The values have the indices' dimensions where the
+ * indices stand. */
+static bool put_turned(fsim_aten *c, fsim_torch_value *x, const picks *p, fsim_torch_value *values)
+{
+    fsim_shape wide = {.rank = p->first};
+    picks front = {.first = 0, .count = p->count, .at = p->at}, moved = {.first = p->first, .count = p->at.rank};
+    if (p->count > 3 || x->shape.rank - p->count + p->at.rank > FSIM_MAX_RANK)
+        return false;
+    for (int i = 0; i < p->count; i++)
+        if (!(front.index[i] = p->index[p->first + i]))
+            return false;
+    memcpy(wide.dim, x->shape.dim, (size_t)p->first * sizeof *wide.dim);
+    for (int i = 0; i < p->at.rank; i++)
+        wide.dim[wide.rank++] = p->at.dim[i];
+    for (int i = p->first + p->count; i < x->shape.rank; i++)
+        wide.dim[wide.rank++] = x->shape.dim[i];
+    values = turned(c, "values_first", fsim_aten_expanded(c, values, &wide), &moved, false);
+    fsim_torch_value *in[FSIM_MAX_RANK + 2] = {turned(c, "indexed_first", x, p, false)};
+    for (int i = 0; i < p->count; i++)
+        in[1 + i] = fsim_aten_expanded(c, front.index[i], &p->at);
+    in[1 + p->count] = values;
+    if (!in[0] || !values)
+        return false;
+    const fsim_shape made = in[0]->shape;
+    fsim_torch_value *y = fsim_aten_step(c, "index_put", FSIM_AS("put", &made, x->dtype), 2 + p->count, in);
+    fsim_draft_flag(c->x, "accumulate", fsim_aten_flag(c, "accumulate", false));
+    fsim_draft_flag(c->x, "inplace", false);
+    return fsim_aten_same(c, 0, turned(c, "back", y, p, true));
 }
 
 bool fsim_aten_op_index_put(fsim_aten *c, const char *word)
@@ -233,7 +313,7 @@ bool fsim_aten_op_index_put(fsim_aten *c, const char *word)
         return false;
     if (p.first == 0 && p.count <= 3)
         return put_front(c, x, &p, values);
-    return p.count == 1 && put_along(c, x, &p, values);
+    return p.count == 1 && p.at.rank == 1 ? put_along(c, x, &p, values) : put_turned(c, x, &p, values);
 }
 
 bool fsim_aten_op_index_write(fsim_aten *c, const char *word)
@@ -300,11 +380,37 @@ bool fsim_aten_op_slice_scatter(fsim_aten *c, const char *word)
     return write_rows(c, "index_copy", dim, x, at, rows);
 }
 
-/* As many of the source's elements as the mask holds: all of x is written. */
+/* How many elements fall into each place: ones, or weights, added up there. word: "bins": of a range, else the elements
+ * are the places. */
+bool fsim_aten_op_counts(fsim_aten *c, const char *word)
+{
+    fsim_torch_value *x = fsim_aten_self(c), *weights = fsim_aten_tensor(c, "weights"), *out = c->out[0];
+    if (!x || out->shape.rank != 1)
+        return false;
+    const fsim_shape flat = {.rank = 1, .dim = {fsim_aten_elems(&x->shape)}};
+    x = fsim_aten_reshaped(c, x, &flat);
+    if (*word) { /* (x - least) bins / range */
+        const double least = fsim_aten_number(c, "min", 0), most = fsim_aten_number(c, "max", 0);
+        x = x ? fsim_aten_step(c, "sub", FSIM_AS("from_least", &flat, x->dtype), 1, &x) : NULL;
+        fsim_draft_number(c->x, "scalar", least);
+        x = x ? fsim_aten_step(c, "mul", FSIM_AS("bins", &flat, x->dtype), 1, &x) : NULL;
+        fsim_draft_number(c->x, "scalar", most > least ? (double)out->shape.dim[0] / (most - least) : 1);
+    }
+    x = fsim_aten_cast(c, x, FSIM_I64);
+    if (!weights)
+        weights = fsim_aten_expanded(c, fsim_aten_constant(c, 1, true, out->dtype), &flat);
+    fsim_torch_value *none = fsim_aten_expanded(c, fsim_aten_constant(c, 0, true, out->dtype), &out->shape);
+    if (!fsim_aten_make(c, 0, "scatter_add", 3, (fsim_torch_value *[3]){none, x, weights}))
+        return false;
+    put_dim(c, 0);
+    return true;
+}
+
 bool fsim_aten_op_masked_scatter(fsim_aten *c, const char *word)
 {
     (void)word;
-    return fsim_aten_opaque(c);
+    fsim_torch_value *x = fsim_aten_self(c), *mask = fsim_aten_tensor(c, "mask"), *from = fsim_aten_tensor(c, "source");
+    return x && mask && from && scatter_masked(c, x, mask, from);
 }
 
 bool fsim_aten_op_one_hot(fsim_aten *c, const char *word)
@@ -346,5 +452,41 @@ bool fsim_aten_op_argsort(fsim_aten *c, const char *word)
     x->reads++;
     c->out[0]->tensor = out[1];
     fsim_draft_expect(c->x, out[1], &c->out[0]->shape, c->out[0]->dtype);
+    return true;
+}
+
+/* One of each row by its rank, and its place: kthvalue, median. Selected as the largest are. */
+bool fsim_aten_op_ranked(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c);
+    if (!x || x->shape.rank < 1)
+        return false;
+    const bool all = !fsim_aten_arg(c, "dim") && c->outs == 1;
+    const fsim_shape flat = {.rank = 1, .dim = {fsim_aten_elems(&x->shape)}};
+    x = all ? fsim_aten_reshaped(c, x, &flat) : x;
+    const int dim = fsim_aten_axis(fsim_aten_int(c, "dim", -1), x->shape.rank);
+    if (dim < 0 || !x->tensor)
+        return false;
+    fsim_shape one = x->shape;
+    one.dim[dim] = 1;
+    fsim_torch_value *made[2];
+    const char *out[2];
+    for (int k = 0; k < 2; k++) {
+        const bool kept = k < c->outs && c->out[k];
+        made[k] = fsim_new(c->a, fsim_torch_value, 1);
+        *made[k] = (fsim_torch_value){.shape = one, .dtype = k ? FSIM_I64 : x->dtype, .dim = -1};
+        out[k] = fsim_printf(c->a, "%s.%s", kept ? c->out[k]->name : c->out[0]->name, k ? "at" : "kept");
+    }
+    fsim_draft_op_outs(c->x, "topk", 1, &x->tensor, 2, out);
+    fsim_draft_int(c->x, "k", 1);
+    put_dim(c, dim);
+    x->reads++;
+    for (int k = 0; k < 2; k++) {
+        made[k]->tensor = out[k];
+        fsim_draft_expect(c->x, out[k], &one, made[k]->dtype);
+        if (k < c->outs && c->out[k] && !fsim_aten_reshape(c, k, made[k]))
+            return false;
+    }
     return true;
 }

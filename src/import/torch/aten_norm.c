@@ -233,6 +233,13 @@ bool fsim_aten_op_batch_norm(fsim_aten *c, const char *word)
                           !strstr(c->op, "no_training") && !strstr(c->op, "no_update");
     const int64_t channels = x->shape.dim[1];
     fsim_torch_value *weight = fsim_aten_tensor(c, "weight"), *bias = fsim_aten_tensor(c, "bias");
+    if (training && !running[0] && !running[1] && !weight && !bias) {
+        if (!fsim_aten_make(c, 0, "batch_norm", 1, &x))
+            return false;
+        fsim_draft_flag(c->x, "training", true);
+        fsim_draft_number(c->x, "eps", fsim_aten_number(c, "eps", 1e-5));
+        return saved_statistics(c, x);
+    }
     fsim_torch_value *in[5] = {x, weight ? weight : channels_of(c, 1, channels, x->dtype),
                                bias ? bias : channels_of(c, 0, channels, x->dtype), running[0], running[1]};
     if (training && running[0] && running[1])

@@ -268,6 +268,7 @@ bool fsim_aten_op_same(fsim_aten *c, const char *word)
         return fsim_aten_same(c, 0, x);
     c->out[0]->tensor = x->tensor;
     c->out[0]->reads = ++x->reads; /* neither is the only one to have it */
+    c->out[0]->shared = x->shared;
     return true;
 }
 

@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static fsim_torch_value *in_dtype_of(fsim_aten *c, fsim_torch_value *v)
-{
-    return fsim_aten_cast(c, v, c->out[0]->dtype);
-}
-
 /* A vector as a matrix, so that the product is of matrices. */
 static fsim_torch_value *as_matrix(fsim_aten *c, fsim_torch_value *v, bool column)
 {
@@ -42,6 +37,10 @@ bool fsim_aten_op_matmul(fsim_aten *c, const char *word)
         return false;
     if (a->shape.rank == 3 && b->shape.rank == 3 && fsim_aten_decomposed_attention(c))
         return true;
+    if (a->shape.rank > 2 && b->shared && !b->shared->mutated) {
+        b = b->shared; /* core ATen widens the weight of a layer whose input is no matrix */
+        word = "matmul";
+    }
     if (a->shape.rank > 1 && b->shape.rank == 2 && b->base && b->dim == -2) /* of a layer without a bias */
         return fsim_aten_make(c, 0, "linear", 2, (fsim_torch_value *[2]){a, b->base});
     if (a->shape.rank > 1 && b->shape.rank > 1)
@@ -112,56 +111,6 @@ bool fsim_aten_op_addmm(fsim_aten *c, const char *word)
     return fsim_aten_make(c, 0, "add", 2, (fsim_torch_value *[2]){y, times(c, bias, beta)});
 }
 
-/* The dimensions that "..." stands for in each term of an equation, as letters that it does not have: as many as the
- * operand has beside its own letters, the last ones of those of the widest. NULL where they do not fit. */
-static const char *without_dots(fsim_aten *c, const char *equation, int count, fsim_torch_value *const *in)
-{
-    char spare[FSIM_MAX_RANK + 1] = "", *text = fsim_new(c->a, char, 3 * strlen(equation) + 1);
-    size_t spares = 0, at = 0;
-    int term = 0, widest = 0;
-    for (char l = 'A'; l <= 'Z' && spares < FSIM_MAX_RANK; l++)
-        if (!strchr(equation, l))
-            spare[spares++] = l;
-    for (const char *p = equation; *p; p++) {
-        term += *p == ',';
-        if (*p != '.') {
-            text[at++] = *p;
-            continue;
-        }
-        const char *from = p, *to = p;
-        while (from > equation && from[-1] != ',' && from[-1] != '>')
-            from--;
-        to += strcspn(p, ",-");
-        int own = 0, wide = widest; /* the result has those of the widest */
-        for (const char *q = from; q < to; q++)
-            own += *q != '.' && *q != ' ';
-        if (from == equation || from[-1] == ',')
-            wide = term < count && in[term] ? in[term]->shape.rank - own : -1;
-        if (wide < 0 || wide > (int)spares || strncmp(p, "...", 3) != 0)
-            return NULL;
-        widest = wide > widest ? wide : widest;
-        memcpy(text + at, spare + spares - wide, (size_t)wide);
-        at += (size_t)wide;
-        p += 2;
-    }
-    return text;
-}
-
-bool fsim_aten_op_einsum(fsim_aten *c, const char *word)
-{
-    (void)word;
-    fsim_torch_value **in;
-    const int count = fsim_aten_tensors(c, "tensors", &in);
-    const char *equation = fsim_aten_text(c, "equation", "");
-    if (count < 1 || count > 6 || strlen(equation) > 256 || (strchr(equation, '.') && !strstr(equation, "->")))
-        return false;
-    equation = without_dots(c, equation, count, in);
-    if (!equation || !fsim_aten_make(c, 0, "einsum", count, in))
-        return false;
-    fsim_draft_word(c->x, "equation", equation);
-    return true;
-}
-
 bool fsim_aten_op_cosine(fsim_aten *c, const char *word)
 {
     (void)word;
@@ -179,20 +128,59 @@ bool fsim_aten_op_outer(fsim_aten *c, const char *word)
     return fsim_aten_make(c, 0, "mul", 2, (fsim_torch_value *[2]){a, b});
 }
 
-/* Rows of a times one of the matrices in b, which offsets say: each row once, all matrices read. As many rows each as
- * divide evenly. */
+/* A part of x along its first dimension: elements start to start + size. */
+static fsim_torch_value *rows_from(fsim_aten *c, const char *what, fsim_torch_value *x, int64_t start, int64_t size)
+{
+    if (!x || x->shape.dim[0] == size)
+        return x;
+    fsim_shape s = x->shape;
+    s.dim[0] = size;
+    x = fsim_aten_step(c, "slice", FSIM_AS(what, &s, x->dtype), 1, &x);
+    if (x) {
+        fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){0});
+        fsim_draft_ints(c->x, "start", 1, &start);
+        fsim_draft_ints(c->x, "end", 1, (int64_t[1]){start + size});
+    }
+    return x;
+}
+
+/* So many groups of `each` rows, from row `start` of a on, each times a matrix of b from number `first` on. */
+static fsim_torch_value *equal_groups(fsim_aten *c, fsim_torch_value *const in[2], int64_t first, int64_t count,
+                                      int64_t each)
+{
+    const int64_t start = first * (each + 1), rows = count * each, K = in[0]->shape.dim[1], N = in[1]->shape.dim[2];
+    const char *of = first ? "few" : "many";
+    const fsim_shape apart = {.rank = 3, .dim = {count, each, K}}, made = {.rank = 3, .dim = {count, each, N}},
+                     flat = {.rank = 2, .dim = {rows, N}};
+    fsim_torch_value *a = rows_from(c, fsim_printf(c->a, "%s_rows", of), in[0], start, rows);
+    fsim_torch_value *b = rows_from(c, fsim_printf(c->a, "%s_matrices", of), in[1], first, count);
+    a = fsim_aten_reshaped(c, a, &apart);
+    a = fsim_aten_step(c, "bmm", FSIM_AS(of, &made, c->out[0]->dtype), 2, (fsim_torch_value *[2]){a, b});
+    return fsim_aten_reshaped(c, a, &flat);
+}
+
+/* Rows of a times one of the matrices in b, which offsets say: each row once, all matrices read that have one. As many
+ * rows each as there are on the average; where that is none for some, those are not read. */
 bool fsim_aten_op_grouped_mm(fsim_aten *c, const char *word)
 {
     (void)word;
-    fsim_torch_value *a = fsim_aten_self(c), *b = fsim_aten_tensor(c, "mat2");
-    if (!a || !b || a->shape.rank != 2 || b->shape.rank != 3 || a->shape.dim[0] % b->shape.dim[0] != 0)
+    fsim_torch_value *in[2] = {fsim_aten_self(c), fsim_aten_tensor(c, "mat2|weight|mat_b")};
+    if (!in[0] || !in[1] || in[1]->shape.rank != 3)
         return false;
-    const int64_t experts = b->shape.dim[0];
-    const fsim_shape in = {.rank = 3, .dim = {experts, a->shape.dim[0] / experts, a->shape.dim[1]}},
-                     out = {.rank = 3, .dim = {experts, in.dim[1], b->shape.dim[2]}};
-    a = fsim_aten_reshaped(c, a, &in);
-    return fsim_aten_reshape(
-        c, 0, fsim_aten_step(c, "bmm", FSIM_AS("groups", &out, c->out[0]->dtype), 2, (fsim_torch_value *[2]){a, b}));
+    if (in[0]->shape.rank == 3)
+        return fsim_aten_make(c, 0, "bmm", 2, in);
+    if (in[0]->shape.rank != 2)
+        return false;
+    const int64_t experts = in[1]->shape.dim[0], rows = in[0]->shape.dim[0], each = rows / experts,
+                  longer = rows % experts;
+    fsim_torch_value *part[2] = {longer ? equal_groups(c, in, 0, longer, each + 1) : NULL,
+                                 each ? equal_groups(c, in, longer, experts - longer, each) : NULL};
+    if (!longer || !each)
+        return fsim_aten_same(c, 0, part[longer == 0]);
+    if (!fsim_aten_make(c, 0, "concat", 2, part))
+        return false;
+    fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){0});
+    return true;
 }
 
 /* Convolutions. */
@@ -213,17 +201,27 @@ static bool spread(fsim_aten *c, const char *name, int axes, int64_t absent, int
     return count <= 0 || count == 1 || count == axes;
 }
 
-/* padding "same" of a stride of 1; "valid" is none. */
+/* padding "same" of a stride of 1; "valid" is none. Where a window is even, one more element behind: PyTorch puts it
+ * there before it convolves. */
 static bool named_padding(fsim_aten *c, convolution *v)
 {
     const char *word = fsim_aten_text(c, "padding", NULL);
+    int64_t pads[2 * FSIM_MAX_RANK] = {0};
+    fsim_shape s = v->in[0]->shape;
+    bool uneven = false;
     for (int i = 0; word && strcmp(word, "same") == 0 && i < v->axes; i++) {
         const int64_t around = v->dilation[i] * (v->in[1]->shape.dim[2 + i] - 1);
-        if (around % 2 != 0)
-            return false;
         v->padding[i] = around / 2;
+        pads[2 * (v->axes - 1 - i) + 1] = around % 2;
+        s.dim[s.rank - v->axes + i] += around % 2;
+        uneven = uneven || around % 2 != 0;
     }
-    return true;
+    if (!uneven)
+        return true;
+    v->in[0] = fsim_aten_step(c, "pad", FSIM_AS("padded", &s, v->in[0]->dtype), 1, v->in);
+    if (v->in[0])
+        fsim_draft_ints(c->x, "padding", 2 * v->axes, pads);
+    return v->in[0] != NULL;
 }
 
 static bool read_convolution(fsim_aten *c, convolution *v)
@@ -346,6 +344,20 @@ static bool read_window(fsim_aten *c, window *w)
     return true;
 }
 
+/* A pool whose windows are rounded up has one more of them; ours counts downwards. As much more padding on both sides
+ * gives as many, at the same cost, where it is at most half a window. */
+static void widen(const fsim_aten *c, const fsim_torch_value *x, window *w)
+{
+    for (int i = 0; i < w->axes; i++) {
+        const int64_t reach = w->dilation[i] * (w->kernel[i] - 1) + 1, n = x->shape.dim[x->shape.rank - w->axes + i],
+                      wanted = c->out[0]->shape.dim[c->out[0]->shape.rank - w->axes + i],
+                      missing = (wanted - 1) * w->stride[i] + reach - n - 2 * w->padding[i],
+                      padding = w->padding[i] + (missing + 1) / 2;
+        if (missing > 0 && 2 * padding <= w->kernel[i] && (n + 2 * padding - reach) / w->stride[i] + 1 == wanted)
+            w->padding[i] = padding;
+    }
+}
+
 /* Elements behind x that a window which is rounded up reaches. */
 static fsim_torch_value *reached(fsim_aten *c, fsim_torch_value *x, const window *w)
 {
@@ -389,8 +401,10 @@ bool fsim_aten_op_pool(fsim_aten *c, const char *word)
     window w;
     if (!x || !read_window(c, &w) || x->shape.rank < w.axes || c->out[0]->shape.rank < w.axes)
         return false;
-    if (fsim_aten_flag(c, "ceil_mode", false))
+    if (fsim_aten_flag(c, "ceil_mode", false)) {
+        widen(c, x, &w);
         x = reached(c, x, &w);
+    }
     fsim_torch_value *in[1] = {x};
     if (!make_batch(c, fsim_printf(c->a, "%s%dd", word, w.axes), w.axes + 2, 1, in))
         return false;
@@ -427,15 +441,4 @@ bool fsim_aten_op_interpolate(fsim_aten *c, const char *word)
     if (fsim_aten_flag(c, "align_corners", false))
         fsim_draft_flag(c->x, "align_corners", true);
     return true;
-}
-
-/* A mean over all; another reduction is another operator. */
-bool fsim_aten_op_loss(fsim_aten *c, const char *word)
-{
-    fsim_torch_value *in[2] = {fsim_aten_self(c), in_dtype_of(c, fsim_aten_tensor(c, "target"))};
-    if (strcmp(word, "cross_entropy") == 0)
-        in[1] = fsim_aten_tensor(c, "target");
-    if (fsim_aten_int(c, "reduction", 1) == 0 || fsim_aten_tensor(c, "weight"))
-        return false;
-    return fsim_aten_make(c, 0, word, 2, in);
 }

@@ -69,3 +69,54 @@ bool fsim_aten_op_quantise(fsim_aten *c, const char *word)
         return by_tensors(c, x, word);
     return back ? number_by_number(c, x) : quantised_by_number(c, x);
 }
+
+/* Products of 8 bits: numbers of 8 bits with scales, and codes. */
+
+/* x @ w of 8 bits, as the result's dtype. */
+static fsim_torch_value *product_as(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *w, fsim_dtype dtype)
+{
+    fsim_torch_value *y =
+        fsim_aten_step(c, "matmul", FSIM_AS("product", &c->out[0]->shape, dtype), 2, (fsim_torch_value *[2]){x, w});
+    if (y)
+        fsim_draft_word(c->x, "dtype", fsim_dtype_names[dtype]);
+    return y;
+}
+
+/* One scale, or one for each row or column of the result: the product's kernel multiplies by it as it writes, and what
+ * it reads of them is nothing beside the operands. Scales of blocks are not followed. */
+static bool scale_fits(const fsim_torch_value *scale, const fsim_shape *result)
+{
+    const int64_t elems = scale ? fsim_aten_elems(&scale->shape) : 1;
+    return elems == 1 || (scale->shape.rank <= 2 && (elems == result->dim[0] || elems == result->dim[1]));
+}
+
+bool fsim_aten_op_scaled_mm(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *w = fsim_aten_tensor(c, "mat2"), *bias = fsim_aten_tensor(c, "bias"),
+                     *scale[2] = {fsim_aten_tensor(c, "scale_a"), fsim_aten_tensor(c, "scale_b")};
+    const fsim_shape *s = &c->out[0]->shape;
+    if (!x || !w || s->rank != 2 || !scale_fits(scale[0], s) || !scale_fits(scale[1], s))
+        return false;
+    fsim_torch_value *y = product_as(c, x, w, c->out[0]->dtype);
+    return bias ? fsim_aten_make(c, 0, "add", 2, (fsim_torch_value *[2]){y, bias}) : fsim_aten_same(c, 0, y);
+}
+
+bool fsim_aten_op_int_mm(fsim_aten *c, const char *word)
+{
+    (void)word;
+    return fsim_aten_same(c, 0, product_as(c, fsim_aten_self(c), fsim_aten_tensor(c, "mat2"), c->out[0]->dtype));
+}
+
+/* Weights of 8 bits, [N, K], that become numbers on the way, and scales of their rows. */
+bool fsim_aten_op_int8_weight(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *w = fsim_aten_tensor(c, "mat2"), *scale = fsim_aten_tensor(c, "scales");
+    if (!x || !w || !scale)
+        return false;
+    w = fsim_aten_cast(c, w, x->dtype);
+    x = fsim_aten_step(c, "linear", FSIM_AS("product", &c->out[0]->shape, c->out[0]->dtype), 2,
+                       (fsim_torch_value *[2]){x, w});
+    return fsim_aten_make(c, 0, "mul", 2, (fsim_torch_value *[2]){x, scale});
+}

@@ -254,6 +254,36 @@ static bool read_states(recurrent *r)
            (r->gates != 4 || (r->state[1] && fsim_aten_same_shape(&r->state[1]->shape, &h->shape)));
 }
 
+/* One step of one layer: lstm_cell, gru_cell, rnn_tanh_cell. States are [B, H]; word as below. */
+bool fsim_aten_op_cell(fsim_aten *c, const char *word)
+{
+    recurrent r = {.c = c, .gates = *word == '4' ? 4 : *word == '3' ? 3 : 1, .act = word, .layers = 1, .dirs = 1};
+    fsim_torch_value *x = fsim_aten_tensor(c, "input"), **list,
+                     *weight[4] = {fsim_aten_tensor(c, "w_ih"), fsim_aten_tensor(c, "w_hh"),
+                                   fsim_aten_tensor(c, "b_ih"), fsim_aten_tensor(c, "b_hh")};
+    const int count = fsim_aten_tensors(c, "hx", &list);
+    fsim_torch_value *state[2] = {count > 0 ? list[0] : fsim_aten_tensor(c, "hx"), count > 1 ? list[1] : NULL};
+    if (!x || x->shape.rank != 2 || !state[0] || state[0]->shape.rank != 2 || (r.gates == 4 && !state[1]))
+        return false;
+    r.steps = 1;
+    r.batch = x->shape.dim[0];
+    r.hidden = state[0]->shape.dim[1];
+    r.dtype = x->dtype;
+    r.weight = weight;
+    r.each = weight[2] ? 4 : 2;
+    const fsim_shape row = {.rank = 3, .dim = {1, r.batch, x->shape.dim[1]}},
+                     states = {.rank = 3, .dim = {1, r.batch, r.hidden}};
+    for (int i = 0; i < 2; i++)
+        r.state[i] = fsim_aten_reshaped(c, state[i], &states);
+    direction d = {.r = &r, .name = "cell"};
+    if (!run_direction(&d, fsim_aten_reshaped(c, x, &row), 0, false))
+        return false;
+    for (int k = 0; k < c->outs; k++)
+        if (c->out[k] && !fsim_aten_same(c, k, r.last[k][0]))
+            return false;
+    return true;
+}
+
 /* word: "4", "3", or the activation of a plain RNN. */
 bool fsim_aten_op_recurrent(fsim_aten *c, const char *word)
 {

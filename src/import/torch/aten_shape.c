@@ -36,6 +36,9 @@ bool fsim_aten_op_expand(fsim_aten *c, const char *word)
         return fsim_aten_reshape(c, 0, x);
     if (!fsim_aten_make(c, 0, "expand", 1, &x))
         return false;
+    if (x->shape.rank == 2 && s->rank > 2 && x->shape.dim[0] == s->dim[s->rank - 2] &&
+        x->shape.dim[1] == s->dim[s->rank - 1])
+        c->out[0]->shared = x;
     fsim_draft_ints(c->x, "shape", s->rank, s->dim);
     return true;
 }
@@ -119,8 +122,12 @@ static bool permuted(fsim_aten *c, fsim_torch_value *x, const int64_t *order)
     if (!fsim_aten_make(c, 0, "permute", 1, &x))
         return false;
     put_dims(c, rank, order);
-    if (rank == 2)
-        fsim_aten_view(c, 0, x, -2, 0);
+    fsim_aten_view(c, 0, x, rank == 2 ? -2 : -3, 0);
+    if (c->out[0] != x) {
+        int64_t *own = fsim_new(c->a, int64_t, rank);
+        memcpy(own, order, (size_t)rank * sizeof *own);
+        c->out[0]->order = own;
+    }
     return true;
 }
 
@@ -208,6 +215,8 @@ static bool stepped(fsim_aten *c, fsim_torch_value *x, int dim, int64_t start, i
 {
     const int64_t count = c->out[0]->shape.dim[dim];
     const fsim_shape index = {.rank = 1, .dim = {count}};
+    fsim_aten_view(c, 0, x, dim, start);
+    c->out[0]->step = step;
     if (start == 0 && x->shape.dim[dim] == count * step && x->shape.rank < FSIM_MAX_RANK) {
         fsim_shape apart = {.rank = x->shape.rank + 1};
         for (int i = 0; i < apart.rank; i++)
@@ -268,6 +277,7 @@ static bool selected(fsim_aten *c, int k, fsim_torch_value *x, int dim, int64_t 
         return false;
     put_dim(c, dim);
     fsim_draft_int(c->x, "index", index);
+    fsim_aten_view(c, k, x, dim, index);
     return true;
 }
 
@@ -309,12 +319,12 @@ static bool read_pieces(fsim_aten *c, fsim_torch_value *x, int dim)
     return true;
 }
 
-/* Pieces along a dimension, as long as the file says. */
+/* Pieces along a dimension, as long as the file says. word: the dimension of hsplit and its like. */
 bool fsim_aten_op_split(fsim_aten *c, const char *word)
 {
-    (void)word;
     fsim_torch_value *x = fsim_aten_self(c);
-    const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dim", 0), x->shape.rank) : -1;
+    const int absent = *word == '1' && x && x->shape.rank < 2 ? 0 : *word ? *word - '0' : 0;
+    const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dim", absent), x->shape.rank) : -1;
     int64_t *size = fsim_new(c->a, int64_t, c->outs + 1), all = 0;
     if (dim < 0)
         return false;
@@ -333,6 +343,8 @@ bool fsim_aten_op_split(fsim_aten *c, const char *word)
         return false;
     put_dim(c, dim);
     fsim_draft_ints(c->x, "size", c->outs, size);
+    for (int64_t k = 0, start = 0; k < c->outs; start += size[k++])
+        fsim_aten_view(c, (int)k, x, dim, start);
     return true;
 }
 
@@ -424,16 +436,17 @@ bool fsim_aten_op_unfold(fsim_aten *c, const char *word)
     return true;
 }
 
+/* word: im2col, x[N, C, H, W] as columns of windows; or fold, its way back. */
 bool fsim_aten_op_im2col(fsim_aten *c, const char *word)
 {
-    static const char *const from[] = {"kernel_size", "stride", "padding", "dilation"};
-    static const char *const to[] = {"kernel", "stride", "padding", "dilation"};
+    static const char *const from[] = {"output_size", "kernel_size", "stride", "padding", "dilation"};
+    static const char *const to[] = {"output_size", "kernel", "stride", "padding", "dilation"};
     fsim_torch_value *x = fsim_aten_self(c);
     int64_t list[16];
-    (void)word;
-    if (!x || x->shape.rank != 4 || !fsim_aten_make(c, 0, "im2col", 1, &x))
+    const bool back = strcmp(word, "fold") == 0;
+    if (!x || x->shape.rank != (back ? 3 : 4) || !fsim_aten_make(c, 0, word, 1, &x))
         return false;
-    for (int i = 0; i < 4; i++) {
+    for (int i = !back; i < 5; i++) {
         const int count = fsim_aten_ints(c, from[i], list);
         if (count > 0)
             fsim_draft_ints(c->x, to[i], count, list);
@@ -453,6 +466,25 @@ bool fsim_aten_op_flip(fsim_aten *c, const char *word)
         return false;
     put_dims(c, count, dims);
     return true;
+}
+
+/* A view by strides. One with as many elements in the same order but for dimensions of 1, as core ATen has it of means
+ * and of squeezed weights, is a reshape; what others read is not followed. */
+bool fsim_aten_op_as_strided(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c);
+    const fsim_shape *s = &c->out[0]->shape;
+    int own = 0, wanted = 0;
+    while (x && (own < x->shape.rank || wanted < s->rank)) {
+        if (own < x->shape.rank && x->shape.dim[own] == 1)
+            own++;
+        else if (wanted < s->rank && s->dim[wanted] == 1)
+            wanted++;
+        else if (own == x->shape.rank || wanted == s->rank || x->shape.dim[own++] != s->dim[wanted++])
+            return fsim_aten_opaque(c);
+    }
+    return x && fsim_aten_reshape(c, 0, x);
 }
 
 /* What lies `from` on along dim, one shorter than x. */

@@ -42,6 +42,9 @@ const char *fsim_torch_wanted(const fsim_aten *c, const fsim_torch_value *v);
 /* The node of the graph that makes a tensor; NULL where none does. */
 const fsim_torch_node *fsim_torch_maker(const fsim_torch_import *m, const fsim_torch_arg *arg);
 
+/* The first argument has the value of the first result from now on; so has what it is a view of. */
+void fsim_torch_replace_first(fsim_aten *c);
+
 /* Says which of the program's inputs are buffers, and what its results are, once all nodes were translated. */
 void fsim_torch_finish(fsim_torch_import *m);
 

@@ -236,7 +236,7 @@ fsim_dtype fsim_torch_dtype(int type, bool *complex)
     } rows[] = {
         {1, FSIM_U8, false},      {2, FSIM_I8, false},      {3, FSIM_I16, false},     {4, FSIM_I32, false},
         {5, FSIM_I64, false},     {6, FSIM_F16, false},     {7, FSIM_F32, false},     {8, FSIM_F64, false},
-        {9, FSIM_F32, true},      {10, FSIM_F64, true},     {11, FSIM_F64, true},     {12, FSIM_BOOL, false},
+        {9, FSIM_F16, true},      {10, FSIM_F32, true},     {11, FSIM_F64, true},     {12, FSIM_BOOL, false},
         {13, FSIM_BF16, false},   {28, FSIM_I16, false},    {29, FSIM_F8E4M3, false}, {30, FSIM_F8E5M2, false},
         {31, FSIM_F8E4M3, false}, {32, FSIM_F8E5M2, false}, {33, FSIM_U8, false},     {34, FSIM_I32, false},
         {35, FSIM_I64, false},

@@ -25,7 +25,7 @@ typedef struct {
 bool fsim_torch_bind(fsim_torch_bound *b);
 /* A size. False after an error at the draft's place; what names the tensor, for the message. */
 bool fsim_torch_dim_of(fsim_torch_bound *b, const fsim_torch_dim *dim, const char *what, int64_t *value);
-/* The dtype that stands for one of the serializer's. *complex: two of them an element. FSIM_DTYPE_NONE: not known. */
+/* The dtype that stands for one of the serializer's. *complex: pairs of it. FSIM_DTYPE_NONE: not known. */
 fsim_dtype fsim_torch_dtype(int type, bool *complex);
 /* A tensor's shape, whose dimensions may be 0. False after an error. */
 bool fsim_torch_shape(fsim_torch_bound *b, const fsim_torch_tensor *t, fsim_shape *shape);

@@ -43,6 +43,8 @@ static fsim_torch_value *new_value(fsim_torch_import *m, const fsim_torch_tensor
     if (!fsim_torch_shape(&m->bound, t, &v->shape))
         return NULL;
     v->dtype = fsim_torch_dtype(t->type, &v->complex);
+    if (v->complex && v->shape.rank < FSIM_MAX_RANK)
+        v->shape.dim[v->shape.rank++] = 2;
     for (int k = 0; k < v->shape.rank; k++)
         v->empty = v->empty || v->shape.dim[k] == 0;
     if (v->dtype == FSIM_DTYPE_NONE)
@@ -118,83 +120,6 @@ static void unknown(fsim_aten *c)
         of[k]->tensor = result[k].name;
 }
 
-/* What works in place. */
-
-bool fsim_aten_may_overwrite(const fsim_aten *c, const fsim_torch_value *v)
-{
-    if (v->base || v->reads > 0)
-        return false;
-    if (c->in_place || !v->state)
-        return c->in_place;
-    for (int i = 0; i < c->m->p->outputs; i++) { /* a functional program says so in its signature */
-        const fsim_torch_output *o = &c->m->p->output[i];
-        if (o->mutation && o->arg.kind == FSIM_TORCH_TENSOR && c->out[0]->name &&
-            strcmp(o->arg.text, c->out[0]->name) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* The start of a part as indices of its base: start, start + 1, ... */
-static fsim_torch_value *rows_of(fsim_aten *c, const fsim_torch_value *v)
-{
-    const fsim_shape rows = {.rank = 1, .dim = {v->shape.dim[v->dim]}};
-    fsim_torch_value *index = fsim_aten_step(c, "arange", FSIM_AS("rows", &rows, FSIM_I64), 0, NULL);
-    fsim_draft_int(c->x, "start", v->start);
-    fsim_draft_int(c->x, "end", v->start + rows.dim[0]);
-    return index;
-}
-
-/* A matrix with its dimensions in each other's place. */
-static fsim_torch_value *turned(fsim_aten *c, fsim_torch_value *v, const fsim_shape *shape)
-{
-    v = fsim_aten_step(c, "transpose", FSIM_AS("turned", shape, v->dtype), 1, &v);
-    if (v)
-        fsim_draft_ints(c->x, "dim", 2, (int64_t[2]){0, 1});
-    return v;
-}
-
-/* v has a new tensor: what it is a view of has one, too. */
-static void write_through(fsim_aten *c, fsim_torch_value *v)
-{
-    fsim_torch_value *base = v->base, *written;
-    if (!base || !base->tensor || fsim_aten_elems(&base->shape) == 0)
-        return;
-    if (v->dim == -2)
-        written = turned(c, v, &base->shape);
-    else if (v->dim < 0) {
-        written = fsim_aten_reshaped(c, v, &base->shape);
-        v->reads--;
-    } else {
-        fsim_torch_value *in[3] = {base, rows_of(c, v), v};
-        const bool over = base->reads <= 1 && !base->base; /* the view itself reads it */
-        written = fsim_aten_step(c, "index_copy", FSIM_AS("written", &base->shape, base->dtype), 3, in);
-        if (written) {
-            fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){v->dim});
-            fsim_draft_flag(c->x, "inplace", over);
-        }
-    }
-    if (!written || !written->tensor)
-        return;
-    base->tensor = written->tensor;
-    base->reads = 0;
-    base->mutated = true;
-    write_through(c, base);
-}
-
-/* The first argument has the value of the first result from now on. */
-static void replace_first(fsim_aten *c)
-{
-    fsim_torch_value *self = fsim_aten_self(c), *result = c->outs ? c->out[0] : NULL;
-    if (!self || !result || self == result || !result->tensor || !fsim_aten_same_shape(&self->shape, &result->shape))
-        return;
-    self->tensor = result->tensor;
-    self->reads = 0;
-    self->mutated = true;
-    c->out[0] = self;
-    write_through(c, self);
-}
-
 /* Nodes. */
 
 /* Results are tensors, or lists of them; numbers are in the file. */
@@ -236,6 +161,16 @@ static bool begin_results(fsim_aten *c, const char **name)
     return true;
 }
 
+/* Is it of a library whose operators aten.def has? */
+static bool has_rows(const char *target)
+{
+    static const char *const of[] = {"aten.", "quantized_decomposed.", "torchvision.", "transformers."};
+    bool has = false;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        has = has || strncmp(target, of[i], strlen(of[i])) == 0;
+    return has;
+}
+
 /* "aten.add_.Tensor": the row of add, in place. NULL: none. */
 static const row *find_row(fsim_aten *c)
 {
@@ -250,7 +185,7 @@ static const row *find_row(fsim_aten *c)
         const int i = fsim_names_get(&c->m->higher, op);
         return i < 0 ? NULL : &higher_rows[i];
     }
-    if (strncmp(target, "aten.", 5) != 0 && strncmp(target, "quantized_decomposed.", 21) != 0)
+    if (!has_rows(target))
         return NULL;
     const size_t length = strlen(op);
     int i = fsim_names_get(&c->m->aten, op);
@@ -301,11 +236,13 @@ static bool translate(fsim_aten *c)
     const int errors = fsim_errors(c->d);
     const row *r = find_row(c);
     const bool named = c->out[0] || strncmp(c->node->target, "aten.", 5) != 0; /* rows look at the first result */
-    bool known = r && named && !has_complex(c) && fsim_errors(c->d) == errors;
+    bool known = r && named && fsim_errors(c->d) == errors;
     if (c->outs > 0 && all_empty(c))
         return fsim_errors(c->d) == errors;
     if (known && reads_nothing(c))
         known = fsim_aten_op_fill(c, "0");
+    else if (known && has_complex(c))
+        known = fsim_aten_on_pairs(c, r->rule, r->word);
     else
         known = known && r->rule(c, r->word);
     if (fsim_errors(c->d) > errors)
@@ -313,7 +250,7 @@ static bool translate(fsim_aten *c)
     if (!known)
         unknown(c);
     if (c->in_place)
-        replace_first(c);
+        fsim_torch_replace_first(c);
     return fsim_errors(c->d) == errors;
 }
 

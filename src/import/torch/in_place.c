@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* in_place.c: operators that work in place: what they wrote is what their first argument has from now on, and what that
+ * is a view of. */
+#include "import/torch/import.h"
+
+#include <string.h>
+
+bool fsim_aten_may_overwrite(const fsim_aten *c, const fsim_torch_value *v)
+{
+    if (v->base || v->reads > 0)
+        return false;
+    if (c->in_place || !v->state)
+        return c->in_place;
+    for (int i = 0; i < c->m->p->outputs; i++) { /* a functional program says so in its signature */
+        const fsim_torch_output *o = &c->m->p->output[i];
+        if (o->mutation && o->arg.kind == FSIM_TORCH_TENSOR && c->out[0]->name &&
+            strcmp(o->arg.text, c->out[0]->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A part as indices of its base: start, start + step, ... */
+static fsim_torch_value *rows_of(fsim_aten *c, const fsim_torch_value *v, int64_t count)
+{
+    const fsim_shape rows = {.rank = 1, .dim = {count}};
+    fsim_torch_value *index = fsim_aten_step(c, "arange", FSIM_AS("rows", &rows, FSIM_I64), 0, NULL);
+    fsim_draft_int(c->x, "start", v->start);
+    fsim_draft_int(c->x, "end", v->start + (count - 1) * v->step + 1);
+    if (v->step != 1)
+        fsim_draft_int(c->x, "step", v->step);
+    return index;
+}
+
+/* The base of v with what was written into v, a part of it. */
+static fsim_torch_value *with_part(fsim_aten *c, fsim_torch_value *v)
+{
+    fsim_torch_value *base = v->base;
+    fsim_shape rows = v->shape;
+    if (rows.rank < base->shape.rank) { /* one element along dim */
+        rows = base->shape;
+        rows.dim[v->dim] = 1;
+    }
+    fsim_torch_value *at = rows_of(c, v, rows.dim[v->dim]);
+    const bool over = base->reads <= 1 && !base->base; /* the view itself reads it */
+    fsim_torch_value *written = fsim_aten_step(c, "index_copy", FSIM_AS("written", &base->shape, base->dtype), 3,
+                                               (fsim_torch_value *[3]){base, at, fsim_aten_reshaped(c, v, &rows)});
+    if (written) {
+        fsim_draft_ints(c->x, "dim", 1, (int64_t[1]){v->dim});
+        fsim_draft_flag(c->x, "inplace", over);
+    }
+    return written;
+}
+
+/* v in the order that its base has. */
+static fsim_torch_value *turned_back(fsim_aten *c, fsim_torch_value *v)
+{
+    int64_t back[FSIM_MAX_RANK];
+    for (int i = 0; i < v->shape.rank; i++)
+        back[v->order[i]] = i;
+    const int rank = v->shape.rank;
+    v = fsim_aten_step(c, "permute", FSIM_AS("turned", &v->base->shape, v->dtype), 1, &v);
+    if (v)
+        fsim_draft_ints(c->x, "dim", rank, back);
+    return v;
+}
+
+/* A matrix with its dimensions in each other's place. */
+static fsim_torch_value *turned(fsim_aten *c, fsim_torch_value *v, const fsim_shape *shape)
+{
+    v = fsim_aten_step(c, "transpose", FSIM_AS("turned", shape, v->dtype), 1, &v);
+    if (v)
+        fsim_draft_ints(c->x, "dim", 2, (int64_t[2]){0, 1});
+    return v;
+}
+
+/* v has a new tensor: what it is a view of has one, too. */
+static void write_through(fsim_aten *c, fsim_torch_value *v)
+{
+    fsim_torch_value *base = v->base, *written;
+    if (!base || !base->tensor || fsim_aten_elems(&base->shape) == 0)
+        return;
+    if (v->dim == -2)
+        written = turned(c, v, &base->shape);
+    else if (v->dim == -3)
+        written = turned_back(c, v);
+    else if (v->dim < 0) {
+        written = fsim_aten_reshaped(c, v, &base->shape);
+        v->reads--;
+    } else
+        written = with_part(c, v);
+    if (!written || !written->tensor)
+        return;
+    base->tensor = written->tensor;
+    base->reads = 0;
+    base->mutated = true;
+    write_through(c, base);
+}
+
+void fsim_torch_replace_first(fsim_aten *c)
+{
+    fsim_torch_value *self = fsim_aten_self(c), *result = c->outs ? c->out[0] : NULL;
+    if (!self || !result || self == result || !result->tensor || !fsim_aten_same_shape(&self->shape, &result->shape))
+        return;
+    self->tensor = result->tensor;
+    self->reads = 0;
+    self->mutated = true;
+    c->out[0] = self;
+    write_through(c, self);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* depends: memory cost: 2
+ * Operators of torch.export programs, one small program each, written as lines of text: what they become, the products
+ * that they count, and that nothing is said of them. Arguments are named and ordered as PyTorch 2.15's schemas have
+ * them; those that have their default are left out, as its exporter does. */
+#include "torch_archive.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+/* Programs as text: lines "x f32 2 3" of inputs, "w: f32 3 4" of weights, "y f32 2 4, z i64 2 = aten.op.default(self:
+ * x, dim: -1)" of nodes. The results of the last are the program's. */
+
+typedef struct {
+    FILE *tensors, *nodes, *inputs, *specs;
+    char outputs[1024], results[1024];
+} writer;
+
+static int type_number(const char *name)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } rows[] = {{"f32", 7}, {"f16", 6},   {"bf16", 13}, {"i64", 5}, {"i32", 4},
+                {"i8", 2},  {"bool", 12}, {"c64", 10},  {"f8", 29}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].number;
+    fail_msg("no dtype '%s'", name);
+    return 0;
+}
+
+/* "x f32 2 3": describes the tensor and returns its name. */
+static const char *describe(writer *w, char *text)
+{
+    char *rest = NULL, *name = strtok_r(text, " :", &rest), *type = strtok_r(NULL, " ", &rest);
+    fprintf(w->tensors, "%s\"%s\": {\"dtype\": %d, \"layout\": 7, \"strides\": [], \"sizes\": [",
+            ftell(w->tensors) ? ", " : "", name, type_number(type));
+    for (char *dim = strtok_r(NULL, " ", &rest), *first = dim; dim; dim = strtok_r(NULL, " ", &rest))
+        fprintf(w->tensors, "%s{\"as_int\": %s}", dim == first ? "" : ", ", dim);
+    fprintf(w->tensors, "]}");
+    return name;
+}
+
+static void write_list(FILE *out, char *text)
+{
+    const bool tensors = isalpha((unsigned char)text[1]) != 0, gaps = strstr(text, "none") != NULL;
+    char *rest = NULL;
+    text[strlen(text) - 1] = 0;
+    fprintf(out, "{\"%s\": [", gaps ? "as_optional_tensors" : tensors ? "as_tensors" : "as_ints");
+    for (char *one = strtok_r(text + 1, " ,", &rest), *first = one; one; one = strtok_r(NULL, " ,", &rest)) {
+        fprintf(out, "%s", one == first ? "" : ", ");
+        if (gaps && strcmp(one, "none") == 0)
+            fprintf(out, "{\"as_none\": true}");
+        else
+            fprintf(out, gaps ? "{\"as_tensor\": {\"name\": \"%s\"}}" : tensors ? "{\"name\": \"%s\"}" : "%s", one);
+    }
+    fprintf(out, "]}");
+}
+
+static void write_value(FILE *out, char *text)
+{
+    if (*text == '[')
+        write_list(out, text);
+    else if (*text == '\'')
+        fprintf(out, "{\"as_string\": \"%.*s\"}", (int)strlen(text) - 2, text + 1);
+    else if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+        fprintf(out, "{\"as_bool\": %s}", text);
+    else if (isalpha((unsigned char)*text))
+        fprintf(out, "{\"as_tensor\": {\"name\": \"%s\"}}", text);
+    else
+        fprintf(out, "{\"%s\": %s}", strchr(text, '.') ? "as_float" : "as_int", text);
+}
+
+/* The end of a value: a comma outside of brackets and quotes, or the end of the text. */
+static char *value_end(char *text)
+{
+    bool listed = false, quoted = false;
+    for (; *text && (listed || quoted || *text != ','); text++) {
+        listed = *text == '[' || (listed && *text != ']');
+        quoted = quoted != (*text == '\'');
+    }
+    return text;
+}
+
+static void write_node(writer *w, char *line)
+{
+    char *call = strstr(line, " = ") + 3, *open = strchr(call, '('), *rest = NULL;
+    call[-3] = *open = open[strlen(open) - 1] = 0;
+    fprintf(w->nodes, "%s{\"target\": \"torch.ops.%s\", \"metadata\": {}, \"inputs\": [", ftell(w->nodes) ? ", " : "",
+            call);
+    for (char *arg = open + 1, *end; *arg; arg = *end ? end + 2 : end) {
+        char *colon = strchr(arg, ':');
+        end = value_end(colon);
+        const char after = *end;
+        *colon = *end = 0;
+        fprintf(w->nodes, "%s{\"kind\": 1, \"name\": \"%s\", \"arg\": ", arg == open + 1 ? "" : ", ", arg);
+        write_value(w->nodes, colon + 2);
+        fprintf(w->nodes, "}");
+        *end = after;
+    }
+    fprintf(w->nodes, "], \"outputs\": [");
+    *w->outputs = *w->results = 0;
+    for (char *out = strtok_r(line, ",", &rest); out; out = strtok_r(NULL, ",", &rest)) {
+        const char *name = describe(w, out), *comma = *w->outputs ? ", " : "";
+        size_t at = strlen(w->outputs);
+        snprintf(w->outputs + at, sizeof w->outputs - at, "%s{\"as_tensor\": {\"name\": \"%s\"}}", comma, name);
+        at = strlen(w->results);
+        snprintf(w->results + at, sizeof w->results - at,
+                 "%s{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"%s\"}}}}", comma, name);
+    }
+    fprintf(w->nodes, "%s]}", w->outputs);
+}
+
+static void write_input(writer *w, char *line)
+{
+    const char *end = strchr(line, ' ');
+    const bool weight = end[-1] == ':';
+    const char *name = describe(w, line), *comma = ftell(w->inputs) ? ", " : "";
+    fprintf(w->inputs, "%s{\"as_tensor\": {\"name\": \"%s\"}}", comma, name);
+    if (weight)
+        fprintf(w->specs, "%s{\"parameter\": {\"arg\": {\"name\": \"%s\"}, \"parameter_name\": \"%s\"}}", comma, name,
+                name);
+    else
+        fprintf(w->specs, "%s{\"user_input\": {\"arg\": {\"as_tensor\": {\"name\": \"%s\"}}}}", comma, name);
+}
+
+/* The graph of a program. */
+static outcome load_text(const char *program)
+{
+    char *part[4], *text = strdup(program), *rest = NULL, *json = NULL;
+    size_t length[4], all;
+    writer w = {open_memstream(&part[0], &length[0]),
+                open_memstream(&part[1], &length[1]),
+                open_memstream(&part[2], &length[2]),
+                open_memstream(&part[3], &length[3]),
+                "",
+                ""};
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        (strstr(line, " = ") ? write_node : write_input)(&w, line);
+    fclose(w.tensors);
+    fclose(w.nodes);
+    fclose(w.inputs);
+    fclose(w.specs);
+    FILE *out = open_memstream(&json, &all);
+    fprintf(out,
+            "{\"graph_module\": {\"graph\": {\"tensor_values\": {%s}, \"nodes\": [%s], \"inputs\": [%s], \"outputs\": "
+            "[%s], \"sym_int_values\": {}, \"sym_bool_values\": {}}, \"signature\": {\"input_specs\": [%s], "
+            "\"output_specs\": [%s]}}, \"schema_version\": {\"major\": 8, \"minor\": 20}, \"range_constraints\": {}, "
+            "\"torch_version\": \"2.15.0\"}",
+            part[0], part[1], part[2], w.outputs, part[3], w.results);
+    fclose(out);
+    const outcome o = load_program(json, "");
+    for (int i = 0; i < 4; i++)
+        free(part[i]);
+    free(text);
+    free(json);
+    return o;
+}
+
+/* What the graph's operators are, in their order. */
+static const char *operators_of(const outcome *o)
+{
+    const char *all = "";
+    for (int i = 0; i < o->g->sources; i++)
+        all = fsim_printf(o->a, "%s%s%s", all, *all ? " " : "", fsim_ops[o->g->source[i].op].name);
+    return all;
+}
+
+typedef struct {
+    const char *program, *becomes;
+    double flops; /* of products */
+} row;
+
+static void check(int count, const row *rows)
+{
+    for (int i = 0; i < count; i++) {
+        const outcome o = load_text(rows[i].program);
+        if (!o.g || *o.said)
+            fail_msg("%s\n%s", rows[i].program, o.said);
+        if (strcmp(operators_of(&o), rows[i].becomes) != 0)
+            fail_msg("%s\nbecomes %s\nnot %s", rows[i].program, operators_of(&o), rows[i].becomes);
+        if (o.g->contraction_flops != rows[i].flops)
+            fail_msg("%s\n%g FLOPs, not %g", rows[i].program, o.g->contraction_flops, rows[i].flops);
+        fsim_arena_free(o.a);
+    }
+}
+#define CHECK(rows) check((int)(sizeof(rows) / sizeof *(rows)), rows)
+
+static void other_words(void **unused)
+{
+    (void)unused;
+    static const row rows[] = {
+        {"x f32 3 4\ny f32 3 4\nz f32 6 4 = aten.vstack.default(tensors: [x, y])", "concat", 0},
+        {"x f32 4\ny f32 4\nz f32 2 4 = aten.vstack.default(tensors: [x, y])", "reshape reshape concat", 0},
+        {"x f32 4\ny f32 4\nz f32 4 2 = aten.column_stack.default(tensors: [x, y])", "reshape reshape concat", 0},
+        {"x f32 3 4\nz f32 3 2, y f32 3 2 = aten.hsplit.int(self: x, sections: 2)", "split", 0},
+        {"x f32 3 4\nz f32 3 4 = aten.fliplr.default(self: x)", "flip", 0},
+        {"x f32 3 4\nz f32 3 4 = aten.absolute.default(self: x)", "abs", 0},
+        {"x f32 2 3 4\ny f32 4 5\nz f32 2 3 5 = aten.tensordot.default(self: x, other: y, dims_self: [2], dims_other: "
+         "[0])",
+         "einsum", 2.0 * 2 * 3 * 4 * 5},
+        {"x f32 3 4\ny f32 5 4\nz f32 3 5 = aten.inner.default(self: x, other: y)", "einsum", 2.0 * 3 * 4 * 5},
+        {"x f32 5 6\na f32 2 5 8\nb f32 2 8 6\nz f32 5 6 = aten.addbmm.default(self: x, batch1: a, batch2: b)",
+         "einsum add", 2.0 * 2 * 5 * 8 * 6},
+        {"x f32 3 5\ny f32 3 6\nw: f32 7 5 6\nz f32 3 7 = aten.bilinear.default(input1: x, input2: y, weight: w)",
+         "einsum", 2.0 * 3 * 5 * 6 + 2.0 * 3 * 7 * 5 * 6},
+        {"a f32 4 8\nb f32 8 2\nc f32 2 6\nz f32 4 6 = aten.linalg_multi_dot.default(tensors: [a, b, c])",
+         "matmul matmul", 2.0 * 4 * 8 * 2 + 2.0 * 4 * 2 * 6},
+        {"x f32 2 30 8\ny f32 2 40 8\nz f32 2 30 40 = aten.cdist.default(x1: x, x2: y)",
+         "pad pad transpose matmul relu sqrt", 2.0 * 2 * 30 * 40 * 10},
+        {"x f32 2 3 8\ny f32 2 4 8\nz f32 2 3 4 = aten.cdist.default(x1: x, x2: y)", "reshape reshape sub norm", 0},
+        {"x f32 3 4 5\nz f32 3 4 = aten.diagonal.default(self: x, dim1: 1, dim2: 2)", "arange index", 0},
+        {"x f32 3 4\nz f32 3 = aten.diagonal.default(self: x, offset: 1)", "arange arange index", 0},
+        {"v: f32 8 6 3\ng: f32 8 1 1\nz f32 8 6 3 = aten._weight_norm.default(v: v, g: g)", "norm div mul", 0},
+        {"x f32 2 6 4 4\nz f32 2 6 4 4 = aten.channel_shuffle.default(self: x, groups: 3)", "reshape transpose reshape",
+         0},
+        {"x f32 3 4\nz f32 3, i i64 3 = aten.median.dim(self: x, dim: 1)", "topk reshape reshape", 0},
+        {"x i64 100\nz i64 8 = aten.bincount.default(self: x, minlength: 8)", "fill expand fill expand scatter_add", 0},
+        {"x f32 2 54 64\nz f32 2 6 8 8 = aten.col2im.default(self: x, output_size: [8, 8], kernel_size: [3, 3], "
+         "dilation: [1, 1], padding: [1, 1], stride: [1, 1])",
+         "fold", 0},
+        {"x f32 2 8 1 1\nz f32 2 8 1 1 = aten.relu.default(self: x)\ny f32 2 8 = aten.as_strided.default(self: z, "
+         "size: "
+         "[2, 8], stride: [8, 1])",
+         "relu reshape", 0},
+        {"x f32 4 8\nm bool 4 8\ns f32 7\nz f32 4 8 = aten.masked_scatter.default(self: x, mask: m, source: s)",
+         "reshape cumsum index_select reshape where", 0},
+        {"x f32 4 8\nm bool 4\nv f32 3 8\nz f32 4 8 = aten.index_put.default(self: x, indices: [m], values: v)",
+         "reshape expand reshape cumsum reshape index_select reshape where", 0},
+        {"x f32 4 8\nm bool 4 8\nv f32\nz f32 4 8 = aten.index_put.default(self: x, indices: [m], values: v)", "where",
+         0},
+    };
+    CHECK(rows);
+}
+
+/* A step of a cell: both products, of inputs and of the state. */
+static void cells(void **unused)
+{
+    (void)unused;
+#define CELL(gates)                                                                                                    \
+    "x f32 3 4\nh f32 3 5\nk f32 3 5\nw: f32 " gates " 4\nu: f32 " gates " 5\nb: f32 " gates "\nd: f32 " gates "\n"
+    static const char *const program[] = {
+        CELL("20") "y f32 3 5, z f32 3 5 = aten.lstm_cell.default(input: x, hx: [h, k], w_ih: w, w_hh: u, b_ih: b, "
+                   "b_hh: d)",
+        CELL("15") "y f32 3 5 = aten.gru_cell.default(input: x, hx: h, w_ih: w, w_hh: u, b_ih: b, b_hh: d)",
+        CELL("5") "y f32 3 5 = aten.rnn_tanh_cell.default(input: x, hx: h, w_ih: w, w_hh: u)"};
+    static const int gates[] = {4, 3, 1};
+    for (int i = 0; i < 3; i++) {
+        const outcome o = load_text(program[i]);
+        if (!o.g || *o.said)
+            fail_msg("%s\n%s", program[i], o.said);
+        assert_true(o.g->contraction_flops == 2.0 * 3 * 5 * gates[i] * (4 + 5));
+        fsim_arena_free(o.a);
+    }
+}
+
+/* Rows in groups: all matrices where there are enough rows, else as many as there are rows. */
+static void groups(void **unused)
+{
+    (void)unused;
+#define GROUPS(rows, target)                                                                                           \
+    "x bf16 " rows " 8\nw: bf16 4 8 6\no i32 4\nz bf16 " rows " 6 = " target "(input: x, weight: w, offs: o)"
+    static const row rows[] = {
+        {GROUPS("12", "transformers.grouped_mm_fallback.default"), "reshape bmm reshape", 2.0 * 12 * 8 * 6},
+        {GROUPS("14", "transformers.grouped_mm_fallback.default"),
+         "slice slice reshape bmm reshape slice slice reshape bmm reshape concat", 2.0 * 14 * 8 * 6},
+        {GROUPS("2", "transformers.grouped_mm_fallback.default"), "slice reshape bmm reshape", 2.0 * 2 * 8 * 6},
+        {"x bf16 14 8\nw: bf16 4 8 6\no i32 4\nz bf16 14 6 = aten._grouped_mm.default(self: x, mat2: w, offs: o)",
+         "slice slice reshape bmm reshape slice slice reshape bmm reshape concat", 2.0 * 14 * 8 * 6},
+    };
+    CHECK(rows);
+}
+
+/* Codes and numbers of 8 bits. */
+static void eight_bits(void **unused)
+{
+    (void)unused;
+    static const row rows[] = {
+        {"x f8 32 64\nw f8 64 48\ns f32\nt f32\nz bf16 32 48 = aten._scaled_mm.default(self: x, mat2: w, scale_a: s, "
+         "scale_b: t)",
+         "matmul", 2.0 * 32 * 64 * 48},
+        {"x f8 32 64\nw f8 64 48\ns f32 32 1\nt f32 1 48\nz bf16 32 48 = aten._scaled_mm.default(self: x, mat2: w, "
+         "scale_a: s, scale_b: t)",
+         "matmul", 2.0 * 32 * 64 * 48},
+        {"x i8 32 64\nw i8 64 48\nz i32 32 48 = aten._int_mm.default(self: x, mat2: w)", "matmul", 2.0 * 32 * 64 * 48},
+        {"x bf16 32 64\nw: i8 48 64\ns: bf16 48\nz bf16 32 48 = aten._weight_int8pack_mm.default(self: x, mat2: w, "
+         "scales: s)",
+         "cast linear mul", 2.0 * 32 * 64 * 48},
+    };
+    CHECK(rows);
+}
+
+/* Pairs of numbers: a product is a rotation, a view nothing, a move a move. */
+static void complex_numbers(void **unused)
+{
+    (void)unused;
+    static const char rope[] =
+        "x f32 2 5 4 8 2\nf c64 5 1 8\nc c64 2 5 4 8 = aten.view_as_complex.default(self: x)\n"
+        "p c64 2 5 4 8 = aten.mul.Tensor(self: c, other: f)\nz f32 2 5 4 8 2 = aten.view_as_real.default(self: p)";
+    static const row rows[] = {
+        {rope, "slice slice rotary_embedding", 0},
+        {"x c64 2 4\ny f32 2 4\nz c64 2 4 = aten.mul.Tensor(self: x, other: y)", "reshape mul", 0},
+        {"x c64 2 4\nz f32 2 4 = aten.abs.default(self: x)", "norm", 0},
+        {"x c64 2 4 3\nz c64 2 3 4 = aten.transpose.int(self: x, dim0: -2, dim1: -1)", "permute", 0},
+        {"x c64 2 4\ny c64 2 4\nz c64 2 8 = aten.cat.default(tensors: [x, y], dim: -1)", "concat", 0},
+        {"x c64 2 4 3\nz c64 2 3 = aten.select.int(self: x, dim: 1, index: -1)", "select", 0},
+        {"x f32 3 4\ny f32 3 4\nz c64 3 4 = aten.polar.default(abs: x, angle: y)",
+         "cos mul sin mul reshape reshape concat", 0},
+        {"x f32 2 64\nz c64 2 33 = aten.fft_rfft.default(self: x)", "custom", 0},
+        {"x f32 8 64\nz c64 8 33 = aten.fft_rfft2.default(self: x)", "custom custom", 0},
+    };
+    CHECK(rows);
+    const outcome o = load_text(rope);
+    const fsim_tensor *f = tensor_of(&o, "f");
+    assert_int_equal(f->shape.rank, 4);
+    assert_int_equal(f->bytes, 5 * 8 * 8);
+    fsim_arena_free(o.a);
+}
+
+/* What is written into a part of a tensor reaches it: the product that was written there is not lost. */
+static void writes_reach_the_whole(void **unused)
+{
+    (void)unused;
+#define WRITES(view)                                                                                                   \
+    "a f32 4 8\nb: f32 8 6\ny f32 4 6 = aten.mm.default(self: a, mat2: b)\n"                                           \
+    "w f32 4 2 6 = aten.zeros.default(size: [4, 2, 6])\n" view                                                         \
+    "u f32 4 6 = aten.copy_.default(self: v, src: y)\nz f32 4 2 6 = aten.relu.default(self: w)"
+    static const char *const views[] = {
+        WRITES("v f32 4 6 = aten.select.int(self: w, dim: 1, index: 1)\n"),
+        WRITES("s f32 4 1 6 = aten.slice.Tensor(self: w, dim: 1, start: 0, end: 9223372036854775807, step: 2)\n"
+               "v f32 4 6 = aten.squeeze.dim(self: s, dim: 1)\n"),
+        WRITES("s f32 4 1 6, t f32 4 1 6 = aten.split.Tensor(self: w, split_size: 1, dim: 1)\n"
+               "v f32 4 6 = aten.squeeze.dim(self: t, dim: 1)\n"),
+        WRITES("t f32 2 6 4 = aten.permute.default(self: w, dims: [1, 2, 0])\n"
+               "s f32 6 4 = aten.select.int(self: t, dim: 0, index: 0)\n"
+               "v f32 4 6 = aten.transpose.int(self: s, dim0: 0, dim1: 1)\n"),
+    };
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        const outcome o = load_text(views[i]);
+        if (!o.g || *o.said)
+            fail_msg("%s\n%s", views[i], o.said);
+        if (o.g->contraction_flops != 2.0 * 4 * 8 * 6)
+            fail_msg("%s\n%g FLOPs: %s", views[i], o.g->contraction_flops, operators_of(&o));
+        fsim_arena_free(o.a);
+    }
+}
+
+/* Sizes that differ where windows are rounded up, or are even, at no copy more than PyTorch makes. */
+static void windows(void **unused)
+{
+    (void)unused;
+    static const row rows[] = {
+        {"x f32 2 6 16 16\nz f32 2 6 8 8 = aten.max_pool2d.default(self: x, kernel_size: [3, 3], stride: [2, 2], "
+         "ceil_mode: true)",
+         "max_pool2d", 0},
+        {"x f32 2 6 9 9\nz f32 2 6 5 5 = aten.max_pool2d.default(self: x, kernel_size: [2, 2], stride: [2, 2], "
+         "ceil_mode: true)",
+         "max_pool2d", 0},
+        {"x f32 2 6 20\nw: f32 5 6 4\nz f32 2 5 20 = aten.conv1d.padding(input: x, weight: w, padding: 'same')",
+         "pad conv1d", 2.0 * 2 * 5 * 20 * 6 * 4},
+        {"x f32 2 6 20\nw: f32 5 6 3\nz f32 2 5 20 = aten.conv1d.padding(input: x, weight: w, padding: 'same')",
+         "conv1d", 2.0 * 2 * 5 * 20 * 6 * 3},
+    };
+    CHECK(rows);
+}
+
+/* The library torchvision. */
+static void vision(void **unused)
+{
+    (void)unused;
+    static const row rows[] = {
+        {"x f32 1 6 16 16\no f32 1 18 16 16\nm f32 1 9 16 16\nw: f32 4 6 3 3\nb: f32 4\n"
+         "z f32 1 4 16 16 = torchvision.deform_conv2d.default(input: x, weight: w, offset: o, mask: m, bias: b, "
+         "stride_h: 1, stride_w: 1, pad_h: 1, pad_w: 1, dil_h: 1, dil_w: 1, n_weight_grps: 1, n_offset_grps: 1, "
+         "use_mask: true)",
+         "custom reshape matmul reshape add reshape", 2.0 * 4 * 6 * 9 * 16 * 16},
+    };
+    CHECK(rows);
+}
+
+/* Products as PyTorch runs them, and what core ATen makes of one. */
+static void products(void **unused)
+{
+    (void)unused;
+    static const row rows[] = {
+        {"a f32 2 3 4\nb f32 2 3 5\nz f32 2 3 4 5 = aten.einsum.default(equation: 'blq,blk->blqk', tensors: [a, b])",
+         "reshape reshape mul", 0},
+        {"a f32 3 2\nb f32 5\nz f32 2 5 3 = aten.einsum.default(equation: 'ab,c->bca', tensors: [a, b])",
+         "permute reshape reshape mul", 0},
+        {"a f32 2 3 4\nb f32 2 5 4\nz f32 2 3 5 = aten.einsum.default(equation: 'bij,bkj->bik', tensors: [a, b])",
+         "einsum", 2.0 * 2 * 3 * 4 * 5},
+        {"x f32 9 2 8\nw: f32 6 8\nt f32 8 6 = aten.permute.default(self: w, dims: [1, 0])\n"
+         "e f32 9 8 6 = aten.expand.default(self: t, size: [9, 8, 6])\nv f32 9 8 6 = aten.view.default(self: e, size: "
+         "[9, 8, 6])\nz f32 9 2 6 = aten.bmm.default(self: x, mat2: v)",
+         "linear", 2.0 * 9 * 2 * 8 * 6},
+        {"q f32 2 4 6 8\nk f32 1 4 9 8\nz f32 2 4 6 8 = aten.scaled_dot_product_attention.default(query: q, key: k, "
+         "value: k, dropout_p: 0.1)",
+         "expand expand attention", 4.0 * 2 * 4 * 6 * 9 * 8},
+        {"x f32 4 8\ny f32 4 8 = aten.add.Tensor(self: x, other: 3)\nc f32 4 8 = aten.clamp.default(self: y, min: 0)\n"
+         "d f32 4 8 = aten.clamp.default(self: c, max: 6)\nm f32 4 8 = aten.mul.Tensor(self: x, other: d)\n"
+         "z f32 4 8 = aten.div.Tensor(self: m, other: 6)",
+         "hardswish", 0},
+        {"x f32 4 8\ny f32 4 8 = aten.add.Tensor(self: x, other: 3)\nd f32 4 8 = aten.clamp.default(self: y, min: 0, "
+         "max: 6)\nz f32 4 8 = aten.div.Tensor(self: d, other: 6)",
+         "hardsigmoid", 0},
+        {"x f32 4 6 2 8\ni i64 5\nv f32 4 6 5 8\nz f32 4 6 2 8 = aten.index_put.default(self: x, indices: [none, none, "
+         "i], values: v, accumulate: true)",
+         "index_add", 0},
+        {"x f32 4 6 9 8\ni i64 5 1\nj i64 7\nv f32 4 6 5 7\nz f32 4 6 9 8 = aten.index_put.default(self: x, indices: "
+         "[none, none, i, j], values: v, accumulate: true)",
+         "permute permute expand expand index_put permute", 0},
+    };
+    CHECK(rows);
+}
+
+static void losses(void **unused)
+{
+    (void)unused;
+    static const row rows[] = {
+        {"x f32 6 5\nt i64 6\nz f32 = aten.nll_loss_nd.default(self: x, target: t)", "reshape gather neg mean", 0},
+        {"x f32 6 5\nt i64 6\nz f32 6 = aten.cross_entropy_loss.default(self: x, target: t, reduction: 0)",
+         "log_softmax reshape gather neg reshape", 0},
+        {"x f32 6 5\nt f32 6 5\nz f32 6 5 = aten.mse_loss.default(self: x, target: t, reduction: 0)", "sub square", 0},
+        {"x f32 6 5\nt f32 6 5\nz f32 = aten.l1_loss.default(self: x, target: t, reduction: 2)", "sub abs sum", 0},
+    };
+    CHECK(rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(other_words), cmocka_unit_test(cells),           cmocka_unit_test(groups),
+        cmocka_unit_test(eight_bits),  cmocka_unit_test(complex_numbers), cmocka_unit_test(writes_reach_the_whole),
+        cmocka_unit_test(vision),      cmocka_unit_test(windows),         cmocka_unit_test(products),
+        cmocka_unit_test(losses),
+    };
+    return cmocka_run_group_tests_name("torch_ops", tests, NULL, NULL);
+}
