@@ -77,6 +77,8 @@ static void contribute(fsim_derivation *d, int t, fsim_value v, int reader)
     mark_adjoint(d, v);
     if (d->reader[t] < 0)
         d->reader[t] = reader;
+    if (have->is == FSIM_TENSOR && v.is == FSIM_TENSOR)
+        v = fsim_derive_cast(d, v, tensor_of(d, have->tensor)->dtype);
     *have = have->is == FSIM_NOTHING ? v : add(d, *have, v);
 }
 
@@ -103,7 +105,10 @@ static bool go_through(fsim_derivation *d, int t)
         if (!d->useful[x])
             continue;
         d->towards = x;
-        const fsim_value v = fsim_derive_cast(d, fsim_gradient_rules[r->op](d, r, i, g), tensor_of(d, x)->dtype);
+        const fsim_dtype dtype = tensor_of(d, x)->dtype;
+        fsim_value v = fsim_gradient_rules[r->op](d, r, i, g);
+        if (!fsim_is_float8(dtype)) /* a gradient has more bits than that */
+            v = fsim_derive_cast(d, v, dtype);
         if (v.is == FSIM_REFUSED)
             g = FSIM_REFUSAL;
         else
