@@ -171,6 +171,23 @@ static bool has_input(const fsim_kernel *k, int tensor)
     return false;
 }
 
+/* The call reads the attention's result as well, for the sums of its products with the gradient. */
+static void add_result(const joining *w, int of, fsim_kernel *to)
+{
+    const fsim_kernel *forward = &w->plan->kernel[w->forward_of[of / 2]];
+    const fsim_source *s = &w->g->source[of / 2];
+    const int64_t elems = w->g->tensor[w->g->node[s->first + s->nodes - 1].result[0]].elems;
+    for (int i = 0; i < forward->outputs; i++) {
+        const fsim_result *o = &forward->output[i];
+        const fsim_tensor *t = &w->g->tensor[o->tensor];
+        if (t->elems != elems || has_input(to, o->tensor))
+            continue;
+        to->input[to->inputs++] = (fsim_input){.tensor = o->tensor, .bytes = t->bytes, .read_bytes = t->bytes};
+        to->dram_read_bytes += t->bytes;
+        return;
+    }
+}
+
 /* What the call reads: tensors of others, each once. The scores that the other call had are computed again. */
 static void add_inputs(const joining *w, int call, const fsim_kernel *from, fsim_kernel *to)
 {
@@ -254,7 +271,7 @@ static fsim_kernel joined(const joining *w, int of)
     o->member = fsim_new(w->a, fsim_member, members + 1);
     k.group = o;
     k.inputs = k.outputs = 0;
-    k.input = fsim_new(w->a, fsim_input, inputs + 1);
+    k.input = fsim_new(w->a, fsim_input, inputs + 2);
     k.output = fsim_new(w->a, fsim_result, outputs + 1);
     k.dram_read_bytes = k.dram_write_bytes = k.partial_bytes = 0;
     k.flops = k.l2_bytes = 0;
@@ -273,6 +290,8 @@ static fsim_kernel joined(const joining *w, int of)
         k.flops += plan->kernel[i].flops;
         add_outputs(w, of, &plan->kernel[i], &k);
     }
+    if (of % 2 == 0)
+        add_result(w, of, &k);
     qsort(o->member, (size_t)o->members, sizeof *o->member, by_node);
     o->points = forward->group->points;
     o->reduced = forward->group->reduced;
