@@ -138,6 +138,20 @@ static int computed_again(const fsim_plan *plan, int a, int b)
     return again;
 }
 
+/* Is the kernel with both a call of a library: of a serving stack, or what an attention's backward pass is joined to?
+ */
+static bool in_call(const fsim_plan *plan, int a, int b)
+{
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_part *part = &plan->partition.part[k];
+        if (bsearch(&a, part->node, (size_t)part->count, sizeof a, fsim_by_int) &&
+            bsearch(&b, part->node, (size_t)part->count, sizeof b, fsim_by_int) &&
+            (plan->kernel[k].template == FSIM_SERVING_KERNEL || (plan->priced && !plan->candidate[k])))
+            return true;
+    }
+    return false;
+}
+
 /* What the list of refusals says of the kernels of a and b in the optimal plan. NULL: nothing. */
 static const fsim_priced_refusal *of_their_kernels(const fsim_prediction *p, int a, int b)
 {
@@ -175,9 +189,15 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
     pair[0] = a < b ? a : b;
     pair[1] = a < b ? b : a;
     const fsim_node_set set = {.count = 2, .node = pair};
-    e.legal = fsim_pair_allowed(&p, a, b, arena, &e.between, &e.why);
+    fsim_pair_refusal refused;
+    e.legal = fsim_pair_allowed(&p, a, b, arena, &refused);
+    e.between = refused.between;
+    e.why = refused.why;
+    e.barred = refused.barred;
+    e.joined = refused.joined;
     e.together = fsim_shares_kernel(best, a, b);
     e.again = computed_again(best, a, b);
+    e.call = in_call(best, a, b);
     fsim_plan forced = e.together ? *best : best_with(g, hw, &half, set, true, arena);
     if (!e.legal && !e.together && forced.kernels == 0)
         forced = best_with_copy(&p, &half, pair, arena);
@@ -186,6 +206,8 @@ fsim_explanation fsim_explain(const fsim_graph *g, const fsim_hw *hw, const fsim
     e.best_bytes = best->dram_read_bytes + best->dram_write_bytes;
     e.forced_found = forced.kernels > 0 && fsim_shares_kernel(&forced, a, b);
     e.forced_again = e.forced_found && !e.together ? computed_besides(&forced, a, b) : -1;
+    e.others = !e.legal && e.forced_found && !e.call && e.again < 0 && e.forced_again < 0;
+    e.legal = e.legal || e.others;
     e.forced_s = e.forced_found ? forced.time_s : NAN;
     e.forced_bytes = e.forced_found ? forced.dram_read_bytes + forced.dram_write_bytes : 0;
     const bool apart_found = apart.kernels > 0 && !fsim_shares_kernel(&apart, a, b);

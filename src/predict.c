@@ -174,10 +174,12 @@ static void keep_as_pytorch(const fsim_graph *g, fsim_strategy strategy, fsim_pl
         const fsim_autograd_saved kept = fsim_saved_by_eager(g, a);
         plan->saved_bytes = (fsim_sum)kept.made_bytes;
         plan->saved_input_bytes = (fsim_sum)kept.given_bytes;
+        plan->kept = kept.kept;
     } else if (strategy == FSIM_STRATEGY_INDUCTOR) {
         const fsim_kept kept = fsim_min_cut(g, a);
         plan->saved_bytes = (fsim_sum)kept.made_bytes;
         plan->saved_input_bytes = (fsim_sum)kept.given_bytes;
+        plan->kept = kept.kept;
     }
 }
 

@@ -122,9 +122,14 @@ typedef struct {
     int a, b;                /* its primitives */
     bool legal, together; /* legal: can they share a kernel, with the primitives between them; together: do they in the
                              optimal plan */
-    int again; /* where together: which of them their kernel computes again, -1: neither, or they share one in which
-                  both are at home */
-    fsim_refusal why;  /* where not legal */
+    int again;   /* where together: which of them their kernel computes again, -1: neither, or they share one in which
+                    both are at home */
+    bool call;   /* where together: a call of a library has both, not a kernel of ours */
+    bool others; /* legal with others besides those between, which connect them; why: what the two alone,
+                    and those between, break */
+    fsim_refusal why; /* where not legal */
+    bool barred;      /* why: primitives between them can't join, because of this: */
+    fsim_refusal joined;
     int between;       /* primitives that must join the kernel so that it is connected and convex */
     bool forced_found; /* a plan with both in one kernel was found */
     int forced_again;  /* not legal: which of them that plan computes in a kernel without the other, too; -1: neither */

@@ -98,7 +98,7 @@ static const fsim_graph *graph_of(const fsim_graph *g, const fsim_named_plan *na
     if (out && named->fates > 0)
         out = fsim_graph_with_fates(out, named->fate, named->fates, a);
     if (out && named->marked)
-        fsim_sdpa_mark(out);
+        fsim_sdpa_mark(out, NULL, FSIM_BY_ATEN);
     return out;
 }
 

@@ -192,7 +192,7 @@ fsim_plan fsim_plan_of_row(const fsim_measured *row, fsim_maker maker, fsim_prob
                                              as_priced ? &own->kernel[k] : NULL, a);
         fsim_add_host_calls(&software, out.kernel[k].group, &out.kernel[k]);
     }
-    fsim_sdpa_join(p, maker, &out, a);
+    fsim_sdpa_join(p, maker, row->flash_2, &out, a);
     if (is_of_own_plan(row, p->hw))
         time_as_own_plan(row, &software, &out, a);
     return out;

@@ -161,8 +161,8 @@ static void sort_by_graph(fsim_bench *b, const int *hw, fsim_arena *a)
         const char *set, *name = fsim_row_model(row, &set);
         graph[i] = number_of(a, &graphs, fsim_printf(a, "%d %s\n%s;%s", fsim_row_graph(row), name, set, row->set));
         b->plan[i] = first_with(a, &plans,
-                                fsim_printf(a, "%d %d %d %d %d %s", graph[i], hw[i], (int)row->strategy,
-                                            (int)row->launch, (int)row->l2, row->source),
+                                fsim_printf(a, "%d %d %d %d %d %d %s", graph[i], hw[i], (int)row->strategy,
+                                            row->flash_2, (int)row->launch, (int)row->l2, row->source),
                                 i);
         b->same[i] = first_with(
             a, &all,

@@ -123,11 +123,14 @@ static int choice(const reader *r, int column, const char *const *names, int cou
  * triton.testing.do_bench, which does. */
 static bool flushes(const reader *r) { return r->place[MODE] >= 0 && strncmp(text_of(r, SOURCE), "Liger ", 6) == 0; }
 
-/* "eager+flash" is eager, whose attention is FlashAttention's wherever that is asked for in one operator. */
+/* eager, whose attention is FlashAttention-2's wherever that is asked for in one operator */
+static const char eager_flash[] = "eager+flash";
+
+static bool is_flash_2(const reader *r) { return strcmp(text_of(r, STRATEGY), eager_flash) == 0; }
+
 static fsim_strategy strategy_of(const reader *r)
 {
-    static const char flash[] = "eager+flash";
-    if (strcmp(text_of(r, STRATEGY), flash) == 0)
+    if (is_flash_2(r))
         return FSIM_STRATEGY_EAGER;
     return (fsim_strategy)choice(r, STRATEGY, fsim_strategy_names, FSIM_STRATEGY_COUNT, -1);
 }
@@ -168,6 +171,7 @@ fsim_measurements fsim_rows_parse(fsim_arena *a, fsim_diag *d, const char *path,
                 .source = kept(&r, SOURCE),
                 .kernel = kept(&r, KERNEL),
                 .strategy = strategy_of(&r),
+                .flash_2 = is_flash_2(&r),
                 .mode = (fsim_measured_part)choice(&r, MODE, fsim_mode_names, FSIM_MODES, FSIM_MODE_NONE),
                 .l2 = (fsim_l2_state)choice(&r, L2, fsim_l2_names, 3, flushes(&r) ? FSIM_L2_COLD : FSIM_L2_UNKNOWN),
                 .launch = (fsim_regime)choice(&r, LAUNCH, fsim_regime_names, FSIM_REGIME_COUNT,
@@ -214,7 +218,7 @@ void fsim_rows_write(FILE *out, const fsim_measured *row, int count)
                                            [HW] = m->hw,
                                            [WORKLOAD] = m->workload,
                                            [SET] = m->set,
-                                           [STRATEGY] = fsim_strategy_names[m->strategy],
+                                           [STRATEGY] = m->flash_2 ? eager_flash : fsim_strategy_names[m->strategy],
                                            [L2] = fsim_l2_names[m->l2],
                                            [LAUNCH] = fsim_regime_names[m->launch],
                                            [SOURCE] = m->source,

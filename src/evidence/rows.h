@@ -36,6 +36,7 @@ typedef struct {
     fsim_l2_state l2;
     fsim_regime launch;
     fsim_measured_part mode;
+    bool flash_2;   /* strategy eager+flash: attention is FlashAttention-2's */
     bool of_memory; /* the peak of memory was measured: time_s, here and in predictions, is bytes */
     double time_s;  /* measured */
     double dram_read_bytes, dram_write_bytes; /* measured; NaN where they were not */

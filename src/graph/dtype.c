@@ -32,7 +32,7 @@ const char *const fsim_makes_texts[] = {
 };
 
 static bool is_byte(fsim_dtype t) { return t == FSIM_I8 || t == FSIM_U8; }
-static bool is_float8(fsim_dtype t) { return t == FSIM_F8E4M3 || t == FSIM_F8E5M2 || t == FSIM_F8E8M0; }
+bool fsim_is_float8(fsim_dtype t) { return t == FSIM_F8E4M3 || t == FSIM_F8E5M2 || t == FSIM_F8E8M0; }
 
 /* Sets *to to the dtype that it and `with` promote to. */
 static bool promote(const fsim_call *call, fsim_dtype *to, fsim_dtype with)
@@ -41,7 +41,7 @@ static bool promote(const fsim_call *call, fsim_dtype *to, fsim_dtype with)
         *to = with;
     if (with == FSIM_DTYPE_NONE || with == *to)
         return true;
-    if (is_float8(*to) || is_float8(with))
+    if (fsim_is_float8(*to) || fsim_is_float8(with))
         return fsim_refuse(call, "%s and %s have no common dtype: PyTorch does not promote floats of 8 bits; cast one",
                            fsim_dtype_names[*to], fsim_dtype_names[with]);
     *to = fsim_dtype_promote(*to, with);

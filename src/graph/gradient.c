@@ -77,7 +77,39 @@ static void contribute(fsim_derivation *d, int t, fsim_value v, int reader)
     mark_adjoint(d, v);
     if (d->reader[t] < 0)
         d->reader[t] = reader;
+    if (have->is == FSIM_TENSOR && v.is == FSIM_TENSOR)
+        v = fsim_derive_cast(d, v, tensor_of(d, have->tensor)->dtype);
     *have = have->is == FSIM_NOTHING ? v : add(d, *have, v);
+}
+
+/* Is t seen as it is, and by so many primitives, none of which is beyond the workload? */
+static bool is_inner(const fsim_derivation *d, int t, int readers)
+{
+    const fsim_tensor *x = &d->build->graph->tensor[t];
+    return x->storage == t && x->producer >= 0 && x->readers == readers && !x->output && !d->wanted[t] && !d->viewed[t];
+}
+
+/* A softmax is e / s of e = exp(z) and s, the sum of e, which nobody else reads. Returns z, and the sum's dimensions in
+ * *dims; -1: r is none. */
+static int softmax_of(const fsim_derivation *d, const fsim_record *r, fsim_list *dims)
+{
+    const fsim_build *b = d->build;
+    if (r->op != FSIM_OP_DIV || r->args != 2 || !is_inner(d, r->arg[0], 2) || !is_inner(d, r->arg[1], 1))
+        return -1;
+    const fsim_record *e = &b->record[b->graph->tensor[r->arg[0]].producer],
+                      *s = &b->record[b->graph->tensor[r->arg[1]].producer];
+    *dims = fsim_record_list(s, FSIM_ATTR_DIMS);
+    return e->op == FSIM_OP_EXP && s->op == FSIM_OP_SUM && s->arg[0] == r->arg[0] && s->attrs.keepdim &&
+                   dims->present && d->useful[e->arg[0]]
+               ? e->arg[0]
+               : -1;
+}
+
+/* y (g - sum(g y)): of what forward made it reads y alone, where the rules of its steps would read e and s as well. */
+static fsim_value through_softmax(fsim_derivation *d, fsim_value y, fsim_value g, const fsim_list *dims)
+{
+    const fsim_value sum = fsim_derive_sum(d, fsim_derive_binary(d, FSIM_OP_MUL, g, y), dims);
+    return fsim_derive_binary(d, FSIM_OP_MUL, fsim_derive_binary(d, FSIM_OP_SUB, g, sum), y);
 }
 
 /* From the result of a primitive to its arguments. False after an error. */
@@ -98,12 +130,23 @@ static bool go_through(fsim_derivation *d, int t)
         const fsim_shape shape = tensor_of(d, t)->shape;
         g = fsim_derive_view(d, fsim_derive_whole(d, g, &shape, tensor_of(d, t)->dtype), &r->shape);
     }
-    for (int i = 0; i < r->args && g.is != FSIM_REFUSED; i++) {
+    fsim_list dims;
+    const int whole = softmax_of(d, &own, &dims); /* its argument; of others -1 */
+    if (whole >= 0) {
+        d->towards = whole;
+        const fsim_value v = through_softmax(d, fsim_value_of(r->result), g, &dims);
+        g = v.is == FSIM_REFUSED ? v : g;
+        contribute(d, whole, fsim_derive_cast(d, v, tensor_of(d, whole)->dtype), node);
+    }
+    for (int i = 0; i < r->args && whole < 0 && g.is != FSIM_REFUSED; i++) {
         const int x = own.arg[i];
         if (!d->useful[x])
             continue;
         d->towards = x;
-        const fsim_value v = fsim_derive_cast(d, fsim_gradient_rules[r->op](d, r, i, g), tensor_of(d, x)->dtype);
+        const fsim_dtype dtype = tensor_of(d, x)->dtype;
+        fsim_value v = fsim_gradient_rules[r->op](d, r, i, g);
+        if (!fsim_is_float8(dtype)) /* a gradient has more bits than that */
+            v = fsim_derive_cast(d, v, dtype);
         if (v.is == FSIM_REFUSED)
             g = FSIM_REFUSAL;
         else

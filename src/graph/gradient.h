@@ -61,6 +61,7 @@ typedef struct {
     int args, arg[2];
     bool has_scalar;
     double scalar;
+    fsim_dtype dtype; /* of a cast */
     int result;
 } fsim_memo;
 

@@ -279,17 +279,20 @@ static int64_t length_of(const fsim_derivation *d, const fsim_record *r, const l
     return most;
 }
 
-/* The product of the result's gradient with the other operand, over the letters that this one lacks. */
+/* The product of the result's gradient with the other operand, over the letters that this one lacks. Of operands in 8
+ * bits it is in 8 bits too, and what comes of it as wide as the product's result. */
 fsim_value fsim_gradient_product(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
 {
     const letters l = letters_of(d, r);
     const char *own = i ? l.b : l.a, *other = i ? l.a : l.b;
     const fsim_shape shape = arg_of(d, r, i)->shape;
-    const fsim_dtype dtype = arg_of(d, r, i)->dtype;
+    const fsim_dtype dtype = arg_of(d, r, i)->dtype, wide = d->build->graph->tensor[r->result].dtype;
+    const bool narrow = fsim_dtype_bytes(dtype) < fsim_dtype_bytes(wide) && fsim_is_float8(dtype);
     char result[FSIM_MAX_RANK + 1] = "";
     fsim_step step;
     fsim_shape kept = shape;
-    g = fsim_derive_whole(d, g, &r->shape, dtype);
+    g = fsim_derive_whole(d, g, &r->shape, narrow ? wide : dtype);
+    g = narrow ? fsim_derive_cast(d, g, dtype) : g;
     if (g.is == FSIM_REFUSED)
         return g;
     for (int k = 0; own[k]; k++) {
@@ -301,6 +304,8 @@ fsim_value fsim_gradient_product(fsim_derivation *d, const fsim_record *r, int i
     }
     fsim_derive_start(d, &step, FSIM_OP_EINSUM);
     step.call.attrs.compute = r->attrs.compute;
+    if (narrow)
+        step.call.attrs.dtype = wide;
     step.call.equation = fsim_printf(d->build->arena, "%s,%s->%s", i ? other : l.out, i ? l.out : other, result);
     const int arg[2] = {i ? r->arg[0] : g.tensor, i ? g.tensor : r->arg[1]};
     return fsim_derive_view(d, fsim_derive_end(d, &step, 2, arg), &kept);

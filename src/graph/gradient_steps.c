@@ -71,13 +71,15 @@ static fsim_value remembered(fsim_derivation *d, fsim_memo m)
     for (int i = 0; i < d->memos; i++) {
         const fsim_memo *o = &d->memo[i];
         if (o->op == m.op && o->args == m.args && o->arg[0] == m.arg[0] && (m.args < 2 || o->arg[1] == m.arg[1]) &&
-            o->has_scalar == m.has_scalar && o->scalar == m.scalar)
+            o->has_scalar == m.has_scalar && o->scalar == m.scalar && o->dtype == m.dtype)
             return fsim_value_of(o->result);
     }
     fsim_step step;
     fsim_derive_start(d, &step, m.op);
     if (m.has_scalar)
         fsim_set_attr(&step.call, FSIM_ATTR_SCALAR, m.scalar);
+    if (m.op == FSIM_OP_CAST)
+        step.call.attrs.dtype = m.dtype;
     const fsim_value v = fsim_derive_end(d, &step, m.args, m.arg);
     m.result = v.tensor;
     if (v.is == FSIM_TENSOR)
@@ -309,12 +311,9 @@ fsim_value fsim_derive_sum_to(fsim_derivation *d, fsim_value v, const fsim_shape
 
 fsim_value fsim_derive_cast(fsim_derivation *d, fsim_value v, fsim_dtype dtype)
 {
-    fsim_step step;
     if (v.is != FSIM_TENSOR || fsim_value_tensor(d, v)->dtype == dtype)
         return v;
-    fsim_derive_start(d, &step, FSIM_OP_CAST);
-    step.call.attrs.dtype = dtype;
-    return fsim_derive_end(d, &step, 1, &v.tensor);
+    return remembered(d, (fsim_memo){.op = FSIM_OP_CAST, .args = 1, .arg = {v.tensor}, .dtype = dtype});
 }
 
 fsim_value fsim_derive_refuse(fsim_derivation *d, const fsim_record *r, const char *why)

@@ -32,6 +32,7 @@ extern const char *const fsim_dtype_names[FSIM_DTYPE_COUNT + 1];
 const char *fsim_dtype_list(fsim_arena *a);
 /* Bytes of a stored element; of a paired dtype, of the byte that holds two. */
 int fsim_dtype_bytes(fsim_dtype t);
+bool fsim_is_float8(fsim_dtype t); /* f8e4m3, f8e5m2, f8e8m0 */
 /* Do two elements share a byte, the first in its lower half? A graph holds such a tensor as its bytes: the last
  * dimension is half of what the workload says. Only `quantize` makes and `dequantize` reads one. */
 bool fsim_dtype_paired(fsim_dtype t);

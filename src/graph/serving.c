@@ -95,6 +95,9 @@ static bool read_dtypes(fsim_reader *r, const fsim_yaml *y, fsim_serving_call *c
     return !stored || fsim_read_dtype(r, stored, &call->stored);
 }
 
+/* Have serving stacks kernels for it? They compute in 16 bits and fewer. */
+static bool is_served(const fsim_serving_call *call) { return fsim_dtype_bytes(call->dtype) <= 2; }
+
 /* The operator that an entry names, or the one of a primitive; -1: it is not there (its `when` is 0); -2: after an
  * error. */
 static int named(fsim_reader *r, const fsim_yaml *y, const fsim_iteration *turn, const fsim_names *source)
@@ -184,7 +187,7 @@ static void read_call(fsim_reader *r, const fsim_yaml *y, const fsim_iteration *
     if (strcmp(kernel->text, fused) == 0 && applies)
         read_fused(r, y, turn, source);
     else if (strcmp(kernel->text, fused) != 0 && read_kind(r, kernel, call) && read_values(r, y, call) &&
-             read_dtypes(r, y, call) && applies &&
+             read_dtypes(r, y, call) && applies && is_served(call) &&
              read_operators(r, fsim_yaml_get(y, "operators"), turn, source, &call->of) && call->of.count > 0)
         g->servings++;
     else

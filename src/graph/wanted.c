@@ -90,14 +90,34 @@ static const char *why_none(const fsim_derivation *d)
     if (!wanted)
         return "no input or weight that is read is a float";
     for (int t = 0; t < d->tensors; t++)
-        if (g->tensor[t].output && g->tensor[t].storage == t && fsim_dtype_floating(g->tensor[t].dtype))
+        if (g->tensor[t].output && fsim_dtype_floating(g->tensor[t].dtype))
             return "no output depends on what is wanted in a way that has a derivative";
     return "no output is a float";
+}
+
+/* Sums of gradients, and steps along them, have more bits than 8: a weight of 8 bits has neither. */
+static bool has_narrow_weight(fsim_derivation *d)
+{
+    const bool updates = d->how->update != FSIM_NO_UPDATE, sums = d->how->micro_batches > 1;
+    bool found = false;
+    for (int t = 0; t < d->tensors && (updates || sums); t++) {
+        const fsim_tensor *x = &d->build->graph->tensor[t];
+        if (!d->wanted[t] || x->role != FSIM_WEIGHT || !fsim_is_float8(x->dtype))
+            continue;
+        fsim_error(d->build->diag, x->at,
+                   "%s: weight '%s' is %s, too few bits for it: a weight of bf16 or f32 that is cast in front of its "
+                   "products is trained in 8 bits, as --precision f8 has it",
+                   updates ? "--optimizer" : "--micro-batches", x->name, fsim_dtype_names[x->dtype]);
+        found = true;
+    }
+    return found;
 }
 
 bool fsim_is_derivable(fsim_derivation *d)
 {
     fsim_diag *diag = d->build->diag;
+    if (has_narrow_weight(d))
+        return false;
     const char *option = d->how->mode == FSIM_TANGENTS ? "--jvp" : "--train";
     for (int t = 0; t < d->tensors; t++)
         if (reached(d, t))

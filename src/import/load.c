@@ -16,7 +16,7 @@ static bool read_text(fsim_arena *a, fsim_diag *d, const fsim_import_source *fro
     if (!fsim_import_read(a, d, from, how, out))
         return false;
     if (how->precision)
-        out->yaml = fsim_recast(a, out->yaml, how->precision);
+        out->yaml = fsim_recast(a, out->yaml, how->precision, how->derive && how->derive->mode == FSIM_REVERSE);
     return true;
 }
 

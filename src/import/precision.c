@@ -14,6 +14,7 @@ typedef struct {
     const char *to;   /* the dtype of floats */
     bool eight;       /* products read 8 bits */
     bool tf32;        /* products round their f32 operands */
+    bool trained;     /* weights are updated in wider floats: products cast them */
     fsim_names reads; /* weight -> how often it is read; as far as products do, less */
     fsim_names casts; /* name -> its cast is there */
 } recasting;
@@ -100,7 +101,7 @@ static fsim_yaml *recast_tensors(recasting *r, fsim_yaml *tensors)
         const fsim_yaml *tensor = copy->item[t];
         const char *name = copy->key[t]->text, *role = is_map(tensor) ? text_of(fsim_yaml_get(tensor, "role")) : NULL;
         fsim_yaml *own = shallow(r, tensor, 0);
-        const bool stored = r->eight && role && strcmp(role, "weight") == 0 && read_by_products(r, name);
+        const bool stored = r->eight && !r->trained && role && strcmp(role, "weight") == 0 && read_by_products(r, name);
         for (int i = 0; is_map(tensor) && i < own->count; i++)
             if (strcmp(own->key[i]->text, "dtype") == 0 && is_float(text_of(own->item[i]))) {
                 own->item[i] = scalar(r, own->item[i], stored ? low : r->to);
@@ -210,9 +211,10 @@ static fsim_yaml *recast_list(recasting *r, const fsim_yaml *ops)
     return list;
 }
 
-const fsim_yaml *fsim_recast(fsim_arena *a, const fsim_yaml *y, const char *to)
+const fsim_yaml *fsim_recast(fsim_arena *a, const fsim_yaml *y, const char *to, bool trained)
 {
-    recasting r = {.a = a, .to = to, .eight = strcmp(to, "f8") == 0, .tf32 = strcmp(to, "tf32") == 0};
+    recasting r = {
+        .a = a, .to = to, .eight = strcmp(to, "f8") == 0, .tf32 = strcmp(to, "tf32") == 0, .trained = trained};
     if (!is_map(y))
         return y;
     if (r.eight)

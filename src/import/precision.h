@@ -9,7 +9,7 @@
  * name a dtype; arithmetic that is asked for by name ('compute') becomes that of the dtype. Integers stay. tf32: floats
  * are f32, and products and convolutions compute in tf32. f8: floats
  * are bf16, and matrix products (matmul, bmm, linear) read f8e4m3 and make bf16: a weight that only they read is stored
- * so, all else is cast in front of them. In a. */
-const fsim_yaml *fsim_recast(fsim_arena *a, const fsim_yaml *y, const char *to);
+ * so, all else is cast in front of them. trained: weights are cast too, since their update is in wider floats. In a. */
+const fsim_yaml *fsim_recast(fsim_arena *a, const fsim_yaml *y, const char *to, bool trained);
 
 #endif

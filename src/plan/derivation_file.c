@@ -95,6 +95,6 @@ fsim_graph *fsim_derived_as(const fsim_graph *g, const fsim_yaml *derivation, fs
     if (!out)
         fsim_error(d, derivation->at, "'%s' can't be differentiated so", g->name);
     else if (calls && calls->kind == FSIM_YAML_SCALAR && strcmp(calls->text, "true") == 0)
-        fsim_sdpa_mark(out);
+        fsim_sdpa_mark(out, NULL, FSIM_BY_ATEN);
     return out;
 }

@@ -35,15 +35,25 @@ static void may_they(const fsim_page *page, fsim_arena *a, const fsim_graph *g, 
     const char *with = e->between > 0 ? fsim_printf(a, " (%d primitive%s would have to join them)", e->between,
                                                     e->between == 1 ? "" : "s")
                                       : "";
-    if (e->legal)
+    const char *joined = e->barred ? fsim_printf(a, "; what lies between can't join: %s (rule %s)",
+                                                 fsim_refusal_text(g, &e->joined, a), fsim_rule_names[e->joined.rule])
+                                   : "";
+    if (e->others)
+        fsim_paragraph(
+            page, FSIM_GOOD, 0, 2,
+            fsim_printf(
+                a,
+                "'%s' and '%s' may share a kernel with others that connect them. Alone they may not%s: %s (rule %s)%s.",
+                first, second, with, fsim_refusal_text(g, &e->why, a), fsim_rule_names[e->why.rule], joined));
+    else if (e->legal)
         fsim_paragraph(page, FSIM_GOOD, 0, 2,
                        fsim_printf(a, "'%s' and '%s' may share a kernel%s.", first, second, with));
     else if (e->together && e->again >= 0)
         fsim_paragraph(page, FSIM_GOOD, 0, 2,
                        fsim_printf(a,
-                                   "The kernel of '%s' computes '%s' again. More they may not share%s: %s (rule %s).",
+                                   "The kernel of '%s' computes '%s' again. More they may not share%s: %s (rule %s)%s.",
                                    e->again == e->a ? second : first, e->again == e->a ? first : second, with,
-                                   fsim_refusal_text(g, &e->why, a), fsim_rule_names[e->why.rule]));
+                                   fsim_refusal_text(g, &e->why, a), fsim_rule_names[e->why.rule], joined));
     else if (e->together)
         fsim_paragraph(
             page, FSIM_GOOD, 0, 2,
@@ -52,8 +62,8 @@ static void may_they(const fsim_page *page, fsim_arena *a, const fsim_graph *g, 
                         first, second, fsim_refusal_text(g, &e->why, a), fsim_rule_names[e->why.rule]));
     else
         fsim_paragraph(page, FSIM_BAD, 0, 2,
-                       fsim_printf(a, "'%s' and '%s' may not share a kernel%s: %s (rule %s).", first, second, with,
-                                   fsim_refusal_text(g, &e->why, a), fsim_rule_names[e->why.rule]));
+                       fsim_printf(a, "'%s' and '%s' may not share a kernel%s: %s (rule %s)%s.", first, second, with,
+                                   fsim_refusal_text(g, &e->why, a), fsim_rule_names[e->why.rule], joined));
 }
 
 static const char *both_text(fsim_arena *a, const char *time, fsim_sum bytes)

@@ -65,11 +65,17 @@ const char *fsim_text_saved(const fsim_text_page *r)
         kept++;
     const char *other =
         eager ? fsim_printf(r->a, " (eager: %s)", fsim_bytes_text(r->a, (double)eager->saved_bytes)) : "";
-    const char *text = held == 0
-                           ? fsim_printf(r->a, "Forward keeps nothing for backward but inputs and weights%s.", other)
-                           : fsim_printf(r->a, "Forward keeps %s for backward in %s%s: %s.",
-                                         fsim_bytes_text(r->a, (double)r->plan->saved_bytes),
-                                         fsim_text_count(r->a, held, "value"), other, values_text(r, saved, 0, held));
+    fsim_sum rest = r->plan->saved_bytes;
+    for (int i = 0; i < held; i++)
+        rest -= saved[i].bytes;
+    const char *others = rest > 0 && held > 0 ? fsim_printf(r->a, ", and %s of statistics, masks and indices",
+                                                            fsim_bytes_text(r->a, (double)rest))
+                                              : "";
+    const char *text =
+        held == 0 ? fsim_printf(r->a, "Forward keeps nothing for backward but inputs and weights%s.", other)
+                  : fsim_printf(r->a, "Forward keeps %s for backward in %s%s: %s%s.",
+                                fsim_bytes_text(r->a, (double)r->plan->saved_bytes),
+                                fsim_text_count(r->a, held, "value"), other, values_text(r, saved, 0, held), others);
     if (kept > held)
         text = fsim_printf(r->a, "%s It reads %s, which %s there as output%s.", text, values_text(r, saved, held, kept),
                            kept > held + 1 ? "are" : "is", kept > held + 1 ? "s" : "");

@@ -54,9 +54,10 @@ typedef struct {
 #undef FSIM_ATTENTION
 #undef FSIM_ATTENTION_TILE
 
-/* The kernels that a software stack has for a design, as named in its measurements. PyTorch itself has
- * FlashAttention-2 everywhere; on Hopper its column stands for what serving stacks use instead. NULL: not in these
- * measurements. */
+/* The kernels that a software stack has for a design, as named in its measurements. PyTorch has FlashAttention-2
+ * up to Ada; on Hopper and Blackwell it prefers cuDNN's attention (sdp_utils.cpp, check_prefer_cudnn_attention), for
+ * which the column of vLLM stands: 595 TFLOP/s where FlashAttention-3 has 648 (Shah et al., 2024, figure 5). NULL: not
+ * in these measurements. */
 enum { VLLM, SGLANG, TENSORRT_LLM, STACKS }; /* VLLM: PyTorch and torch.compile as well */
 static const attention_library *const libraries[FSIM_DESIGNS][STACKS] = {
     [FSIM_AMPERE] = {&flash_2, &flash_2, &tensorrt_ampere},
@@ -67,12 +68,7 @@ static const attention_library *const libraries[FSIM_DESIGNS][STACKS] = {
     [FSIM_BLACKWELL_GRAPHICS] = {&flash_2, &flash_2, &tensorrt_ampere},
 };
 
-bool fsim_has_flash(const fsim_hw *hw, fsim_maker maker)
-{
-    return maker <= FSIM_BY_INDUCTOR && maker != FSIM_BY_FUSESIM && !hw->host && libraries[hw->arch->design][VLLM];
-}
-
-double fsim_trained_flash(const fsim_hw *hw) { return hw->arch->design == FSIM_HOPPER ? flash_2_on_hopper : 1; }
+bool fsim_has_flash(const fsim_hw *hw) { return !hw->host && libraries[hw->arch->design][VLLM]; }
 
 /* Softmax attention in 16 bits, which is all that these libraries have. */
 static bool is_attention(const fsim_costing *c)

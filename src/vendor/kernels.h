@@ -6,6 +6,7 @@
  *     cudnn.c            convolutions
  *     flash_attention.c  a whole attention in one kernel
  *     efficient_attention.c  the same for heads that are too wide for flash_attention.c
+ *     trained_attention.c  which of them PyTorch trains with, and what their backward pass takes
  *     sort.c             sort and topk
  *     serving.c          calls of serving stacks (serving.h)
  *     library.c          what a library can do in one call
@@ -58,6 +59,8 @@ void fsim_attention_bytes(const fsim_costing *c, double missed, fsim_kernel *k, 
 void fsim_forget_blocks(fsim_kernel *k, int64_t grid, double waves);
 /* Is the group an attention that `maker` would run with a flash kernel if its heads were not too wide for one? */
 bool fsim_beyond_flash(const fsim_costing *c, fsim_maker maker);
+/* Are there measurements of a flash kernel for attention in 16 bits on this design? */
+bool fsim_has_flash(const fsim_hw *hw);
 /* Is something added to each score, or chosen by it, that a tensor holds? No flash kernel takes that. */
 bool fsim_has_score_bias(const fsim_costing *c, fsim_maker maker);
 /* PyTorch's memory-efficient kernel for either of them. */

@@ -24,11 +24,17 @@ static inline bool fsim_is_eager(fsim_maker maker) { return maker == FSIM_BY_ATE
  * PyTorch without a compiler; in all other cases `otherwise`. */
 fsim_maker fsim_maker_named(const char *software, fsim_maker otherwise);
 
-/* Has `maker` a kernel on this GPU for a whole attention in 16 bits, and one for its backward pass? */
-bool fsim_has_flash(const fsim_hw *hw, fsim_maker maker);
-/* How much longer it takes with the kernels that PyTorch trains with than with those that its forward pass alone is
- * priced by. */
-double fsim_trained_flash(const fsim_hw *hw);
+/* Has `maker` on this GPU a kernel for a whole attention whose products compute in t, with heads of so many features,
+ * and one for its backward pass? FlashAttention, cuDNN's, the memory-efficient kernel, AOTriton (trained_attention.c).
+ */
+bool fsim_trains_attention(const fsim_hw *hw, fsim_maker maker, fsim_dtype t, double features);
+/* How many times as long as `forward`, an attention's group in one kernel of PyTorch, the kernel of its backward pass
+ * takes. */
+double fsim_attention_backward(const fsim_graph *g, const fsim_hw *hw, const fsim_group *forward);
+/* Is that known from one board of another design alone? */
+bool fsim_is_backward_assumed(const fsim_graph *g, const fsim_hw *hw, const fsim_group *call);
+/* How many times as long FlashAttention-2 takes as what PyTorch picks of itself: cuDNN's attention on Hopper. */
+double fsim_flash_2(const fsim_hw *hw);
 
 /* The software that runs a workload. */
 typedef struct {

@@ -70,13 +70,30 @@ for name in ("attention", "eager", "inductor"):
     assert len(call) == 1 and call[0]["dram_read_bytes"] + call[0]["dram_write_bytes"] < scores, (name, call)
 EOF
 
-"$FUSESIM" explain gpt2_layer --hw a100-sxm4-80gb --train --search-steps 200000 grad/mixed/exp/1 grad/v/1 >out 2>err || complain "explain: $(cat err)"
+"$FUSESIM" explain gpt2_layer --hw a100-sxm4-80gb --train --search-steps 200000 grad/mixed/p/1 grad/v/1 >out 2>err || complain "explain: $(cat err)"
 grep -q "are in one call of a library" out || complain "explain says nothing of the call: $(cat out)"
 # PyTorch's gradient of an operator composed of several primitives is a kernel of its own, which reads the operator's argument or result
 for op in gelu softmax; do
     "$FUSESIM" ops/$op --hw a100-sxm4-40gb --train --strategy eager --json $op.json >out 2>err || complain "$op: $(cat err)"
     [ "$(grep -oE '"phase":[[:space:]]*"backward"' $op.json | wc -l)" = 1 ] || complain "eager's gradient of $op is not one kernel"
 done
+
+# A softmax's gradient reads its result and nothing else that forward made; what PyTorch keeps is listed for PyTorch's plans, to the byte.
+for strategy in eager inductor optimal; do
+    "$FUSESIM" bert_layer --hw a100-sxm4-40gb --train --grad weights --search-steps 100000 --strategy $strategy --json kept.json >kept.txt 2>err || complain "$strategy of bert_layer: $(cat err)"
+    STRATEGY=$strategy "$python" - <<'EOF' || complain "what $strategy keeps of bert_layer: $(grep 'Forward keeps' kept.txt)"
+import json, os
+strategy = os.environ["STRATEGY"]
+plan = json.load(open("kept.json"))["plans"][0]
+of = {s["name"]: s for s in plan["strategies"]}
+kept = {v["tensor"]: v["bytes"] for v in plan["plan"]["saved"] if v["way"] == "keep"}
+assert "probabilities" in kept and not {"probabilities/exp", "probabilities/sum", "probabilities/max"} & kept.keys(), kept
+rest = of[strategy]["saved_bytes"] - sum(kept.values())
+assert 0 <= rest <= 2 * 8 * 8 * 512, rest  # mean and deviation of a row of two norms
+assert of["eager"]["saved_bytes"] == 8 * 512 * (16 * 512 + 2 * 4096 + 7 * 1024) * 2 + 2 * 8 * 8 * 512, of["eager"]
+EOF
+done
+grep -q "Forward keeps .*probabilities 64 MiB" kept.txt || complain "values that are kept: $(grep 'Forward keeps' kept.txt)"
 
 # Of a softmax, ATen multiplies the gradient by the result first, in a kernel of its own: NeuSight's times, to which nothing was fitted.
 while read -r hw rows measured_us; do

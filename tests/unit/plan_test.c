@@ -433,14 +433,13 @@ static void refusals_hold_for_the_pairs_they_name(void **unused)
         const fsim_problem problem = fsim_problem_of(p.graph, b.hw, &b.how, b.a);
         for (int i = 0; i < p.refusals; i++) {
             const fsim_priced_refusal *r = &p.refusal[i];
-            fsim_refusal why;
-            int between;
+            fsim_pair_refusal pair;
             assert_true(exchange(p.graph, r->a, r->b) && !fsim_shares_kernel(&p.plan[p.chosen], r->a, r->b));
             if (r->why.rule == FSIM_RULE_COST)
                 continue;
             assert_true(r->first >= 0 && r->second >= 0);
-            assert_false(fsim_pair_allowed(&problem, r->first, r->second, b.a, &between, &why));
-            assert_string_equal(fsim_refusal_text(p.graph, &why, b.a), fsim_refusal_text(p.graph, &r->why, b.a));
+            assert_false(fsim_pair_allowed(&problem, r->first, r->second, b.a, &pair));
+            assert_string_equal(fsim_refusal_text(p.graph, &pair.why, b.a), fsim_refusal_text(p.graph, &r->why, b.a));
             if (!shipped[k] && strcmp(p.graph->node[r->a].name, "o") == 0)
                 assert_string_equal(p.graph->node[r->second].name, "y");
         }

@@ -131,15 +131,43 @@ static void add(saved_list *l, int tensors, fsim_saved one)
     *seen = true;
 }
 
+/* The first kernel of the backward pass that reads a tensor, or else the first of them. */
+static int reader_of(const phases *w, const fsim_plan *plan, int tensor)
+{
+    int first = -1;
+    for (int k = 0; k < plan->kernels; k++) {
+        if (w->kernel[k] != FSIM_BACKWARD)
+            continue;
+        first = first < 0 ? k : first;
+        for (int i = 0; i < plan->kernel[k].inputs; i++)
+            if (plan->kernel[k].input[i].tensor == tensor)
+                return k;
+    }
+    return first;
+}
+
+/* What PyTorch keeps of what forward made, outputs as well. */
+static void add_kept(const phases *w, const fsim_graph *g, const fsim_plan *plan, saved_list *l)
+{
+    for (int t = 0; t < g->tensors; t++) {
+        const fsim_tensor *x = &g->tensor[t];
+        const int reader = plan->kept[t] ? reader_of(w, plan, t) : -1;
+        if (reader >= 0 && g->tensor[x->storage].producer >= 0)
+            add(l, g->tensors, (fsim_saved){t, FSIM_KEEP, x->elems * fsim_dtype_bytes(x->dtype), reader});
+    }
+}
+
 int fsim_saved_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a, fsim_saved **out)
 {
     const phases w = phases_of(g, plan, a);
     saved_list l = {.a = a, .seen = fsim_new(a, bool, FSIM_WAYS *(size_t)g->tensors + 1)};
+    if (plan->kept)
+        add_kept(&w, g, plan, &l);
     for (int k = 0; k < plan->kernels; k++) {
         const fsim_part *part = &plan->partition.part[k];
         for (int i = 0; i < plan->kernel[k].inputs && w.kernel[k] == FSIM_BACKWARD; i++) {
             const int t = plan->kernel[k].input[i].tensor;
-            if (is_kept(&w, t))
+            if (is_kept(&w, t) && !plan->kept)
                 add(&l, g->tensors, (fsim_saved){t, FSIM_KEEP, fsim_held_bytes(&g->tensor[t]), k});
         }
         for (int i = 0; i < part->count && w.kernel[k] == FSIM_BACKWARD; i++)

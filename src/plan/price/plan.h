@@ -75,6 +75,7 @@ typedef struct {
     double phase_s[FSIM_PHASES];             /* time of its kernels by phase */
     fsim_sum saved_bytes, saved_input_bytes; /* that forward leaves in memory for backward: what it made, outputs
                                                 left out; inputs and weights */
+    const bool *kept; /* by tensor: what PyTorch keeps, whatever its kernels are priced to read; NULL: what they read */
 } fsim_plan;
 
 /* The partition whose kernels fsim_price knows. */

@@ -96,19 +96,22 @@ bool fsim_shares_kernel(const fsim_plan *plan, int x, int y)
     return false;
 }
 
-bool fsim_pair_allowed(const fsim_problem *p, int x, int y, fsim_arena *a, int *between, fsim_refusal *why)
+bool fsim_pair_allowed(const fsim_problem *p, int x, int y, fsim_arena *a, fsim_pair_refusal *out)
 {
     const fsim_graph *g = p->graph;
     int *node = fsim_new(a, int, g->nodes), pair[] = {x < y ? x : y, x < y ? y : x};
     const int count = fsim_smallest_kernel(g, &(fsim_node_set){.count = 2, .node = pair}, node, a);
     fsim_group group;
     fsim_refusal path;
-    *between = count - 2;
-    if (fsim_user_allows(p, node, count, why) && fsim_legal(&p->limits, node, count, a, &group, why))
+    *out = (fsim_pair_refusal){.between = count - 2};
+    if (fsim_user_allows(p, node, count, &out->why) && fsim_legal(&p->limits, node, count, a, &group, &out->why))
         return true;
-    if (why->rule != FSIM_RULE_USER && count > 2 && fsim_connected(g, pair, 2, a, &path) &&
-        !fsim_convex(g, pair, 2, a, &path))
-        *why = path; /* primitives between them can't join the kernel, so it would depend on them and they on it */
+    out->barred = out->why.rule != FSIM_RULE_USER && count > 2 && fsim_connected(g, pair, 2, a, &path) &&
+                  !fsim_convex(g, pair, 2, a, &path);
+    if (out->barred) { /* primitives between them can't join the kernel, so it would depend on them and they on it */
+        out->joined = out->why;
+        out->why = path;
+    }
     return false;
 }
 
@@ -116,12 +119,11 @@ bool fsim_pair_allowed(const fsim_problem *p, int x, int y, fsim_arena *a, int *
 static bool forbids(refusals *w, fsim_priced_refusal *r, int x, int y)
 {
     const fsim_mark scratch = fsim_save(w->a);
-    fsim_refusal why;
-    int between;
-    const bool forbidden = !fsim_pair_allowed(w->p, x, y, w->a, &between, &why);
+    fsim_pair_refusal pair;
+    const bool forbidden = !fsim_pair_allowed(w->p, x, y, w->a, &pair);
     fsim_rewind(w->a, scratch);
     if (forbidden) {
-        r->why = why;
+        r->why = pair.why;
         r->first = x;
         r->second = y;
     }

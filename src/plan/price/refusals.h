@@ -25,8 +25,16 @@ typedef struct {
 /* The refusals of a plan. So many pairs are priced and no more, but what was found in one layer is repeated for those
  * that are equal. In a. */
 fsim_refusals fsim_refusals_of(fsim_problem *p, const fsim_plan *plan, fsim_arena *a);
-/* May primitives x and y share a kernel, with those that must join them, `between` in number? Otherwise *why. */
-bool fsim_pair_allowed(const fsim_problem *p, int x, int y, fsim_arena *a, int *between, fsim_refusal *why);
+/* Why two primitives may not share a kernel. */
+typedef struct {
+    int between; /* primitives that must join them */
+    fsim_refusal why;
+    bool barred;         /* why is that those lie between: */
+    fsim_refusal joined; /* what keeps them from joining */
+} fsim_pair_refusal;
+/* May primitives x and y share a kernel, with those that must join them? Otherwise out says why; out->between is set in
+ * any case. */
+bool fsim_pair_allowed(const fsim_problem *p, int x, int y, fsim_arena *a, fsim_pair_refusal *out);
 /* Bytes read of a tensor that another kernel has made; where it wrote in place, of what it wrote. */
 int64_t fsim_exchanged_bytes(const fsim_graph *g, const fsim_input *read);
 /* Are two primitives in one kernel of the plan? */

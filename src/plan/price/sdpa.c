@@ -10,25 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is source s an attention in 16 bits, all of whose products are, with heads that the flash kernel takes? */
-static bool is_flash(const fsim_graph *g, int s)
+/* Is source s an attention that `maker` has kernels for, all of whose products are? hw NULL: on any GPU. */
+static bool is_fused(const fsim_graph *g, int s, const fsim_hw *hw, fsim_maker maker)
 {
     const fsim_source *x = &g->source[s];
     bool all = x->op == FSIM_OP_ATTENTION && x->phase == FSIM_FORWARD && x->gradient_of < 0;
     for (int n = x->first; n < x->first + x->nodes && all; n++) {
         const fsim_gemm *product = &g->node[n].gemm;
-        if (fsim_ops[g->node[n].op].class == FSIM_CONTRACTION)
-            all = (product->arithmetic == FSIM_F16 || product->arithmetic == FSIM_BF16) &&
-                  fmin((double)product->k, (double)product->n) <= FLASH_MOST_FEATURES;
+        if (fsim_ops[g->node[n].op].class == FSIM_CONTRACTION && hw)
+            all = fsim_trains_attention(hw, maker == FSIM_BY_FUSESIM ? FSIM_BY_ATEN : maker, product->arithmetic,
+                                        fmin((double)product->k, (double)product->n));
     }
     return all;
 }
 
-void fsim_sdpa_mark(fsim_graph *g)
+void fsim_sdpa_mark(fsim_graph *g, const fsim_hw *hw, fsim_maker maker)
 {
     for (int n = 0; n < g->nodes; n++) {
         const fsim_source *s = &g->source[g->node[n].source];
-        if (g->node[n].phase == FSIM_BACKWARD && s->gradient_of >= 0 && is_flash(g, s->gradient_of))
+        if (g->node[n].phase == FSIM_BACKWARD && s->gradient_of >= 0 && is_fused(g, s->gradient_of, hw, maker))
             g->node[n].call = s->gradient_of + 1;
     }
     g->calls = true;
@@ -37,25 +37,26 @@ void fsim_sdpa_mark(fsim_graph *g)
 const fsim_graph *fsim_sdpa_graph(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, fsim_arena *a)
 {
     bool any = false;
-    if (g->derived != FSIM_REVERSE || !g->origin || !fsim_has_flash(hw, maker))
+    if (g->derived != FSIM_REVERSE || !g->origin)
         return g;
     signed char *fate = fsim_new(a, signed char, g->own_tensors + 1); /* zero: FSIM_HELD */
     for (int s = 0; s < g->sources; s++) {
         const fsim_source *x = &g->source[s];
-        for (int n = x->first; is_flash(g, s) && n < x->first + x->nodes - 1; n++)
+        for (int n = x->first; is_fused(g, s, hw, maker) && n < x->first + x->nodes - 1; n++)
             for (int r = 0; r < g->node[n].results; r++)
                 if (g->node[n].result[r] < g->own_tensors)
                     any = (fate[g->node[n].result[r]] = FSIM_DROPPED) != 0;
     }
     fsim_graph *other = any ? fsim_graph_with_fates(g, fate, g->own_tensors, a) : NULL;
     if (other)
-        fsim_sdpa_mark(other);
+        fsim_sdpa_mark(other, hw, maker);
     return other ? other : g;
 }
 
 typedef struct {
     fsim_problem *p;
     fsim_maker maker;
+    bool flash_2; /* FlashAttention-2, whatever PyTorch would pick */
     const fsim_graph *g;
     const fsim_hw *hw;
     fsim_plan *plan;
@@ -89,7 +90,7 @@ static int attention_in(const joining *w, int k)
     for (int i = 0; i < part->count; i++) {
         const fsim_node *n = &w->g->node[part->node[i]];
         if (w->plan->kernel[k].group->template == FSIM_CHAINED_CONTRACTION && n->phase == FSIM_FORWARD &&
-            !part->clone[i] && fsim_ops[n->op].class == FSIM_CONTRACTION && is_flash(w->g, n->source))
+            !part->clone[i] && fsim_ops[n->op].class == FSIM_CONTRACTION && is_fused(w->g, n->source, w->hw, w->maker))
             return n->source;
     }
     return -1;
@@ -170,6 +171,23 @@ static bool has_input(const fsim_kernel *k, int tensor)
     return false;
 }
 
+/* The call reads the attention's result as well, for the sums of its products with the gradient. */
+static void add_result(const joining *w, int of, fsim_kernel *to)
+{
+    const fsim_kernel *forward = &w->plan->kernel[w->forward_of[of / 2]];
+    const fsim_source *s = &w->g->source[of / 2];
+    const int64_t elems = w->g->tensor[w->g->node[s->first + s->nodes - 1].result[0]].elems;
+    for (int i = 0; i < forward->outputs; i++) {
+        const fsim_result *o = &forward->output[i];
+        const fsim_tensor *t = &w->g->tensor[o->tensor];
+        if (t->elems != elems || has_input(to, o->tensor))
+            continue;
+        to->input[to->inputs++] = (fsim_input){.tensor = o->tensor, .bytes = t->bytes, .read_bytes = t->bytes};
+        to->dram_read_bytes += t->bytes;
+        return;
+    }
+}
+
 /* What the call reads: tensors of others, each once. The scores that the other call had are computed again. */
 static void add_inputs(const joining *w, int call, const fsim_kernel *from, fsim_kernel *to)
 {
@@ -206,8 +224,10 @@ static fsim_part part_of(const fsim_group *o, fsim_arena *a)
     return part;
 }
 
-/* Time as the forward pass has it; in the backward pass for 5 products instead of 2 at that kernel's share of the peak.
- */
+/* How many times as long as its price it takes by the kernels that are asked for. */
+static double slowed(const joining *w) { return w->flash_2 ? fsim_flash_2(w->hw) : 1; }
+
+/* `factor` times as long as the forward pass, and no less than DRAM takes. */
 static void set_time(const joining *w, const fsim_kernel *forward, double factor, fsim_kernel *k)
 {
     const double bus_s =
@@ -251,7 +271,7 @@ static fsim_kernel joined(const joining *w, int of)
     o->member = fsim_new(w->a, fsim_member, members + 1);
     k.group = o;
     k.inputs = k.outputs = 0;
-    k.input = fsim_new(w->a, fsim_input, inputs + 1);
+    k.input = fsim_new(w->a, fsim_input, inputs + 2);
     k.output = fsim_new(w->a, fsim_result, outputs + 1);
     k.dram_read_bytes = k.dram_write_bytes = k.partial_bytes = 0;
     k.flops = k.l2_bytes = 0;
@@ -270,10 +290,12 @@ static fsim_kernel joined(const joining *w, int of)
         k.flops += plan->kernel[i].flops;
         add_outputs(w, of, &plan->kernel[i], &k);
     }
+    if (of % 2 == 0)
+        add_result(w, of, &k);
     qsort(o->member, (size_t)o->members, sizeof *o->member, by_node);
     o->points = forward->group->points;
     o->reduced = forward->group->reduced;
-    set_time(w, forward, fsim_trained_flash(w->hw) * (of % 2 ? 1 : flash_backward_flops / flash_backward_share), &k);
+    set_time(w, forward, slowed(w) * (of % 2 ? 1 : fsim_attention_backward(w->g, w->hw, one_forward.group)), &k);
     return k;
 }
 
@@ -356,7 +378,7 @@ static double least_call_s(const joining *w, int of)
                                .absorbed = fsim_new(w->a, bool, group->writes + 1)};
     own.inputs = own.outputs = 0;
     const fsim_kernel forward = fsim_framework_launch(&software, group, &l2, &own, w->a);
-    set_time(w, &forward, fsim_trained_flash(w->hw) * flash_backward_flops / flash_backward_share, &call);
+    set_time(w, &forward, slowed(w) * fsim_attention_backward(w->g, w->hw, group), &call);
     return call.time_s * (1 - 1e-9);
 }
 
@@ -367,7 +389,7 @@ int fsim_sdpa_priced(fsim_problem *p, const fsim_plan *plan, fsim_arena *a, fsim
     joining w = {.p = p, .maker = FSIM_BY_FUSESIM, .g = g, .hw = p->hw, .plan = &copy, .a = a};
     int count = 0;
     *out = fsim_new(a, fsim_call_price, g->sources + 1);
-    if (!g->calls || !fsim_has_flash(p->hw, FSIM_BY_ATEN))
+    if (!g->calls)
         return 0;
     w.call = fsim_new(a, int, plan->kernels + 1);
     w.forward_of = fsim_new(a, int, g->sources + 1);
@@ -385,11 +407,11 @@ int fsim_sdpa_priced(fsim_problem *p, const fsim_plan *plan, fsim_arena *a, fsim
     return count;
 }
 
-bool fsim_sdpa_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_arena *a)
+bool fsim_sdpa_join(fsim_problem *p, fsim_maker maker, bool flash_2, fsim_plan *plan, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
-    joining w = {.p = p, .maker = maker, .g = g, .hw = p->hw, .plan = plan, .a = a};
-    if (!g->calls || !fsim_has_flash(p->hw, maker == FSIM_BY_FUSESIM ? FSIM_BY_ATEN : maker))
+    joining w = {.p = p, .maker = maker, .flash_2 = flash_2, .g = g, .hw = p->hw, .plan = plan, .a = a};
+    if (!g->calls)
         return false;
     w.call = fsim_new(a, int, plan->kernels + 1);
     w.forward_of = fsim_new(a, int, g->sources + 1);
@@ -415,7 +437,7 @@ bool fsim_sdpa_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_are
         if (w.call[k] < 0)
             take_kernel(&out, plan, k);
         if (w.call[k] < 0 && maker != FSIM_BY_FUSESIM && attention_in(&w, k) >= 0)
-            set_time(&w, &plan->kernel[k], fsim_trained_flash(p->hw), &out.kernel[out.kernels - 1]);
+            set_time(&w, &plan->kernel[k], slowed(&w), &out.kernel[out.kernels - 1]);
         for (int i = 0; i < count; i++)
             if (place[calls[i]] == k)
                 take_joined(&w, &out, calls[i]);
@@ -442,7 +464,7 @@ fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_pl
         fsim_add_host_calls(&software, out.kernel[k].group, &out.kernel[k]);
     }
     if (maker != FSIM_BY_FUSESIM)
-        fsim_sdpa_join(p, maker, &out, a);
+        fsim_sdpa_join(p, maker, false, &out, a);
     if (maker >= FSIM_BY_VLLM)
         fsim_calls_join(p, maker, &out, a);
     fsim_add_up_plan(p, &out, a);
@@ -451,7 +473,7 @@ fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_pl
 
 bool fsim_plan_calling(fsim_problem *p, fsim_plan *plan, fsim_arena *a)
 {
-    const bool joined = fsim_sdpa_join(p, FSIM_BY_FUSESIM, plan, a);
+    const bool joined = fsim_sdpa_join(p, FSIM_BY_FUSESIM, false, plan, a);
     if (joined)
         fsim_add_up_plan(p, plan, a);
     return fsim_calls_join(p, FSIM_BY_FUSESIM, plan, a) || joined;

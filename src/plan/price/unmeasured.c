@@ -59,6 +59,8 @@ static bool has_score_bias(const kernel *x)
     return !x->hw->arch->plain && fsim_has_score_bias(&c, x->maker);
 }
 
+static bool is_backward_attention(const kernel *x) { return fsim_is_backward_assumed(x->g, x->hw, x->k->group); }
+
 double fsim_unmeasured_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)
 {
     static const struct {
@@ -73,6 +75,7 @@ double fsim_unmeasured_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker
                  {has_short_rows, &unmeasured_short_rows},
                  {has_wide_heads, &unmeasured_heads},
                  {has_score_bias, &unmeasured_bias},
+                 {is_backward_attention, &unmeasured_backward},
                  {is_narrow_product, &unmeasured_narrow}};
     const kernel x = {g, hw, maker, k};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !hw->host; i++)

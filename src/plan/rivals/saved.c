@@ -9,7 +9,6 @@ enum { STATISTIC_BYTES = 8, INDEX_BYTES = 8 };
 typedef struct {
     const fsim_graph *g;
     const fsim_operation *by; /* the operator at hand */
-    bool *kept;               /* by tensor: its storage counts already */
     fsim_autograd_saved sum;
 } ledger;
 
@@ -60,9 +59,9 @@ static void keep(ledger *l, int tensor)
 {
     const int t = storage_of(l->g, tensor);
     const fsim_tensor *x = &l->g->tensor[t];
-    if (l->kept[t])
+    if (l->sum.kept[t]) /* it counts already */
         return;
-    l->kept[t] = true;
+    l->sum.kept[t] = true;
     *(l->g->tensor[x->storage].producer < 0 ? &l->sum.given_bytes : &l->sum.made_bytes) +=
         (double)x->elems * fsim_dtype_bytes(x->dtype);
 }
@@ -188,8 +187,7 @@ static void keep_given_to_layer(ledger *l)
 
 fsim_autograd_saved fsim_saved_by_eager(const fsim_graph *g, fsim_arena *a)
 {
-    const fsim_mark mark = fsim_save(a);
-    ledger l = {.g = g, .kept = fsim_new(a, bool, g->tensors + 1)};
+    ledger l = {.g = g, .sum.kept = fsim_new(a, bool, g->tensors + 1)};
     for (int i = 0; i < g->operations; i++) {
         l.by = &g->operation[i];
         bool flows = false;
@@ -200,6 +198,5 @@ fsim_autograd_saved fsim_saved_by_eager(const fsim_graph *g, fsim_arena *a)
         else if (flows && keeps[l.by->op])
             keeps[l.by->op](&l);
     }
-    fsim_rewind(a, mark);
     return l.sum;
 }

@@ -7,11 +7,13 @@
 
 #include "graph/graph.h"
 
-/* Made by the forward pass; of inputs and weights; and, of the former, the bytes of dropout's masks. */
+/* Made by the forward pass; of inputs and weights; and, of the former, the bytes of dropout's masks. Statistics,
+ * indices and masks are no tensors of the graph: the others are in kept, by tensor. */
 typedef struct {
     double made_bytes, given_bytes, mask_bytes;
+    bool *kept;
 } fsim_autograd_saved;
-/* Of a graph that is differentiated; 0 of others. a is used only during the call. */
+/* Of a graph that is differentiated; 0 of others. In a. */
 fsim_autograd_saved fsim_saved_by_eager(const fsim_graph *g, fsim_arena *a);
 
 #endif
