@@ -24,7 +24,7 @@
 #include <string.h>
 
 #ifdef FSIM_SANITIZED
-enum { GRAPHS = 60, MASKED = 60, EVERY = 5 };
+enum { GRAPHS = 60, MASKED = 120, EVERY = 5 };
 #else
 enum { GRAPHS = 300, MASKED = 240, EVERY = 1 };
 #endif
