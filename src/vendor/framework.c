@@ -108,7 +108,35 @@ fsim_call_lead fsim_call_lead_of(const fsim_graph *g, const fsim_hw *hw, fsim_re
     for (int i = 0; i < group->writes; i++)
         bytes -= g->tensor[group->write[i].tensor].written_bytes;
     const double ours_s = generated.time_s > 0 ? generated.time_s : INFINITY;
-    return (fsim_call_lead){true, call.time_s, fmin(ours_s, by_rows_s(&warm, read)), bytes};
+    return (fsim_call_lead){true, call.time_s, ours_s, by_rows_s(&warm, read), bytes};
+}
+
+bool fsim_call_may_lose(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
+                        fsim_arena *a)
+{
+    enum { MOST_ACCESSES = 5 };
+    const int accesses = group->reads + group->writes;
+    bool *hit = fsim_new(a, bool, accesses + 1), *absorbed = fsim_new(a, bool, accesses + 1), loses = false;
+    if (accesses > MOST_ACCESSES)
+        return true;
+    for (int in_l2 = 0; in_l2 < 1 << accesses && !loses; in_l2++) {
+        const fsim_mark mark = fsim_save(a);
+        bool possible = true;
+        for (int i = 0; i < accesses; i++) {
+            const int tensor = i < group->reads ? group->read[i].tensor : group->write[i - group->reads].tensor;
+            const bool in = in_l2 >> i & 1;
+            *(i < group->reads ? &hit[i] : &absorbed[i - group->reads]) = in;
+            possible = possible && (!in || (double)g->tensor[tensor].bytes <= fsim_l2_effective(hw));
+        }
+        if (possible) {
+            const fsim_costing c =
+                fsim_costing_of(g, hw, regime, group, &(fsim_residency){.hit = hit, .absorbed = absorbed}, a);
+            const fsim_kernel call = library_kernel(&c, a), ours = fsim_generated_kernel(&c, a);
+            loses = ours.time_s > 0 && ours.time_s < call.time_s;
+        }
+        fsim_rewind(a, mark);
+    }
+    return loses;
 }
 
 /* A framework's kernel has other blocks than the generated one that it stands for: how many an SM holds of them. */

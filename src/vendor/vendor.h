@@ -54,13 +54,20 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
 typedef struct {
     bool call;     /* is it one? What follows is 0 otherwise */
     double call_s; /* its seconds with nothing in L2 */
-    double ours_s; /* those of our kernel with all in L2 that it might find or leave there, or at least those of one
-                      that reduces rows beside; INFINITY where it fits no SM */
+    double
+        ours_s; /* those of our kernel with all in L2 that it might find or leave there; INFINITY where it fits no SM;
+                 */
+    double by_rows_s; /* at least those of one that reduces rows beside; INFINITY where the graph has no such rows */
     int64_t beyond_bytes; /* what the call moves, with nothing in L2, beyond every element once */
 } fsim_call_lead;
 /* Scratch in a. */
 fsim_call_lead fsim_call_lead_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
                                  fsim_arena *a);
+
+/* Of a group that is such a call: is a kernel of ours faster, with the same in L2? True where it is not known. Scratch
+ * in a. */
+bool fsim_call_may_lose(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
+                        fsim_arena *a);
 
 /* The kernel or kernels that a framework launches for this group: it may have more passes, other layouts, other
  * rates. own: fsim_kernel_of's answer, which is returned where no better model exists. Result in a. */

@@ -38,6 +38,7 @@ typedef struct fsim_candidate {
     struct priced *kernel;       /* its prices, one for each residency */
     struct fsim_candidate *like; /* a set that is the same to prices (alike.h), and has them; NULL */
     fsim_call_lead *lead;        /* see fsim_call_lead_for; NULL: not known */
+    signed char loses;           /* fsim_call_loses_for: 1, -1 where not; 0: not known */
 } fsim_candidate;
 
 /* Copies what o points to into a. */
@@ -54,6 +55,9 @@ fsim_candidate *fsim_candidate_like(fsim_problem *p, const int *node, int count,
 const fsim_kernel *fsim_kernel_for(fsim_problem *p, fsim_candidate *c, const bool *hit, const bool *absorbed);
 /* Whether its kernel is the vendor's call, and how that compares with ours (vendor.h); from the store. */
 const fsim_call_lead *fsim_call_lead_for(fsim_problem *p, fsim_candidate *c);
+/* Is the candidate a call that loses against a kernel of ours, by bytes where these are minimised
+ * (fsim_call_may_lose)? */
+bool fsim_call_loses_for(fsim_problem *p, fsim_candidate *c);
 /* What `maker` launches for the set's kernel (fsim_framework_kernel), which must fit the device. Its inputs and outputs
  * are in a or the store. */
 fsim_kernel fsim_kernel_launched_by(fsim_problem *p, fsim_maker maker, fsim_candidate *c, const fsim_residency *l2,

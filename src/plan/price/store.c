@@ -393,6 +393,24 @@ const fsim_call_lead *fsim_call_lead_for(fsim_problem *p, fsim_candidate *c)
     return of->lead;
 }
 
+bool fsim_call_loses_for(fsim_problem *p, fsim_candidate *c)
+{
+    fsim_store *s = p->store;
+    fsim_candidate *of = c->like ? c->like : c;
+    const fsim_call_lead *lead = fsim_call_lead_for(p, c);
+    if (!lead->call || p->objective == FSIM_MINIMISE_BYTES)
+        return lead->call && lead->beyond_bytes > 0;
+    if (of->loses == 0) {
+        const fsim_mark mark = fsim_save(s->scratch);
+        const bool loses =
+            lead->ours_s < lead->call_s && fsim_call_may_lose(p->graph, p->hw, p->regime, of->group, s->scratch);
+        fsim_rewind(s->scratch, mark);
+        s->worked.steps += WORK_OF_CONTRACTION;
+        of->loses = loses ? 1 : -1;
+    }
+    return of->loses > 0;
+}
+
 /* The kernel of a set that is like c's, for c: its inputs and outputs are the group's reads and writes. In a. */
 static fsim_kernel kernel_moved(const fsim_candidate *c, const fsim_kernel *from, fsim_arena *a)
 {

@@ -45,6 +45,11 @@ fsim_frontier *fsim_frontier_ready(fsim_problem *p, const int *node, int count, 
                                    const fsim_budget *budget, fsim_arena *a);
 /* and the search. False where the list is too wide for the bits. */
 bool fsim_frontier_search(fsim_frontier *f);
+/* Before the search: leaves out results that are stored for nothing but copies of what is stored as well (owed.c): for
+ * a plan. What it bounds then is a plan without such results. */
+void fsim_frontier_owes_nothing(fsim_frontier *f);
+/* Was one left out? */
+bool fsim_frontier_left_owed_out(const fsim_frontier *f);
 /* A lower bound of the objective of every plan of the list, in the objective's unit. */
 fsim_sum fsim_frontier_bound(const fsim_frontier *f);
 /* Was nothing cut off? The bound is then the least relaxed cost. */

@@ -2,6 +2,7 @@
 /* owed.c: results that are stored for nothing but a copy of what is stored as well. A kernel of fusesim's own never
  * gains by that. A product with what the vendor's library fuses does, where the library's call is slower than a kernel
  * of ours: with one such result more it is no call. */
+#include "plan/search/frontier.h"
 #include "plan/search/states.h"
 
 void fsim_pay_owed(const expansion *x, const fsim_bits *clones, state *s)
@@ -86,9 +87,28 @@ bool fsim_may_owe(expansion *x, int place)
     FSIM_EACH_BIT(i, x->set->own)
     {
         const int *node = &l->node[x->root - FSIM_BACK + i];
-        if (fsim_is_product(&x->f->p->graph->node[*node]) &&
-            fsim_loses_as_call(l, fsim_candidate_of(l->p, node, 1, &stored)))
-            return true;
+        fsim_candidate *alone =
+            fsim_is_product(&x->f->p->graph->node[*node]) ? fsim_candidate_of(l->p, node, 1, &stored) : NULL;
+        if (alone && alone->legal && fsim_call_loses_for(l->p, alone)) {
+            x->f->owed_left_out = x->f->owed_left_out || (x->f->owes_nothing && !x->anywhere);
+            return !x->f->owes_nothing || x->anywhere;
+        }
     }
     return false;
 }
+
+/* Seconds of DRAM are added to both by the same norm, so that the gain is greatest with all in L2 that may be, or with
+ * nothing there. */
+bool fsim_owing_pays(const expansion *x, fsim_variant *v, const fsim_bits *clones, const fsim_bits *owed)
+{
+    const fsim_bits stored = fsim_bits_without(v->stored, *owed);
+    fsim_variant *call = fsim_variant_of(&x->f->l, x->family, x->set, clones, &stored);
+    if (!call)
+        return true;
+    const fsim_sum cold = fsim_cost_of(&x->f->l, v, 0, 0), cold_call = fsim_cost_of(&x->f->l, call, 0, 0);
+    return cold_call < 0 || (cold >= 0 && cold < cold_call) || fsim_relaxed_cost(x, v) < fsim_relaxed_cost(x, call);
+}
+
+void fsim_frontier_owes_nothing(fsim_frontier *f) { f->owes_nothing = true; }
+
+bool fsim_frontier_left_owed_out(const fsim_frontier *f) { return f->owed_left_out; }

@@ -24,7 +24,8 @@ typedef struct {
     fsim_sum *price;  /* per primitive of the whole graph: its part of that; NULL: nothing was left out */
     fsim_sum floor;   /* the work that no plan can avoid */
     fsim_frontier *f; /* NULL: no prices were found */
-    bool linked;      /* what may be in kernels that are too wide for the bits is worth its work only */
+    /* FSIM_LINKED: what may be in kernels that are too wide for the bits is worth its work only */
+    fsim_thoroughness how;
 } part_priced;
 
 static fsim_sum bound_of(const part_priced *x) { return x->shadow.bound + x->givens; }
@@ -37,7 +38,7 @@ static bool find_prices(part_priced *x, const fsim_budget *budget, const fsim_th
         x->floor = fsim_frontier_floor(f);
         if (!fsim_frontier_gave_up(f) && fsim_find_shadow(f, &x->shadow)) {
             x->f = f;
-            x->linked = of[i] == FSIM_LINKED;
+            x->how = of[i];
             return true;
         }
     }
@@ -52,30 +53,49 @@ static fsim_sum better_of(fsim_problem *p, const fsim_partition *part, fsim_aren
     return fsim_price(p, part, a, &plan, &why) && plan.objective < known ? plan.objective : known;
 }
 
-/* Looks for plans that cost less than `known`. */
+/* Looks for a plan that costs less than `known`, by f; returns what the best one costs then. */
+static fsim_sum search_once(fsim_problem *p, const part_priced *x, fsim_sum known, const fsim_budget *budget,
+                            fsim_priced *out, fsim_arena *a)
+{
+    fsim_frontier_limit(x->f, &x->shadow, known - x->givens, budget);
+    fsim_frontier_search(x->f);
+    if (!fsim_frontier_plan(x->f, &out->part[0], a))
+        return known;
+    if (x->left_out)
+        fsim_add_given(p, x->left_out, x->whole, a, &out->part[0]);
+    return better_of(p, &out->part[0], a, known);
+}
+
+static bool has_ended(const fsim_spent *spent) { return spent->end == FSIM_SEARCH_NOT_STOPPED && !spent->over; }
+
+/* Looks for plans that cost less than `known`: first for those that owe nothing (owed.c), which are far fewer. */
 static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_budget *budget, fsim_arena *a,
                    fsim_priced *out)
 {
-    const fsim_sum most = known;
+    fsim_sum most = known;
     fsim_spent spent;
     const fsim_budget own = fsim_budget_share(budget, &x->p, SEARCH_SHARES, &spent);
-    fsim_frontier_limit(x->f, &x->shadow, most - x->givens, &own);
-    fsim_frontier_search(x->f);
-    if (fsim_frontier_plan(x->f, &out->part[0], a)) {
-        if (x->left_out)
-            fsim_add_given(p, x->left_out, x->whole, a, &out->part[0]);
-        known = better_of(p, &out->part[0], a, known);
-    }
-    if (x->linked) /* there may be kernels that it knows nothing of */
+    fsim_frontier_owes_nothing(x->f);
+    known = search_once(p, x, known, &own, out, a);
+    if (x->how == FSIM_LINKED) /* there may be kernels that it knows nothing of */
         return;
+    if (fsim_frontier_left_owed_out(x->f)) {
+        if (!has_ended(&spent))
+            return;
+        most = known;
+        x->f = fsim_frontier_ready(&x->p, x->node, x->nodes, (fsim_scope){x->how, NULL}, &own, a);
+        fsim_priced more = {.part = {{0, fsim_new(a, fsim_part, 2 * p->graph->nodes + 2)}}};
+        known = search_once(p, x, known, &own, &more, a);
+        if (known < most)
+            out->part[0] = more.part[0];
+    }
     fsim_sum bound = fsim_sum_least(x->givens + fsim_frontier_bound(x->f), most);
     out->bound = bound > out->bound ? bound : out->bound;
-    const bool ended = spent.end == FSIM_SEARCH_NOT_STOPPED && !spent.over;
-    out->ended = ended;
-    if (x->left_out || fsim_frontier_has_parts(x->f) || out->bound >= known || !ended)
+    out->ended = has_ended(&spent);
+    if (x->left_out || fsim_frontier_has_parts(x->f) || out->bound >= known || !out->ended)
         return;
     fsim_frontier_with_l2(x->f, known, &own, &out->part[1], &bound, a);
-    out->ended = spent.end == FSIM_SEARCH_NOT_STOPPED && !spent.over;
+    out->ended = has_ended(&spent);
     bound = fsim_sum_least(bound, most);
     out->bound = bound > out->bound ? bound : out->bound;
 }

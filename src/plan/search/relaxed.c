@@ -132,6 +132,6 @@ fsim_sum fsim_least_as_part(const expansion *x, fsim_variant *v, fsim_sum alone)
     if (!fsim_is_joinable_here(x))
         return alone;
     const fsim_sum least = x->set->joinable ? fsim_least_joined(x->f, x->set, x->root, v, x->clipped)
-                                            : fsim_least_without_call(&x->f->l, v, alone);
+                                            : fsim_least_beside(&x->f->l, v, alone);
     return least < alone ? least : alone;
 }

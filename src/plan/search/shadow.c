@@ -321,6 +321,7 @@ bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
 void fsim_frontier_limit(fsim_frontier *f, const fsim_shadow *shadow, fsim_sum most, const fsim_budget *budget)
 {
     f->budget = *budget;
+    f->run = NULL; /* prices of equal layers differ */
     f->shadow = shadow;
     f->slack = most - shadow->bound;
     f->l.linked = false; /* a search for a plan, no bound */

@@ -131,6 +131,8 @@ struct fsim_frontier {
     double floor_write;        /* parted list: share of a launch for each result; see fsim_least_joined */
     double *read_s, *write_s;  /* per tensor: seconds (or bytes) of DRAM for reading it once, for writing it */
     bool products;             /* a kernel may contain a contraction */
+    bool owes_nothing;         /* results that are stored for copies alone (owed.c) are left out: for a plan; */
+    bool owed_left_out;        /* there were some */
     const fsim_shadow *shadow; /* NULL: no prices are known */
     fsim_sum slack;            /* plans are looked for that cost less than so much beyond the sum of prices */
 };
@@ -231,6 +233,8 @@ static inline int fsim_bit_of(const expansion *x, int place) { return place - x-
 /* May it pay to store the result of the set's member place, though no kernel would read it but for a copy of what is
  * stored as well? */
 bool fsim_may_owe(expansion *x, int place);
+/* Is kernel v, with these clones, faster than the same one that does not store what is owed, with the same in L2? */
+bool fsim_owing_pays(const expansion *x, fsim_variant *v, const fsim_bits *clones, const fsim_bits *owed);
 /* Takes from what s owes what the clones of a kernel read. */
 void fsim_pay_owed(const expansion *x, const fsim_bits *clones, state *s);
 /* Does s owe what no kernel that has still to run can read? */

@@ -118,11 +118,9 @@ fsim_sum fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t ab
     return c->cost;
 }
 
-bool fsim_is_poor_call(fsim_places *l, fsim_variant *v) { return fsim_loses_as_call(l, v->kernel); }
-
-bool fsim_loses_as_call(fsim_places *l, fsim_candidate *kernel)
+bool fsim_is_poor_call(fsim_places *l, fsim_variant *v)
 {
-    const fsim_call_lead *lead = kernel->legal ? fsim_call_lead_for(l->p, kernel) : &(fsim_call_lead){0};
+    const fsim_call_lead *lead = fsim_call_lead_for(l->p, v->kernel);
     return lead->call &&
            (l->p->objective == FSIM_MINIMISE_BYTES ? lead->beyond_bytes > 0 : lead->ours_s < lead->call_s);
 }
@@ -130,11 +128,20 @@ bool fsim_loses_as_call(fsim_places *l, fsim_candidate *kernel)
 fsim_sum fsim_least_without_call(fsim_places *l, fsim_variant *v, fsim_sum call)
 {
     const fsim_call_lead *lead = fsim_call_lead_for(l->p, v->kernel);
-    if (!fsim_is_poor_call(l, v))
+    if (!fsim_is_poor_call(l, v) || !fsim_call_loses_for(l->p, v->kernel))
         return call;
     const fsim_sum ours =
         l->p->objective == FSIM_MINIMISE_BYTES ? call - (fsim_sum)lead->beyond_bytes : fsim_ticks(lead->ours_s);
     return ours < 0 ? 0 : ours < call ? ours : call;
+}
+
+fsim_sum fsim_least_beside(fsim_places *l, fsim_variant *v, fsim_sum call)
+{
+    const fsim_call_lead *lead = fsim_call_lead_for(l->p, v->kernel);
+    const fsim_sum ours = fsim_least_without_call(l, v, call);
+    if (l->p->objective == FSIM_MINIMISE_BYTES || !lead->call || !(lead->by_rows_s < lead->call_s))
+        return ours;
+    return fsim_sum_least(ours, fsim_ticks(lead->by_rows_s));
 }
 
 int fsim_touched(const fsim_places *l, int root, const fsim_touch *x, bool write)
