@@ -217,26 +217,82 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Counts distinct values of element * elem_bytes / unit_bytes one by one; the map has at most WALK_POINTS points. */
+/* What is counted: distinct values of element * elem_bytes / unit_bytes. Strides are positive. */
+typedef struct {
+    fsim_mode d[FSIM_MAX_MODES];
+    int n, elem_bytes, unit_bytes;
+    int64_t base;
+} counted;
+
+/* Sets *element and the digits to those of the next point; false behind the last one. */
+static bool next_point(const counted *c, int64_t *digit, int64_t *element)
+{
+    for (int i = c->n; i-- > 0;) {
+        *element += c->d[i].stride;
+        if (++digit[i] < c->d[i].extent)
+            return true;
+        *element -= digit[i] * c->d[i].stride;
+        digit[i] = 0;
+    }
+    return false;
+}
+
+/* One by one; the map has at most WALK_POINTS points. */
+static int64_t count_distinct(const counted *c)
+{
+    int64_t points = 1, last = c->base, distinct = 0, digit[FSIM_MAX_MODES] = {0}, element = c->base, p = 0;
+    for (int i = 0; i < c->n; i++) {
+        points *= c->d[i].extent;
+        last += c->d[i].stride * (c->d[i].extent - 1);
+    }
+    const int64_t first = c->base * c->elem_bytes / c->unit_bytes,
+                  units = last * c->elem_bytes / c->unit_bytes - first + 1;
+    const bool dense = units / 64 < points; /* a bit for each takes no more than a list */
+    uint64_t *met = calloc((size_t)(dense ? units / 64 + 1 : points), sizeof *met);
+    if (!met)
+        fsim_out_of_memory();
+    do {
+        const int64_t unit = element * c->elem_bytes / c->unit_bytes - first;
+        if (dense) {
+            distinct += !(met[unit / 64] >> unit % 64 & 1);
+            met[unit / 64] |= (uint64_t)1 << unit % 64;
+        } else {
+            ((int64_t *)met)[p++] = unit;
+        }
+    } while (next_point(c, digit, &element));
+    if (!dense)
+        qsort(met, (size_t)points, sizeof *met, by_value);
+    for (int64_t i = 0; i < points && !dense; i++)
+        distinct += i == 0 || met[i] != met[i - 1];
+    free(met);
+    return distinct;
+}
+
+/* The same with a memory: searches ask for the same few maps many times. */
 static int64_t walk(const fsim_mode *d, int n, int64_t base, int elem_bytes, int unit_bytes)
 {
-    int64_t points = 1, distinct = 0;
-    for (int i = 0; i < n; i++)
-        points *= d[i].extent;
-    int64_t *at = malloc((size_t)points * sizeof *at);
-    if (!at)
-        fsim_out_of_memory();
-    for (int64_t p = 0; p < points; p++) {
-        int64_t left = p, where = base;
-        for (int i = n; i-- > 0; left /= d[i].extent)
-            where += left % d[i].extent * d[i].stride;
-        at[p] = where * elem_bytes / unit_bytes;
+    enum { REMEMBERED = 64 };
+    static _Thread_local struct {
+        counted what;
+        int64_t distinct;
+    } memory[REMEMBERED];
+    counted c = {.n = n, .elem_bytes = elem_bytes, .unit_bytes = unit_bytes, .base = base};
+    uint64_t h = (uint64_t)base * 31 + (uint64_t)elem_bytes * 7 + (uint64_t)unit_bytes;
+    for (int i = 0; i < n; i++) {
+        c.d[i] = d[i];
+        h = (h ^ (uint64_t)d[i].extent * 0x9e3779b97f4a7c15u ^ (uint64_t)d[i].stride) * 0xbf58476d1ce4e5b9u;
     }
-    qsort(at, (size_t)points, sizeof *at, by_value);
-    for (int64_t p = 0; p < points; p++)
-        distinct += p == 0 || at[p] != at[p - 1];
-    free(at);
-    return distinct;
+    const uint64_t at = (h ^ h >> 32) % REMEMBERED;
+    const counted *known = &memory[at].what;
+    bool same = known->n == n && known->elem_bytes == elem_bytes && known->unit_bytes == unit_bytes &&
+                known->base == base && memory[at].distinct > 0;
+    for (int i = 0; i < n && same; i++)
+        same = known->d[i].extent == d[i].extent && known->d[i].stride == d[i].stride;
+    if (!same) {
+        memory[at].what = c;
+        memory[at].distinct = count_distinct(&c);
+    }
+    return memory[at].distinct;
 }
 
 static bool walkable(const fsim_mode *d, int n)

@@ -18,6 +18,13 @@ typedef struct {
     int place, other; /* places that a kernel may have both of */
 } mixture;
 
+/* Numbers of points that results of a place have, each once; all: it may be any number. */
+typedef struct {
+    int64_t *of;
+    int count;
+    bool known, all;
+} pointses;
+
 typedef struct {
     fsim_places *l;
     const bool *left_out;
@@ -26,11 +33,16 @@ typedef struct {
     bool *mixed;         /* per place */
     int asked;           /* pairs */
     int *first, *tensor; /* tensors that given place i accesses: tensor[first[i], first[i + 1]) */
+    place_list contraction, reduction;
+    bool *summed;    /* per place: a sum over all rows has as many points, which fits kernels of other points */
+    pointses *leads; /* per place: what it leads to (leads_of) */
     mixture *queue;
     int count, room;
 } mixer;
 
 static fsim_class class_of(const fsim_places *l, int i) { return fsim_ops[fsim_place_node(l, i)->op].class; }
+static int64_t points_of(const fsim_places *l, int i) { return fsim_place_node(l, i)->points; }
+static int64_t whole_of(const fsim_places *l, int i) { return points_of(l, i) * fsim_place_node(l, i)->reduced; }
 
 /* Is there a path from low to high? */
 static bool leads_to(fsim_places *l, int low, int high)
@@ -43,111 +55,131 @@ static bool leads_to(fsim_places *l, int low, int high)
 
 /* Lists the contractions that a kernel with contraction c may have. False where one of them may be side by side with
  * c, or may be a reader of y. */
-static bool list_contractions(fsim_places *l, int c, int y, place_list *out)
+static bool list_contractions(const mixer *w, int c, int y, place_list *out)
 {
-    for (int k = 0; k < l->count; k++) {
-        if (class_of(l, k) != FSIM_CONTRACTION || (k != c && fsim_never_together(l, c, k)))
+    for (int i = 0; i < w->contraction.count; i++) {
+        const int k = w->contraction.item[i];
+        if (k != c && fsim_never_together(w->l, c, k))
             continue;
-        if ((k != c && fsim_may_be_siblings(l, c, k)) || leads_to(l, y, k))
+        if ((k != c && fsim_may_be_siblings(w->l, c, k)) || leads_to(w->l, y, k))
             return false;
         fsim_list_place(out, k);
     }
     return true;
 }
 
-/* Has place i the points of the results of one of these contractions, or of rows of them? */
-static bool fits_one(const fsim_places *l, int i, const place_list *contraction)
+/* Are these the points of the results of one of these contractions, or of rows of them? */
+static bool fits_one(const mixer *w, int64_t points, const place_list *contraction)
 {
-    const int64_t points = fsim_place_node(l, i)->points;
     for (int c = 0; c < contraction->count; c++) {
-        const int64_t results = fsim_place_node(l, contraction->item[c])->points;
+        const int64_t results = points_of(w->l, contraction->item[c]);
         if (points == results)
             return true;
-        for (int r = 0; r < l->count; r++) {
-            const fsim_node *n = fsim_place_node(l, r);
-            if (class_of(l, r) == FSIM_REDUCE && n->points == points && n->points * n->reduced == results)
+        for (int r = 0; r < w->reduction.count; r++)
+            if (points_of(w->l, w->reduction.item[r]) == points && whole_of(w->l, w->reduction.item[r]) == results)
                 return true;
-        }
     }
     return false;
 }
 
-/* May a sum over all rows give so many points? It fits kernels of other points. */
-static bool may_be_summed(const fsim_places *l, int i)
+/* The points of what depends on y without a contraction between, and of y. A kernel with y stores one of these, or else
+ * nothing would need what it has of y (apart.c). */
+static const pointses *leads_of(mixer *w, int y)
 {
-    for (int r = 0; r < l->count; r++)
-        if (fsim_may_sum_across(l->p->graph, l->node[r]) &&
-            fsim_place_node(l, r)->points == fsim_place_node(l, i)->points)
-            return true;
-    return false;
-}
-
-/* Lists what depends on y without a contraction between, and y. A kernel with y stores one of them, or else nothing
- * would need what it has of y (apart.c). */
-static place_list results_of(const fsim_places *l, int y)
-{
-    place_list out = {.a = l->a};
+    const fsim_places *l = w->l;
+    pointses *out = &w->leads[y];
+    if (out->known)
+        return out;
+    place_list queue = {.a = l->a};
     bool *seen = fsim_new(l->a, bool, l->count + 1);
-    fsim_list_place(&out, y);
-    for (int i = 0; i < out.count; i++)
-        for (int k = l->succ_first[out.item[i]]; k < l->succ_first[out.item[i] + 1]; k++)
+    int room = 0;
+    out->known = true;
+    fsim_list_place(&queue, y);
+    for (int i = 0; i < queue.count; i++) {
+        const int at = queue.item[i];
+        bool listed = false;
+        for (int k = 0; k < out->count && !listed; k++)
+            listed = out->of[k] == points_of(l, at);
+        if (!listed)
+            *FSIM_PUSH(l->a, out->of, out->count, room) = points_of(l, at);
+        out->all = out->all || w->summed[at];
+        for (int k = l->succ_first[at]; k < l->succ_first[at + 1]; k++)
             if (!seen[l->succ[k]] && class_of(l, l->succ[k]) != FSIM_CONTRACTION) {
                 seen[l->succ[k]] = true;
-                fsim_list_place(&out, l->succ[k]);
+                fsim_list_place(&queue, l->succ[k]);
             }
+    }
     return out;
 }
 
 /* Is nothing that y leads to as large as what a kernel with contraction c stores? No kernel has both then. */
-static bool outgrows(fsim_places *l, int c, int y)
+static bool outgrows(mixer *w, int c, int y)
 {
-    place_list contraction = {.a = l->a};
-    if (class_of(l, c) != FSIM_CONTRACTION || class_of(l, y) == FSIM_CONTRACTION ||
-        !list_contractions(l, c, y, &contraction))
+    place_list contraction = {.a = w->l->a};
+    if (class_of(w->l, c) != FSIM_CONTRACTION || class_of(w->l, y) == FSIM_CONTRACTION)
         return false;
-    const place_list results = results_of(l, y);
-    bool fits = false;
-    for (int i = 0; i < results.count && !fits; i++)
-        fits = fits_one(l, results.item[i], &contraction) || may_be_summed(l, results.item[i]);
-    return !fits;
+    const pointses *leads = leads_of(w, y);
+    if (leads->all || !list_contractions(w, c, y, &contraction))
+        return false;
+    for (int i = 0; i < leads->count; i++)
+        if (fits_one(w, leads->of[i], &contraction))
+            return false;
+    return true;
 }
 
-static bool may_be_with(fsim_places *l, int x, int y)
+static bool may_be_with(mixer *w, int x, int y)
 {
     const int low = x < y ? x : y, high = x < y ? y : x;
     bool path;
-    return !fsim_never_together(l, low, high) && !fsim_separated(l, low, high, &path) && !outgrows(l, x, y) &&
-           !outgrows(l, y, x);
+    return !fsim_never_together(w->l, low, high) && !fsim_separated(w->l, low, high, &path) && !outgrows(w, x, y) &&
+           !outgrows(w, y, x);
 }
 
-/* Do both have the points of one kernel without a contraction? */
-static bool fit_each_other(const fsim_places *l, int x, int y)
+/* May a kernel without a contraction have results of so many and of so many points? */
+static bool fit_each_other(const mixer *w, int64_t one, int64_t other)
 {
-    const int64_t one = fsim_place_node(l, x)->points, other = fsim_place_node(l, y)->points;
-    bool fit = one == other || may_be_summed(l, x) || may_be_summed(l, y);
-    for (int r = 0; r < l->count && !fit; r++) {
-        const int64_t rows = fsim_place_node(l, r)->points, whole = rows * fsim_place_node(l, r)->reduced;
-        fit = class_of(l, r) == FSIM_REDUCE && (one == rows || one == whole) && (other == rows || other == whole);
+    bool fit = one == other;
+    for (int r = 0; r < w->reduction.count && !fit; r++) {
+        const int64_t rows = points_of(w->l, w->reduction.item[r]), whole = whole_of(w->l, w->reduction.item[r]);
+        fit = (one == rows || one == whole) && (other == rows || other == whole);
     }
     return fit;
 }
 
 /* Can no kernel have both, whatever else it has: neither one with a contraction nor one without? */
-static bool never_together(fsim_places *l, int x, int y)
+static bool never_together(mixer *w, int x, int y)
 {
-    if (!may_be_with(l, x, y))
+    fsim_places *l = w->l;
+    if (!may_be_with(w, x, y))
         return true;
     if (class_of(l, x) == FSIM_CONTRACTION || class_of(l, y) == FSIM_CONTRACTION)
         return false;
-    const place_list some = results_of(l, x), others = results_of(l, y);
-    for (int i = 0; i < some.count; i++)
-        for (int k = 0; k < others.count; k++)
-            if (fit_each_other(l, some.item[i], others.item[k]))
-                return false;
-    for (int c = 0; c < l->count; c++)
-        if (class_of(l, c) == FSIM_CONTRACTION && may_be_with(l, c, x) && may_be_with(l, c, y))
-            return false;
-    return true;
+    const pointses *some = leads_of(w, x), *others = leads_of(w, y);
+    bool fit = some->all || others->all;
+    for (int i = 0; i < some->count && !fit; i++)
+        for (int k = 0; k < others->count && !fit; k++)
+            fit = fit_each_other(w, some->of[i], others->of[k]);
+    for (int c = 0; c < w->contraction.count && !fit; c++)
+        fit = may_be_with(w, w->contraction.item[c], x) && may_be_with(w, w->contraction.item[c], y);
+    return !fit;
+}
+
+/* Lists contractions and reductions, and where sums over all rows make points tell nothing. */
+static void list_makers_of_points(mixer *w)
+{
+    const fsim_places *l = w->l;
+    w->contraction = w->reduction = (place_list){.a = l->a};
+    w->leads = fsim_new(l->a, pointses, l->count + 1);
+    w->summed = fsim_new(l->a, bool, l->count + 1);
+    for (int r = 0; r < l->count; r++) {
+        if (class_of(l, r) == FSIM_CONTRACTION)
+            fsim_list_place(&w->contraction, r);
+        if (class_of(l, r) != FSIM_REDUCE)
+            continue;
+        fsim_list_place(&w->reduction, r);
+        for (int i = 0; i < l->count && fsim_may_sum_across(l->p->graph, l->node[r]); i++)
+            w->summed[i] = w->summed[i] || points_of(l, i) == points_of(l, r);
+    }
 }
 
 static void try_pair(mixer *w, int place, int other)
@@ -157,7 +189,7 @@ static void try_pair(mixer *w, int place, int other)
     if (*seen)
         return;
     *seen = true;
-    if (w->asked++ < MOST_ASKED && never_together(l, place, other))
+    if (w->asked++ < MOST_ASKED && never_together(w, place, other))
         return;
     w->mixed[place] = true;
     *FSIM_PUSH(l->a, w->queue, w->count, w->room) = (mixture){place, other};
@@ -211,6 +243,7 @@ bool *fsim_find_mixed(fsim_places *l, const bool *left_out)
         w.mixed[i] = false;
     w.seen = fsim_new(l->a, bool, givens * l->count + 1);
     list_tensors(&w);
+    list_makers_of_points(&w);
     for (int t = 0; t < l->p->graph->tensors; t++)
         try_readers(&w, t, -1);
     for (int i = 0; i < w.count; i++) {
@@ -218,5 +251,6 @@ bool *fsim_find_mixed(fsim_places *l, const bool *left_out)
         for (int k = w.first[m.place]; k < w.first[m.place + 1]; k++)
             try_readers(&w, w.tensor[k], m.other);
     }
+    fsim_add_work(l->p, w.asked);
     return w.mixed;
 }
