@@ -54,9 +54,8 @@ fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime r
 typedef struct {
     bool call;     /* is it one? What follows is 0 otherwise */
     double call_s; /* its seconds with nothing in L2 */
-    double
-        ours_s; /* those of our kernel with all in L2 that it might find or leave there; INFINITY where it fits no SM;
-                 */
+    /* those of our kernel with all in L2 that it might find or leave there; INFINITY where it fits no SM */
+    double ours_s;
     double by_rows_s; /* at least those of one that reduces rows beside; INFINITY where the graph has no such rows */
     int64_t beyond_bytes; /* what the call moves, with nothing in L2, beyond every element once */
 } fsim_call_lead;

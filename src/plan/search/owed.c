@@ -87,12 +87,9 @@ bool fsim_may_owe(expansion *x, int place)
     FSIM_EACH_BIT(i, x->set->own)
     {
         const int *node = &l->node[x->root - FSIM_BACK + i];
-        fsim_candidate *alone =
-            fsim_is_product(&x->f->p->graph->node[*node]) ? fsim_candidate_of(l->p, node, 1, &stored) : NULL;
-        if (alone && alone->legal && fsim_call_loses_for(l->p, alone)) {
-            x->f->owed_left_out = x->f->owed_left_out || (x->f->owes_nothing && !x->anywhere);
-            return !x->f->owes_nothing || x->anywhere;
-        }
+        if (fsim_is_product(&x->f->p->graph->node[*node]) &&
+            fsim_loses_as_call(l, fsim_candidate_of(l->p, node, 1, &stored)))
+            return true;
     }
     return false;
 }
@@ -103,10 +100,15 @@ bool fsim_owing_pays(const expansion *x, fsim_variant *v, const fsim_bits *clone
 {
     const fsim_bits stored = fsim_bits_without(v->stored, *owed);
     fsim_variant *call = fsim_variant_of(&x->f->l, x->family, x->set, clones, &stored);
-    if (!call)
-        return true;
+    if (!call) {
+        x->f->owed_left_out = x->f->owed_left_out || (x->f->owes_nothing && !x->anywhere);
+        return !x->f->owes_nothing || x->anywhere;
+    }
     const fsim_sum cold = fsim_cost_of(&x->f->l, v, 0, 0), cold_call = fsim_cost_of(&x->f->l, call, 0, 0);
-    return cold_call < 0 || (cold >= 0 && cold < cold_call) || fsim_relaxed_cost(x, v) < fsim_relaxed_cost(x, call);
+    const bool pays =
+        cold_call < 0 || (cold >= 0 && cold < cold_call) || fsim_relaxed_cost(x, v) < fsim_relaxed_cost(x, call);
+    x->f->owed_left_out = x->f->owed_left_out || (pays && x->f->owes_nothing && !x->anywhere);
+    return pays && (!x->f->owes_nothing || x->anywhere);
 }
 
 void fsim_frontier_owes_nothing(fsim_frontier *f) { f->owes_nothing = true; }

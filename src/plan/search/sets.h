@@ -213,6 +213,8 @@ fsim_variant *fsim_variant_of(fsim_places *l, const fsim_family *f, fsim_own_set
 fsim_sum fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t absorbed);
 /* Is it a call of the vendor's library that the same set may beat as a kernel of ours, whatever L2 holds? */
 bool fsim_is_poor_call(fsim_places *l, fsim_variant *v);
+/* The same of any kernel; false where it is not legal. */
+bool fsim_loses_as_call(fsim_places *l, fsim_candidate *kernel);
 /* A lower bound of what a larger kernel costs for this product, which alone is a poor call at that cost. */
 fsim_sum fsim_least_without_call(fsim_places *l, fsim_variant *v, fsim_sum call);
 /* The same where other parts, which may reduce rows, are in that kernel. */

@@ -277,8 +277,10 @@ static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_b
     if (bit < 0) {
         fsim_variant *v =
             ++x->stores > MOST_STORES ? NULL : fsim_variant_of(&x->f->l, x->family, x->set, &x->choice[c], &stored);
-        if (v && !fsim_bits_empty(&owed) && !fsim_owing_pays(x, v, &x->choice[c], &owed))
+        if (v && !fsim_bits_empty(&owed) && !fsim_owing_pays(x, v, &x->choice[c], &owed)) {
             v = NULL;
+            x->stores--; /* no choice */
+        }
         if (v && x->anywhere)
             note_cost(x, v);
         else if (v)

@@ -118,9 +118,11 @@ fsim_sum fsim_cost_of(fsim_places *l, fsim_variant *v, uint64_t hit, uint64_t ab
     return c->cost;
 }
 
-bool fsim_is_poor_call(fsim_places *l, fsim_variant *v)
+bool fsim_is_poor_call(fsim_places *l, fsim_variant *v) { return fsim_loses_as_call(l, v->kernel); }
+
+bool fsim_loses_as_call(fsim_places *l, fsim_candidate *kernel)
 {
-    const fsim_call_lead *lead = fsim_call_lead_for(l->p, v->kernel);
+    const fsim_call_lead *lead = kernel->legal ? fsim_call_lead_for(l->p, kernel) : &(fsim_call_lead){0};
     return lead->call &&
            (l->p->objective == FSIM_MINIMISE_BYTES ? lead->beyond_bytes > 0 : lead->ours_s < lead->call_s);
 }
