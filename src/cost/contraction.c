@@ -240,6 +240,8 @@ static fsim_gemm_shape bare_shape(const fsim_graph *g, int node)
 
 double fsim_contraction_direct_s(const fsim_graph *g, const fsim_hw *hw, int node)
 {
+    if (g->node[node].gemm.convolution)
+        return fsim_convolution_direct_s(g, hw, node);
     const fsim_gemm_device d = fsim_gemm_device_of(hw, g->node[node].gemm.arithmetic);
     const fsim_gemm_shape s = bare_shape(g, node);
     return direct_least_s(hw, &d, &s, 1);

@@ -256,6 +256,20 @@ static fsim_kernel direct(const fsim_costing *c, const fsim_convolution_shape *s
     return k;
 }
 
+double fsim_convolution_direct_s(const fsim_graph *g, const fsim_hw *hw, int node)
+{
+    const fsim_node *n = &g->node[node];
+    const fsim_convolution_shape s = fsim_convolution_shape_of(hw, n);
+    const fsim_costing c = {
+        .g = g, .hw = hw, .sms = fsim_hw_get(hw, FSIM_HW_SMS), .clock = fsim_hw_get(hw, FSIM_HW_SM_CLOCK)};
+    const double products = s.groups * s.pixels * (double)n->gemm.n * (double)n->gemm.k,
+                 compute = fmax(products / fsim_pipe_rate(&c, FSIM_F32), fsim_least_convolution_s(g, hw, node)),
+                 issue = 2 * products * s.visited /
+                         (c.sms * c.clock * FSIM_ISSUE_PER_SM * fsim_hw_get(hw, FSIM_HW_WARP_SIZE)),
+                 waits = conv_start_s + (double)n->gemm.k * DIRECT_STEP_CYCLES / c.clock;
+    return hw->arch->plain ? compute : fmax(compute, fmax(issue, waits));
+}
+
 static bool is_direct(const fsim_gemm *m) { return m->batch > 1 && m->n < DIRECT_FILTERS; }
 
 static void keep_faster(fsim_kernel *best, fsim_kernel k)

@@ -50,5 +50,7 @@ fsim_kernel fsim_convolution(const fsim_costing *c, fsim_template template, fsim
 
 /* A lower bound of the seconds in which a kernel can compute convolution `node`. */
 double fsim_least_convolution_s(const fsim_graph *g, const fsim_hw *hw, int node);
+/* The same for one of ours where each thread sums up a result by itself. */
+double fsim_convolution_direct_s(const fsim_graph *g, const fsim_hw *hw, int node);
 
 #endif

@@ -84,7 +84,8 @@ static inline void check_told(const fsim_problem *p, fsim_sum least, fsim_arena 
         const fsim_one_side few = {.ahead = turn < 4    ? turn + 1
                                             : turn == 7 ? 3
                                                         : 0,
-                                   .most = turn < 4 ? 0 : turn * turn - 15};
+                                   .most = turn < 4 ? 0 : turn * turn - 15,
+                                   .clone_sets = turn % 3 ? 0 : FSIM_FEW_CLONE_SETS};
         ready_list x;
         fsim_shadow y;
         make_ready(p, (fsim_scope){FSIM_LINKED, &few}, a, &x);

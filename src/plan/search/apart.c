@@ -171,6 +171,28 @@ static void find_solo(fsim_places *l, const numbering *n, const spaces *s)
     }
 }
 
+/* The points of the kernels that contraction i, which is the only one of its kernels, may be in: its own, and those of
+ * reductions that have as many, or reduce as many. */
+static fsim_bits of_lone(const fsim_places *l, const numbering *n, int i)
+{
+    fsim_bits out = {{0}};
+    set_bit(n, &out, points_of(l, i));
+    for (int k = 0; k < l->count; k++) {
+        const int64_t from = class_of(l, k) == FSIM_REDUCE ? reduced_from(l, k) : 0;
+        if (from == 0 || (from != points_of(l, i) && points_of(l, k) != points_of(l, i)))
+            continue;
+        set_bit(n, &out, from);
+        set_bit(n, &out, points_of(l, k));
+        set_bit(n, &out, fsim_place_node(l, k)->reduced);
+    }
+    return out;
+}
+
+static bool is_lone(const fsim_places *l, int i)
+{
+    return class_of(l, i) == FSIM_CONTRACTION && fsim_contraction_company(&l->p->limits, l->node[i]) == 1;
+}
+
 void fsim_find_apart(fsim_places *l)
 {
     numbering *n = fsim_new(l->a, numbering, 1);
@@ -186,6 +208,7 @@ void fsim_find_apart(fsim_places *l)
     l->results = fsim_new(l->a, fsim_bits, l->count + 1);
     l->aloof = fsim_new(l->a, bool, l->count + 1);
     l->solo = fsim_new(l->a, bool, l->count + 1);
+    l->lone = fsim_new(l->a, bool, l->count + 1);
     if (n->full)
         return;
     spaces *s = fsim_new(l->a, spaces, 1);
@@ -204,6 +227,9 @@ void fsim_find_apart(fsim_places *l)
         } else if (l->aloof[i]) {
             l->spaces[i] = of_reduction(l, n, s, i);
         }
+        l->lone[i] = is_lone(l, i);
+        if (l->lone[i])
+            l->spaces[i] = of_lone(l, n, i);
     }
     if (l->p->graph->barrier)
         find_solo(l, n, s);
@@ -216,8 +242,17 @@ static bool leads_nowhere(const fsim_places *l, int x, int y)
            (l->aloof[y] && !fsim_bits_meet(&l->spaces[y], &l->spaces[x]));
 }
 
+/* Does no kernel have the lone contraction x and y? Nothing that depends on y fits its space, nor does x. */
+static bool is_beyond_lone(const fsim_places *l, int x, int y)
+{
+    const bool leads = y < x && (x - y > FSIM_BITS || fsim_bit(&l->after[y], x - y - 1));
+    return l->lone[x] && inlines(l, y) && !leads && !l->outside[y] && !fsim_bits_meet(&l->results[y], &l->spaces[x]);
+}
+
 bool fsim_fit_no_space(const fsim_places *l, int x, int y)
 {
+    if (is_beyond_lone(l, x, y) || is_beyond_lone(l, y, x))
+        return true;
     if ((l->aloof[x] && class_of(l, y) == FSIM_CONTRACTION) || (l->aloof[y] && class_of(l, x) == FSIM_CONTRACTION))
         return true;
     return (l->aloof[x] && leads_nowhere(l, x, y)) || (l->aloof[y] && leads_nowhere(l, y, x));

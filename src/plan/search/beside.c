@@ -184,37 +184,60 @@ void fsim_find_beside(fsim_places *l)
     }
 }
 
+/* What can't be a clone, as bits of the sets of this root. */
+static const fsim_bits *fixed_near(fsim_places *l, int root)
+{
+    const int base = root - FSIM_BACK;
+    if (l->fixed_root == root + 1)
+        return &l->fixed;
+    l->fixed_root = root + 1;
+    l->fixed = (fsim_bits){{0}};
+    for (int i = base < 0 ? -base : 0; i < FSIM_BITS && base + i < l->count; i++)
+        if (!l->clonable[base + i])
+            fsim_bit_set(&l->fixed, i);
+    return &l->fixed;
+}
+
 /* May another part of a kernel own place q? No member needs it, and a kernel may hold it beside each. It needs no
  * member but those that the kernel may have as copies, since a part may be launched before the kernel that owns them;
  * and not all of them, or nothing of the set would be the kernel's own. */
 static bool may_stand_beside(fsim_places *l, int root, const fsim_own_set *s, int q)
 {
-    const int base = root - FSIM_BACK;
-    const int bit = q - base;
-    bool needs_all = true;
+    const int base = root - FSIM_BACK, bit = q - base;
     if (bit >= 0 && bit < FSIM_BITS && fsim_bit(&s->own, bit))
         return false;
+    const fsim_bits below = fsim_bits_shifted(l->after[q], q + 1 - base),
+                    above = fsim_bits_shifted(l->before[q], q - FSIM_BITS - base),
+                    needed = fsim_bits_and(s->own, above), fixed = fsim_bits_and(s->own, *fixed_near(l, root));
+    if (fsim_bits_meet(&s->own, &below) || fsim_bits_equal(&needed, &s->own) || fsim_bits_meet(&fixed, &needed))
+        return false;
     FSIM_EACH_BIT(i, s->own)
-    {
-        const int at = base + i;
-        const bool needed = q > at && ordered(l, at, q);
-        needs_all = needs_all && needed;
-        if ((q < at && ordered(l, q, at)) || !fsim_calls_agree(l->p->graph, l->node[at], l->node[q]) ||
-            (!l->clonable[at] && (needed || fsim_never_together(l, at, q))))
-            return false;
-    }
-    return !needs_all;
+    if (l->p->graph->calls && !fsim_calls_agree(l->p->graph, l->node[base + i], l->node[q]))
+        return false;
+    FSIM_EACH_BIT(i, fixed)
+    if (fsim_never_together(l, base + i, q))
+        return false;
+    return true;
+}
+
+/* Is q met for the first time in this walk? */
+static bool is_met(fsim_places *l, int q)
+{
+    const bool first = l->seen[q] != l->seens;
+    l->seen[q] = l->seens;
+    return first;
 }
 
 bool fsim_may_be_beside(fsim_places *l, int root, const fsim_own_set *s)
 {
+    l->seens++;
     FSIM_EACH_BIT(i, s->own)
     {
         const int at = root - FSIM_BACK + i;
         if (l->far[at])
             return true;
         for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++)
-            if (may_stand_beside(l, root, s, l->near[k]))
+            if (is_met(l, l->near[k]) && may_stand_beside(l, root, s, l->near[k]))
                 return true;
     }
     return false;
@@ -247,19 +270,24 @@ bool fsim_may_meet_contraction(fsim_places *l, int root, fsim_own_set *s)
 /* Lists a place that a kernel with the set may own besides, unless it is listed. */
 static void list_beside(fsim_places *l, int root, fsim_own_set *s, place_list *queue, int q)
 {
-    if (l->seen[q] == l->seens || fsim_place_node(l, q)->gemm.k || !may_stand_beside(l, root, s, q))
+    if (!is_met(l, q) || fsim_place_node(l, q)->gemm.k || !may_stand_beside(l, root, s, q))
         return;
-    l->seen[q] = l->seens;
     fsim_list_place(queue, q);
     s->company.any = s->company.any || l->joinable[q];
     s->company.heavy = s->company.heavy || l->heavy[q];
+    s->company.missed = s->company.missed || (l->missing && l->missing[q]);
     FSIM_EACH_BIT(i, s->own)
     s->company.copies = s->company.copies || (q > root - FSIM_BACK + i && ordered(l, root - FSIM_BACK + i, q));
 }
 
+static bool is_whole(const fsim_places *l, const fsim_company *x)
+{
+    return x->any && x->heavy && x->copies && (x->missed || !l->missing);
+}
+
 fsim_company fsim_company_of(fsim_places *l, int root, fsim_own_set *s)
 {
-    const fsim_company whole = {true, true, true};
+    const fsim_company whole = {true, true, true, true};
     if (s->company_for == root + 1)
         return s->company;
     const fsim_mark mark = fsim_save(l->a);
@@ -272,7 +300,7 @@ fsim_company fsim_company_of(fsim_places *l, int root, fsim_own_set *s)
         l->seen[root - FSIM_BACK + i] = l->seens;
         fsim_list_place(&queue, root - FSIM_BACK + i);
     }
-    for (int i = 0; i < queue.count && !(s->company.any && s->company.heavy && s->company.copies); i++) {
+    for (int i = 0; i < queue.count && !is_whole(l, &s->company); i++) {
         const int at = queue.item[i];
         if (l->far[at])
             s->company = whole;

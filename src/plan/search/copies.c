@@ -254,3 +254,56 @@ void fsim_choose_copies(expansion *x, fsim_bits copies, fsim_bits barred)
         fsim_bit_set(&barred, u);
     }
 }
+
+/* Is the primitive at r the one at u, or does u depend on it? */
+static bool leads_to(const fsim_places *l, int r, int u)
+{
+    return r == u || (r < u && u - r <= FSIM_BITS && fsim_bit(&l->before[u], FSIM_BITS - (u - r)));
+}
+
+/* Does nothing that runs after place u read this argument of it, neither itself nor through copies? */
+static bool read_for_the_last_time(const fsim_frontier *f, int tensor, int u)
+{
+    const fsim_places *l = &f->l;
+    const fsim_tensor *t = &f->p->graph->tensor[tensor];
+    for (int i = 0; i < t->readers; i++) {
+        const int r = l->place[t->reader[i]];
+        if (r < 0 || !leads_to(l, r, u))
+            return false;
+        for (int k = l->succ_first[r]; r != u && l->clonable[r] && k < l->succ_first[r + 1]; k++)
+            if (!leads_to(l, l->succ[k], u))
+                return false;
+    }
+    return true;
+}
+
+/* Need the place's result not be written to memory where a reader has a copy of it instead? L2 then holds it until the
+ * others have read it. */
+static bool may_stay_unwritten(const fsim_frontier *f, const fsim_tensor *t)
+{
+    return t->readers > 1 && !t->output && !t->materialize && fsim_may_reside(f->p, (int)(t - f->p->graph->tensor));
+}
+
+/* Can no copy of a place pay because of what L2 holds? One argument is at least as large, is read by nothing that
+ * runs later, and can't be had in another way. The kernel that computes the place uses the result after that argument,
+ * so whatever reads the argument from L2 could have read the result from there. Not so where one kernel stores both: of
+ * two results L2 keeps the first one longer. */
+void fsim_find_stale(fsim_frontier *f)
+{
+    const fsim_places *l = &f->l;
+    f->stale = fsim_new(f->a, bool, l->count + 1);
+    for (int u = 0; u < l->count; u++) {
+        const fsim_node *n = fsim_node_of(f, u);
+        const fsim_tensor *t = &f->p->graph->tensor[n->result[0]];
+        const bool written = n->results == 1 && t->over < 0 && !may_stay_unwritten(f, t);
+        for (int k = 0; written && !f->stale[u] && k < n->args; k++) {
+            const fsim_access *x = &n->arg[k];
+            const fsim_tensor *y = &f->p->graph->tensor[x->tensor];
+            const int from = y->producer < 0 ? -1 : l->place[y->producer];
+            f->stale[u] = x->how == FSIM_READ_MAP && fsim_map_is_identity(&x->map) && x->distinct == y->elems &&
+                          y->bytes >= t->bytes &&
+                          (from < 0 || (!l->must[from] && (!l->clonable[from] || f->stale[from]))) &&
+                          read_for_the_last_time(f, x->tensor, u);
+        }
+    }
+}

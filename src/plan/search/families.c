@@ -9,14 +9,17 @@
 
 enum {
     TRIED_IN_HASTE = 60, /* sets tried for a root after the budget is used up */
-    WIDE = 4000          /* sets tried for a root before a watched list is given up */
+    WIDE = 4000,         /* sets tried for a root before a watched list is given up */
+    LEAST_TRIED = 60, /* sets tried for a root of a linked list; more where there is budget for so many such roots, */
+    ROOTS_AHEAD = 24,
+    STEPS_OF_A_SET = 20 /* and steps for each set and its price */
 };
 
 typedef struct {
     fsim_places *l;
     fsim_family *f;
     int base; /* the place that bit 0 stands for */
-    int64_t tried;
+    int64_t tried, most;
 } builder;
 
 static void reach(builder *b, int place)
@@ -85,18 +88,16 @@ static void keep_set(builder *b, fsim_bits own, const fsim_own_set *stores, bool
             fsim_bit_set(&s->needs, bit);
     }
     s->needs_more = !fsim_bits_empty(&s->far);
-    bool shares = false, joinable = false, contracts = false, multiplies = false;
+    bool shares = false, joinable = false, contracts = false;
     FSIM_EACH_BIT(i, own)
     {
         s->waits = s->waits || fsim_place_node(b->l, b->base + i)->side == FSIM_AFTER_BARRIER;
         shares = shares || (b->l->parted && b->l->shares[b->base + i]);
         joinable = joinable || (b->l->parted && fsim_bit(&s->must, i) && b->l->joinable[b->base + i]);
-        const fsim_gemm *contraction = &fsim_place_node(b->l, b->base + i)->gemm;
-        contracts = contracts || contraction->k;
-        multiplies = multiplies || (contraction->k && !contraction->convolution);
+        contracts = contracts || fsim_place_node(b->l, b->base + i)->gemm.k;
     }
     s->joinable = shares && joinable && !contracts;
-    s->joinable_product = shares && joinable && multiplies;
+    s->joinable_product = shares && joinable && contracts;
 }
 
 /* Why a set is no kernel. */
@@ -301,11 +302,11 @@ static void grow(builder *b, growth x)
     gain below = {-1, {{0}}};
     if (l->watched && b->tried > WIDE)
         l->wide = true;
-    if (++b->tried > l->most && l->linked) {
+    if (++b->tried > b->most && l->linked) {
         b->f->many = true;
         return;
     }
-    if (l->wide || b->tried > l->most || (!fsim_within(l->budget, l->p) && b->tried > TRIED_IN_HASTE) ||
+    if (l->wide || b->tried > b->most || (!fsim_within(l->budget, l->p) && b->tried > TRIED_IN_HASTE) ||
         l->budget->spent->over) {
         b->f->complete = false;
         return;
@@ -334,7 +335,7 @@ static void grow(builder *b, growth x)
         if (!fsim_bits_meet(&more, &x.barred) && !holds_apart(b, larger.set, more))
             grow(b, larger);
         fsim_bit_set(&x.barred, u);
-        if ((!b->f->complete || b->f->many) && (b->tried > l->most || !fsim_within(l->budget, l->p)))
+        if ((!b->f->complete || b->f->many) && (b->tried > b->most || !fsim_within(l->budget, l->p)))
             return;
     }
     pass_over(b, &x, &passed, FSIM_BITS);
@@ -356,10 +357,19 @@ static int copied_back(const fsim_places *l, int root, int high)
     return back;
 }
 
+/* Sets that may be tried for the next root: of a linked list, whose places tell of the rest, no more than leave some
+ * for other roots. */
+static int64_t most_tried(const fsim_places *l)
+{
+    const int64_t enough = (l->budget->steps - fsim_work(l->p)) / (ROOTS_AHEAD * STEPS_OF_A_SET),
+                  some = enough > LEAST_TRIED ? enough : LEAST_TRIED;
+    return l->linked && some < l->most ? some : l->most;
+}
+
 static fsim_family *build(fsim_places *l, int root)
 {
     fsim_family *f = fsim_new(l->a, fsim_family, 1);
-    builder b = {l, f, root - FSIM_BACK, 0};
+    builder b = {l, f, root - FSIM_BACK, 0, most_tried(l)};
     growth seed = {.set = {{0}}};
     *f = (fsim_family){.root = root, .complete = true};
     f->with = l->linked ? fsim_new(l->a, fsim_bits, FSIM_BITS) : NULL;
@@ -522,18 +532,16 @@ static void mark_ends(fsim_places *l, int root)
             l->ends[base + v] = l->ends[l->near[k]] = true;
 }
 
-/* Marks what may be in sets of a root with too many: what hangs together with it, by places that a kernel may have
- * beside it; and the ends of what would make these too wide. */
-static void mark_reached(fsim_places *l, int root, bool *out)
+/* Lists what may be with root in a set that has too many with it, as far as pairs tell: what hangs together with it, by
+ * places that a kernel may have beside it. Marks the ends of what would make these too wide. */
+static void list_reached(fsim_places *l, int root, place_list *out)
 {
-    place_list queue = {.a = l->a};
     bool path;
     l->seens++;
     l->seen[root] = l->seens;
-    fsim_list_place(&queue, root);
-    for (int i = 0; i < queue.count; i++) {
-        const int at = queue.item[i];
-        out[at] = true;
+    fsim_list_place(out, root);
+    for (int i = 0; i < out->count; i++) {
+        const int at = out->item[i];
         for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++) {
             const int y = l->near[k];
             if (y - root >= l->ahead && misses_near(l, at, k))
@@ -542,17 +550,52 @@ static void mark_reached(fsim_places *l, int root, bool *out)
                 continue;
             l->seen[y] = l->seens;
             if (!fsim_never_together(l, root, y) && !fsim_separated(l, root, y, &path))
-                fsim_list_place(&queue, y);
+                fsim_list_place(out, y);
         }
     }
 }
 
-bool *fsim_far_places(fsim_places *l)
+/* Of the places that may be with root: may a kernel have `last` and root? All places of some path between the two may
+ * then be with `last`. at, way: room for as many places as there are. */
+static bool hangs_together(fsim_places *l, int root, int last, const bool *at, bool *met, place_list *way)
 {
-    bool *out = fsim_new(l->a, bool, l->count + 1);
+    bool found = last == root;
+    way->count = 0;
+    fsim_list_place(way, last);
+    met[last] = true;
+    for (int i = 0; i < way->count && !found; i++)
+        for (int k = l->near_first[way->item[i]]; k < l->near_first[way->item[i] + 1] && !found; k++) {
+            const int y = l->near[k];
+            if (!at[y] || met[y])
+                continue;
+            found = y == root;
+            met[y] = true;
+            if (!fsim_never_together(l, y, last))
+                fsim_list_place(way, y);
+        }
+    for (int i = 0; i < l->count; i++)
+        met[i] = false;
+    return found;
+}
+
+/* Marks what may be in sets of a root with too many. */
+static void mark_reached(fsim_places *l, int root, bool *out)
+{
+    place_list reached = {.a = l->a}, way = {.a = l->a};
+    bool *at = fsim_new(l->a, bool, l->count + 1), *met = fsim_new(l->a, bool, l->count + 1);
+    list_reached(l, root, &reached);
+    for (int i = 0; i < reached.count; i++)
+        at[reached.item[i]] = true;
+    for (int i = 0; i < reached.count; i++)
+        out[reached.item[i]] = out[reached.item[i]] || hangs_together(l, root, reached.item[i], at, met, &way);
+}
+
+void fsim_find_missing(fsim_places *l)
+{
+    l->missing = fsim_new(l->a, bool, l->count + 1);
     for (int root = 0; root < l->count; root++)
         if (l->family[root]->many)
-            mark_reached(l, root, out);
+            mark_reached(l, root, l->missing);
         else
             mark_ends(l, root);
     for (int root = 0; root < l->count; root++) {
@@ -561,7 +604,8 @@ bool *fsim_far_places(fsim_places *l)
             if (base + v >= 0 && base + v < l->count && l->ends[base + v])
                 FSIM_EACH_BIT(i, l->family[root]->with[v])
         if (base + i < l->count)
-            out[base + i] = true;
+            l->missing[base + i] = true;
     }
-    return out;
+    for (int i = 0; i < l->count; i++)
+        l->misses = l->misses || l->missing[i];
 }

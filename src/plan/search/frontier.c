@@ -10,8 +10,7 @@
 #include <stdlib.h>
 
 enum {
-    MOST_TRIED = 30000, /* sets tried for one root, */
-    FEW_TRIED = 4000,   /* and where places tell of the rest */
+    MOST_TRIED = 30000, /* sets tried for one root */
     KEPT_IN_HASTE = 3   /* states of a size that are continued after the budget is used up */
 };
 
@@ -331,51 +330,6 @@ bool fsim_reads_in_order(const fsim_access *x, const fsim_tensor *t)
     return x->how == FSIM_READ_MAP && x->map.offset == 0 && span == t->elems;
 }
 
-/* Is the primitive at r the one at u, or does u depend on it? */
-static bool leads_to(const fsim_places *l, int r, int u)
-{
-    return r == u || (r < u && u - r <= FSIM_BITS && fsim_bit(&l->before[u], FSIM_BITS - (u - r)));
-}
-
-/* Does nothing that runs after place u read this argument of it, neither itself nor through copies? */
-static bool read_for_the_last_time(const fsim_frontier *f, int tensor, int u)
-{
-    const fsim_places *l = &f->l;
-    const fsim_tensor *t = &f->p->graph->tensor[tensor];
-    for (int i = 0; i < t->readers; i++) {
-        const int r = l->place[t->reader[i]];
-        if (r < 0 || !leads_to(l, r, u))
-            return false;
-        for (int k = l->succ_first[r]; r != u && l->clonable[r] && k < l->succ_first[r + 1]; k++)
-            if (!leads_to(l, l->succ[k], u))
-                return false;
-    }
-    return true;
-}
-
-/* Per place: can no copy of it pay because L2 holds its arguments longer than its result? One argument is at least as
- * large, is read by nothing that runs later, and can't be had in another way. The kernel that computes the place uses
- * the result after that argument, so whatever reads the argument from L2 could have read the result from there. Not so
- * where one kernel stores both: of two results L2 keeps the first one longer. */
-static void find_stale(fsim_frontier *f)
-{
-    const fsim_places *l = &f->l;
-    f->stale = fsim_new(f->a, bool, l->count + 1);
-    for (int u = 0; u < l->count; u++) {
-        const fsim_node *n = fsim_node_of(f, u);
-        const fsim_tensor *t = &f->p->graph->tensor[n->result[0]];
-        for (int k = 0; n->results == 1 && t->over < 0 && !f->stale[u] && k < n->args; k++) {
-            const fsim_access *x = &n->arg[k];
-            const fsim_tensor *y = &f->p->graph->tensor[x->tensor];
-            const int from = y->producer < 0 ? -1 : l->place[y->producer];
-            f->stale[u] = x->how == FSIM_READ_MAP && fsim_map_is_identity(&x->map) && x->distinct == y->elems &&
-                          y->bytes >= t->bytes &&
-                          (from < 0 || (!l->must[from] && (!l->clonable[from] || f->stale[from]))) &&
-                          read_for_the_last_time(f, x->tensor, u);
-        }
-    }
-}
-
 /* Does the primitive read all of argument k, as large as its result or larger, at its own points? */
 static bool reads_alike(const fsim_frontier *f, int place, int k)
 {
@@ -481,8 +435,7 @@ fsim_frontier *fsim_frontier_ready(fsim_problem *p, const int *node, int count, 
                          .side = side,
                          .last = -1,
                          .lost = FSIM_NEVER};
-    const int few = side && side->most > 0 ? side->most : FEW_TRIED;
-    const fsim_set_limits limits = {.most = how == FSIM_LINKED ? few : MOST_TRIED,
+    const fsim_set_limits limits = {.most = how == FSIM_LINKED && side && side->most > 0 ? side->most : MOST_TRIED,
                                     .watched = how == FSIM_UNLESS_WIDE,
                                     .parted = how == FSIM_PARTED || how == FSIM_LINKED,
                                     .linked = how == FSIM_LINKED,
@@ -494,7 +447,7 @@ fsim_frontier *fsim_frontier_ready(fsim_problem *p, const int *node, int count, 
     f->front_by_size = fsim_new(a, int, count + 1);
     find_floor(f);
     find_ways(f);
-    find_stale(f);
+    fsim_find_stale(f);
     find_layers(f);
     return f;
 }
@@ -539,6 +492,7 @@ bool fsim_frontier_complete(const fsim_frontier *f)
     return f->lost == FSIM_NEVER && !f->l.any_joinable && !f->clipped;
 }
 bool fsim_frontier_gave_up(const fsim_frontier *f) { return f->l.wide; }
+bool fsim_frontier_knows_all(const fsim_frontier *f) { return !f->l.misses; }
 bool fsim_frontier_has_parts(const fsim_frontier *f) { return f->l.any_joinable; }
 bool fsim_frontier_recomputes(const fsim_frontier *f)
 {

@@ -52,7 +52,7 @@ enum {
     POLISH_STEPS = 750000, /* and so many at most; */
     POLISH_PARTS = 20000,  /* a plan of more kernels takes too many of them for one price */
     LONG = 32,             /* graphs of more primitives are searched by prices, */
-    PRICE_SHARES = 1,      /* for which there are as many steps again as this part of all, */
+    PRICE_STEPS = 3,       /* for which there are so many halves of all steps besides, */
     PIECE_STEPS = 3,       /* and at least this part for pieces, then */
     VISITED_MOST = 32      /* largest graph whose partitions are visited one by one */
 };
@@ -481,7 +481,9 @@ static bool by_prices(solver *s, fsim_arena *keep, fsim_plan *best)
     fsim_spent spent;
     fsim_budget own = fsim_budget_but_share(&s->budget, s->p, WHOLE_SHARES, &spent);
     const bool limited = own.steps < INT64_MAX / 2;
-    own.steps += limited ? s->p->search_steps / PRICE_SHARES : 0;
+    own.steps += limited ? s->p->search_steps / 2 * PRICE_STEPS : 0;
+    if (spent.end == FSIM_SEARCH_STOPPED_BY_STEPS && own.steps > fsim_work(s->p))
+        spent.end = FSIM_SEARCH_NOT_STOPPED;
     fsim_progress_phase(s->p, "prices");
     if (best->kernels == 0 || fsim_late(s->p))
         return false;

@@ -6,9 +6,27 @@
 
 #include "plan/search/given.h"
 #include "plan/search/shadow.h"
+#include <limits.h>
 
-enum { WAYS = 3, SEARCH_SHARES = 2 }; /* a search may take this part of the budget that prices leave */
-static const fsim_thoroughness way[WAYS] = {FSIM_UNLESS_WIDE, FSIM_PARTED, FSIM_LINKED};
+enum {
+    LIST_SHARES = 4,
+    SEARCH_SHARES = 2
+}; /* prices leave this part of the budget, and a search may take this of it */
+
+/* How the sets that may be kernels are listed. */
+typedef struct {
+    fsim_scope scope;
+    int leaves; /* this part of what is left of the budget is for those behind it */
+} listing;
+/* All of them; or the few that soon bound a plan, and then more and more of those that begin with one primitive, with
+ * more and more choices of clones. What is in others is worth its work. */
+static const listing way[] = {
+    {{FSIM_UNLESS_WIDE, NULL}, 3},
+    {{FSIM_LINKED, &(const fsim_one_side){.most = 100, .clone_sets = FSIM_FEW_CLONE_SETS}}, 2},
+    {{FSIM_LINKED, &(const fsim_one_side){.most = 600, .clone_sets = 8}}, 2},
+    {{FSIM_LINKED, &(const fsim_one_side){.most = 4000, .clone_sets = 50}}, 4},
+    {{FSIM_LINKED, NULL}, INT_MAX}};
+enum { WAYS = sizeof way / sizeof way[0] };
 /* Where prices without what is given reach less of the known plan, those of the whole graph may reach more. */
 static const double close_enough = 0.95;
 
@@ -24,25 +42,36 @@ typedef struct {
     fsim_sum *price;  /* per primitive of the whole graph: its part of that; NULL: nothing was left out */
     fsim_sum floor;   /* the work that no plan can avoid */
     fsim_frontier *f; /* NULL: no prices were found */
-    /* FSIM_LINKED: what may be in kernels that are too wide for the bits is worth its work only */
-    fsim_thoroughness how;
+    fsim_scope scope; /* of the frontier */
 } part_priced;
 
 static fsim_sum bound_of(const part_priced *x) { return x->shadow.bound + x->givens; }
 
-/* Prepares the list and finds its prices, in the first of these ways in which there are any. */
-static bool find_prices(part_priced *x, const fsim_budget *budget, const fsim_thoroughness *of, int ways, fsim_arena *a)
+/* Lists the sets in the first of these ways that leaves none out, or in all of them, and keeps the prices that bound
+ * plans best; enough where that is `known`. */
+static void find_prices(part_priced *x, const fsim_budget *budget, const listing *of, int ways, fsim_sum known,
+                        fsim_arena *a)
 {
-    for (int i = 0; i < ways; i++) {
-        fsim_frontier *f = fsim_frontier_ready(&x->p, x->node, x->nodes, (fsim_scope){of[i], NULL}, budget, a);
+    fsim_spent most;
+    const fsim_budget all = fsim_budget_but_share(budget, &x->p, LIST_SHARES, &most);
+    bool ended = false;
+    for (int i = 0; i < ways && !ended; i++) {
+        fsim_shadow shadow;
+        fsim_spent *spent = fsim_new(a, fsim_spent, 1); /* the frontier refers to it */
+        const fsim_budget own = fsim_budget_but_share(&all, &x->p, of[i].leaves, spent);
+        fsim_frontier *f = fsim_frontier_ready(&x->p, x->node, x->nodes, of[i].scope, &own, a);
         x->floor = fsim_frontier_floor(f);
-        if (!fsim_frontier_gave_up(f) && fsim_find_shadow(f, &x->shadow)) {
-            x->f = f;
-            x->how = of[i];
-            return true;
-        }
+        if (fsim_frontier_gave_up(f) || !fsim_find_shadow(f, &shadow))
+            continue;
+        const bool knows_all = fsim_frontier_knows_all(f);
+        ended = (knows_all && !of[i].scope.side) || shadow.bound >= known;
+        i = knows_all ? ways - 2 : i; /* what is left are clones */
+        if (x->f && shadow.bound < x->shadow.bound && !ended)
+            continue;
+        x->f = f;
+        x->shadow = shadow;
+        x->scope = of[i].scope;
     }
-    return false;
 }
 
 /* The objective of the partition; `known` where it is no better. */
@@ -77,13 +106,13 @@ static void search(fsim_problem *p, part_priced *x, fsim_sum known, const fsim_b
     const fsim_budget own = fsim_budget_share(budget, &x->p, SEARCH_SHARES, &spent);
     fsim_frontier_owes_nothing(x->f);
     known = search_once(p, x, known, &own, out, a);
-    if (x->how == FSIM_LINKED) /* there may be kernels that it knows nothing of */
+    if (!fsim_frontier_knows_all(x->f))
         return;
     if (fsim_frontier_left_owed_out(x->f)) {
         if (!has_ended(&spent))
             return;
         most = known;
-        x->f = fsim_frontier_ready(&x->p, x->node, x->nodes, (fsim_scope){x->how, NULL}, &own, a);
+        x->f = fsim_frontier_ready(&x->p, x->node, x->nodes, x->scope, &own, a);
         fsim_priced more = {.part = {{0, fsim_new(a, fsim_part, 2 * p->graph->nodes + 2)}}};
         known = search_once(p, x, known, &own, &more, a);
         if (known < most)
@@ -149,21 +178,23 @@ void fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
     for (int n = 0; n < nodes; n++)
         node[n] = n;
     const bool shortens = fsim_leave_out_given(p, node, nodes, FSIM_FAR_READER, a, &without);
-    if (!find_prices(&x, budget, way, shortens ? 1 : WAYS, a) && shortens) {
+    find_prices(&x, budget, way, shortens ? 1 : WAYS, known, a);
+    if (!x.f && shortens) {
         y = (part_priced){.p = *p, .whole = budget, .left_out = &without, .node = without.node, .nodes = without.nodes};
         y.p.graph = y.p.limits.graph = without.graph;
         y.p.progress = NULL;
         y.p.store = fsim_store_new(a);
         ask_worth(&y, &worth, a);
         own = fsim_budget_left(budget, p, &spent);
-        if (find_prices(&y, &own, way, WAYS, a)) {
+        find_prices(&y, &own, way, WAYS, known, a);
+        if (y.f) {
             y.price = fsim_new(a, fsim_sum, nodes + 1);
             y.givens = fsim_price_given(p, &without, budget, a, y.price);
         }
         counted = fsim_work(&y.p);
         fsim_add_work(p, counted);
         if (!y.f || (double)bound_of(&y) < (double)known * close_enough)
-            find_prices(&x, budget, way + WAYS - 1, 1, a);
+            find_prices(&x, budget, way + 1, WAYS - 1, known, a);
         y.floor = x.floor > y.floor ? x.floor : y.floor;
         if (y.f && (!x.f || bound_of(&y) > bound_of(&x))) {
             x = y;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* relaxed.c: what a kernel costs in a search: with the best contents of L2 that a plan could have, and at least,
  * whatever clones it has. */
+#include "plan/search/floor.h"
 #include "plan/search/states.h"
 
 #include "vendor/library.h"
@@ -127,11 +128,27 @@ bool fsim_is_joinable_here(const expansion *x)
     return s->has_company;
 }
 
+fsim_sum fsim_least_untiled(const expansion *x)
+{
+    const fsim_problem *p = x->f->p;
+    int contraction = -1, count = 0;
+    FSIM_EACH_BIT(i, x->set->own)
+    if (fsim_node_of(x->f, x->root - FSIM_BACK + i)->gemm.k) {
+        contraction = x->f->l.node[x->root - FSIM_BACK + i];
+        count++;
+    }
+    if (count != 1 || p->objective == FSIM_MINIMISE_BYTES)
+        return FSIM_NEVER;
+    return fsim_ticks(fmax(0, fsim_floor_launch(p)) +
+                      fsim_contraction_direct_s(p->graph, p->hw, contraction) * (1 - 1e-9));
+}
+
 fsim_sum fsim_least_as_part(const expansion *x, fsim_variant *v, fsim_sum alone)
 {
     if (!fsim_is_joinable_here(x))
         return alone;
-    const fsim_sum least = x->set->joinable ? fsim_least_joined(x->f, x->set, x->root, v, x->clipped)
-                                            : fsim_least_beside(&x->f->l, v, alone);
+    const fsim_sum least = x->set->joinable
+                               ? fsim_least_joined(x->f, x->set, x->root, v, x->clipped)
+                               : fsim_sum_least(fsim_least_beside(&x->f->l, v, alone), fsim_least_untiled(x));
     return least < alone ? least : alone;
 }

@@ -52,7 +52,8 @@ typedef struct {
 typedef struct {
     bool any;    /* another part; */
     bool heavy;  /* one with a heavy place; */
-    bool copies; /* one that has members of the set as copies */
+    bool copies; /* one that has members of the set as copies; */
+    bool missed; /* a linked list: one that may be in a set which is not known */
 } fsim_company;
 
 typedef struct {
@@ -66,7 +67,8 @@ typedef struct {
     bool connected;        /* connected even without clones */
     bool joinable;         /* may be a part of a larger kernel with which it has only inputs in common */
     bool waits;            /* for the barrier: for all places before it (fsim_side) */
-    bool joinable_product; /* the same, with a product: costs no more alone, unless that is a poor call */
+    bool joinable_product; /* the same, with a contraction: costs no more alone, unless that is a poor call, or slower
+                              than without tiles */
     int asked;             /* 1 + the root for which it was last asked whether a larger kernel may have it, */
     bool has_company;      /* and the answer */
     int met;               /* the same for whether that kernel may have a contraction beside it */
@@ -111,7 +113,8 @@ typedef struct {
     bool *outside;             /* a reader is not in the list */
     bool *aloof;               /* apart.c: no kernel has it and a contraction */
     bool *solo;                /* apart.c: nor this and a contraction; a graph with gradients, in which others may be */
-    fsim_bits *spaces;         /* apart.c: aloof: the points of spaces that it fits, as bits */
+    bool *lone;                /* apart.c: a contraction that no kernel has with another one */
+    fsim_bits *spaces;         /* apart.c: aloof or lone: the points of spaces that it fits, as bits */
     fsim_bits *results;        /* apart.c: the points of what depends on it */
     fsim_bits *before, *after; /* bit j of before[i]: i - FSIM_BITS + j leads to i; of after[i]: i leads to i + 1 + j */
     fsim_bits *asked, *never;  /* bit j: was it asked whether no kernel contains i and i + 1 + j, and is that so? */
@@ -128,13 +131,17 @@ typedef struct {
                     side */
     bool *shares, *joinable; /* parted: does it access a tensor that a place accesses too which neither needs it nor is
                               needed by it; may a kernel store it beside such a place? */
-    bool *far;   /* does a place that is too far away for the bits access a tensor that this one accesses? */
-    bool linked; /* parted, and sets that are too wide for the bits are told by their places (fsim_far_places) */
-    int ahead;   /* places behind a root that its sets may have */
-    bool *ends;  /* linked: may a kernel have the place and another one that is too far for the bits? */
-    bool *heavy; /* parted: of what a kernel may hold side by side, which one pays for its launch */
+    bool *far;     /* does a place that is too far away for the bits access a tensor that this one accesses? */
+    bool linked;   /* parted, and sets that are too wide for the bits are told by their places (fsim_find_missing) */
+    bool misses;   /* and some sets are not known: */
+    bool *missing; /* per place: it may be in one; NULL before that is asked */
+    int ahead;     /* places behind a root that its sets may have */
+    bool *ends;    /* linked: may a kernel have the place and another one that is too far for the bits? */
+    bool *heavy;   /* parted: of what a kernel may hold side by side, which one pays for its launch */
     bool any_joinable;
     int *seen, seens; /* beside.c: per place: the number of the last walk that met it */
+    fsim_bits fixed;  /* beside.c: what can't be a clone, as bits of the sets of fixed_root - 1; 0: of none */
+    int fixed_root;
 } fsim_places;
 
 /* Which sets are looked for. */
@@ -165,7 +172,7 @@ typedef struct {
     bool within_call;         /* or the others do: kernels of nothing but views */
     bool any_order;           /* for a bound of kernels that may be launched in another order than here */
     const bool *nothing;      /* per primitive of the graph: it has no price (shadow.h); NULL: all have one */
-    int most, ahead;          /* as in fsim_set_limits: for tests, on small graphs; 0: as usual */
+    int most, ahead;          /* linked: as in fsim_set_limits; 0: as usual */
 } fsim_one_side;
 
 /* Prices such that no kernel costs less, in relaxed costs, than the primitives that it owns are worth: those of a
@@ -191,9 +198,9 @@ static inline bool fsim_across_barrier(const fsim_places *l, int x, int y)
 bool fsim_fit_no_space(const fsim_places *l, int x, int y);
 /* The sets with this root. */
 const fsim_family *fsim_family_of(fsim_places *l, int root);
-/* A linked list whose families are known: per place, may it be in a kernel that is too wide for the bits? Also where it
- * may only be in one with a place that may. In l's arena. */
-bool *fsim_far_places(fsim_places *l);
+/* A linked list whose families are known: which places may be in a kernel that is not among its sets? Also where one
+ * may only be in it with a place that may. */
+void fsim_find_missing(fsim_places *l);
 /* A parted list of at most FSIM_BITS places: may a larger kernel have this set of root's family as a part? Some other
  * place that none of its members needs, nor is needed by, then has a tensor in common with it. */
 bool fsim_may_be_beside(fsim_places *l, int root, const fsim_own_set *s);

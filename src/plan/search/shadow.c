@@ -11,12 +11,7 @@
 #include "plan/search/pricer.h"
 #include <string.h>
 
-enum {
-    MOST_TRIES = 8, /* roots that are compared before one has costs of its own */
-    MOST_OPEN = 32, /* roots of a linked list that may have sets which are not known, besides */
-    OPEN_SHARES = 4 /* this part of all */
-};
-static const double most_of_all = 0.8;
+enum { MOST_TRIES = 8 }; /* roots that are compared before one has costs of its own */
 
 /* Do kernels at both roots, whose families are the same, cost the same: do they compute as much in every plan, and read
  * the same graph inputs for the first time? */
@@ -80,16 +75,12 @@ static bool find_costs(pricer *w, int root)
     return true;
 }
 
-/* Finds all families. False where some sets are not known; or, in a linked list, those of so many roots that prices
- * would be little more than the work of all. */
+/* Finds all families. False where some sets are not known, but for those of a linked list. */
 static bool find_families(fsim_frontier *f)
 {
-    int open = 0;
     for (int root = 0; root < f->l.count; root++) {
         const fsim_family *family = fsim_family_of(&f->l, root);
-        open += family->many || !fsim_bits_empty(&family->far);
-        if (!family->complete || f->l.wide || open > MOST_OPEN + root / OPEN_SHARES ||
-            !fsim_proceed(f, &f->budget, 1 + family->sets))
+        if (!family->complete || f->l.wide || !fsim_proceed(f, &f->budget, 1 + family->sets))
             return false;
     }
     return true;
@@ -153,28 +144,52 @@ void fsim_look_closer(const pricer *w, const priced_set *x)
     x->cost->least = x->cost->least < known ? known : x->cost->least;
 }
 
-/* Sets *out to the least that the sets of this root leave for it. left: room for a number for each. False where none is
- * a kernel, or the budget ends. */
-static bool find_least(pricer *w, int root, fsim_sum *left, fsim_sum *out)
+/* Sets of a root: what each leaves for it, and a heap of them by that, the least first. */
+typedef struct {
+    fsim_sum *left;
+    int *heap, count;
+} leaving;
+
+static void sink(leaving *x, int at)
+{
+    for (int child = 2 * at + 1; child < x->count; child = 2 * at + 1) {
+        child += child + 1 < x->count && x->left[x->heap[child + 1]] < x->left[x->heap[child]];
+        if (x->left[x->heap[at]] <= x->left[x->heap[child]])
+            return;
+        const int swapped = x->heap[at];
+        x->heap[at] = x->heap[child];
+        x->heap[child] = swapped;
+        at = child;
+    }
+}
+
+/* Sets *out to the least that the sets of this root leave for it. room: for all of them. False where none is a kernel,
+ * or the budget ends. */
+static bool find_least(pricer *w, int root, leaving *room, fsim_sum *out)
 {
     const priced_set *all = w->all + w->first[root];
-    const int count = w->first[root + 1] - w->first[root];
-    int least = 0;
-    for (int i = 0; i < count; i++)
-        left[i] = all[i].cost->least == FSIM_NEVER ? FSIM_NEVER : fsim_left_for(w, &all[i]);
+    room->count = w->first[root + 1] - w->first[root];
+    for (int i = 0; i < room->count; i++) {
+        room->heap[i] = i;
+        room->left[i] = all[i].cost->least == FSIM_NEVER ? FSIM_NEVER : fsim_left_for(w, &all[i]);
+    }
+    for (int i = room->count / 2; i-- > 0;)
+        sink(room, i);
+    if (!fsim_proceed(w->f, &w->f->budget, room->count / 4))
+        return false;
     for (;;) {
-        for (int i = 0; i < count; i++)
-            least = left[i] < left[least] ? i : least;
+        const int least = room->heap[0];
         priced_cost *x = all[least].cost;
-        if (left[least] == FSIM_NEVER || x->how == FSIM_BY_PRICE)
+        if (room->left[least] == FSIM_NEVER || x->how == FSIM_BY_PRICE)
             break;
         const fsim_sum known = x->least;
         fsim_look_closer(w, &all[least]);
-        left[least] = x->least == FSIM_NEVER ? FSIM_NEVER : left[least] + x->least - known;
-        if (!fsim_proceed(w->f, &w->f->budget, 1 + count / 4))
+        room->left[least] = x->least == FSIM_NEVER ? FSIM_NEVER : room->left[least] + x->least - known;
+        sink(room, 0);
+        if (!fsim_proceed(w->f, &w->f->budget, 1))
             return false;
     }
-    *out = left[least];
+    *out = room->left[room->heap[0]];
     return *out != FSIM_NEVER;
 }
 
@@ -190,7 +205,7 @@ static bool prices_repeat(const pricer *w, int root, int by)
 
 static bool price_all(pricer *w)
 {
-    fsim_sum *left = fsim_new(w->f->a, fsim_sum, w->count + 1);
+    leaving room = {fsim_new(w->f->a, fsim_sum, w->count + 1), fsim_new(w->f->a, int, w->count + 1), 0};
     int *next = fsim_new(w->f->a, int, w->f->l.count + 1); /* per root with costs of its own: the first place that has
                                                               them, of those that have a price */
     w->price = fsim_new(w->f->a, fsim_sum, w->f->l.count + 1);
@@ -198,7 +213,7 @@ static bool price_all(pricer *w)
         int *like = &next[w->like[root]];
         if (*like > 0 && prices_repeat(w, root, *like - root))
             w->price[root] = w->price[*like];
-        else if (w->first[root] == w->first[root + 1] || !find_least(w, root, left, &w->price[root]))
+        else if (w->first[root] == w->first[root + 1] || !find_least(w, root, &room, &w->price[root]))
             return false;
         *like = root;
         if (w->most && w->price[root] > w->most[root])
@@ -231,18 +246,36 @@ static fsim_sum work_of(const fsim_frontier *f, int place)
     return (fsim_sum)(sum * (1 - 1e-9));
 }
 
-/* A linked list: what may be in a kernel that is not among the sets is worth its work at most, which adds up to no more
- * than any kernel costs. False where that is most of all, so that prices would be little more than that work. */
-static bool find_most(fsim_frontier *f, fsim_sum **out)
+/* May some contraction whose sets are all known be in a kernel with the place, which does not need it, nor is needed by
+ * it? That has the price of a kernel of its own, which that of both need not exceed. */
+static bool may_meet_known_contraction(fsim_frontier *f, int place)
 {
-    const bool *far = fsim_far_places(&f->l);
-    int count = 0;
-    *out = fsim_new(f->a, fsim_sum, f->l.count + 1);
-    for (int i = 0; i < f->l.count; i++) {
-        count += far[i];
-        (*out)[i] = far[i] ? work_of(f, i) : FSIM_SUM_MOST;
+    fsim_places *l = &f->l;
+    const int low = place < FSIM_BITS ? 0 : place - FSIM_BITS,
+              high = place + FSIM_BITS < l->count ? place + FSIM_BITS : l->count - 1;
+    for (int q = low; q <= high; q++) {
+        const bool needed =
+            q < place ? fsim_bit(&l->after[q], place - q - 1) : place < q && fsim_bit(&l->after[place], q - place - 1);
+        if (q != place && fsim_node_of(f, q)->gemm.k && !l->missing[q] && !needed && !fsim_never_together(l, q, place))
+            return true;
     }
-    return (double)count <= most_of_all * (double)f->l.count;
+    return false;
+}
+
+/* A linked list: what may be in a kernel that is not among the sets is worth its work at most, which adds up to no more
+ * than any kernel costs. */
+static void find_most(fsim_frontier *f, fsim_sum **out)
+{
+    fsim_find_missing(&f->l);
+    *out = NULL;
+    if (!f->l.misses)
+        return;
+    *out = fsim_new(f->a, fsim_sum, f->l.count + 1);
+    for (int i = 0; i < f->l.count; i++)
+        if (f->l.missing[i])
+            (*out)[i] = fsim_node_of(f, i)->gemm.k || !may_meet_known_contraction(f, i) ? work_of(f, i) : 0;
+        else
+            (*out)[i] = FSIM_SUM_MOST;
 }
 
 static bool asks_for_worth(const fsim_frontier *f)
@@ -295,8 +328,11 @@ bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
     pricer w = {.f = f};
     *out = (fsim_shadow){0};
     f->run = NULL; /* what is known of a set, and what is looked at, depends on what is around it */
-    if (f->l.count == 0 || !f->l.complete || !find_families(f) || (f->l.linked && !find_most(f, &w.most)))
+    if (f->l.count == 0 || !f->l.complete || !find_families(f))
         return false;
+    if (f->l.linked)
+        find_most(f, &w.most);
+    f->l.linked = f->l.misses; /* where none is missed, places tell nothing */
     leave_unpriced(&w);
     if (!list_sets(&w) || !price_all(&w))
         return false;

@@ -342,6 +342,9 @@ fsim_sum fsim_least_with(const expansion *x, const fsim_variant *v);
 /* May the kernel be a part of a larger one? Where equal layers take their steps from each other, places that are alike
  * are not told apart. */
 bool fsim_is_joinable_here(const expansion *x);
+/* What a kernel with the set costs at least where it stores something, in this part or another one, that has no place
+ * in a tile of its contraction; FSIM_NEVER where it has none, or several. */
+fsim_sum fsim_least_untiled(const expansion *x);
 /* A lower bound of what the kernel costs, alone (which is given) or as a part of a larger one. */
 fsim_sum fsim_least_as_part(const expansion *x, fsim_variant *v, fsim_sum alone);
 
@@ -377,6 +380,8 @@ bool fsim_reads_in_order(const fsim_access *x, const fsim_tensor *t);
 void fsim_find_upstream(expansion *x, int place);
 /* Adds to x->choice every choice of clones that contains `copies` and nothing of barred, `copies` itself first. */
 void fsim_choose_copies(expansion *x, fsim_bits copies, fsim_bits barred);
+/* Fills f->stale. */
+void fsim_find_stale(fsim_frontier *f);
 /* Was this kernel ready when a kernel with a higher last primitive was launched? Then launching it now is not in
  * launch order. */
 bool fsim_out_of_order(const expansion *x, const fsim_bits *copies);

@@ -146,7 +146,10 @@ void fsim_link_step(fsim_frontier *f, int from, const state *next, step by)
 static fsim_sum cost_alone(expansion *x, fsim_variant *v)
 {
     const fsim_sum cost = fsim_relaxed_cost(x, v);
-    return x->stores > MOST_STORES && cost >= 0 ? fsim_least_without_call(&x->f->l, v, cost) : cost;
+    if (x->stores <= MOST_STORES || cost < 0)
+        return cost;
+    const fsim_sum least = fsim_least_without_call(&x->f->l, v, cost);
+    return fsim_bits_empty(&x->set->may) ? least : fsim_sum_least(least, fsim_least_untiled(x));
 }
 
 static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped, fsim_bits owed)

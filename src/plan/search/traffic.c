@@ -128,7 +128,7 @@ fsim_sum fsim_least_joined(fsim_frontier *f, fsim_own_set *part, int root, fsim_
         const bool heavy = is_heavy(f, part, root);
         if (!beside.any)
             return FSIM_NEVER;
-        if (f->l.linked) /* what is beside it may be too wide for the bits */
+        if (f->l.linked && beside.missed) /* which has no such price */
             return 0;
         if (heavy && !beside.heavy && !beside.copies)
             launches = f->floor_launch;
