@@ -53,6 +53,9 @@ void fsim_find_beside(fsim_places *l);
 int fsim_set_primitives(const fsim_places *l, int base, fsim_bits set, int *node);
 /* Can no kernel contain both places, whatever else it contains? */
 bool fsim_never_together(fsim_places *l, int x, int y);
+/* Might a kernel have both `at` and entry k of the places near it, which is too far away for the bits of a set? It
+ * needs `at`, or is a contraction like it. Computed once. */
+bool fsim_misses_near(fsim_places *l, int at, int k);
 /* Is the set connected, by tensors that one computes and another reads or that two read? */
 bool fsim_set_connected(const fsim_places *l, int base, fsim_bits set);
 
