@@ -427,13 +427,50 @@ static void losses(void **unused)
     CHECK(rows);
 }
 
+/* A node that our operator refuses, or whose result it would make of another shape than the file says, is a copy, and
+ * what follows is as ever: the product is there. Said once for each operator of the file, with its number. */
+static void what_does_not_fit_is_a_copy(void **unused)
+{
+    (void)unused;
+#define AFTER "w: f32 6 3\nv f32 4 3 = aten.mm.default(self: z, mat2: w)"
+    static const struct {
+        const char *program, *becomes, *said;
+    } rows[] = {
+        {"x f32 2 4\ny f32 3 5\nz f32 4 6 = aten.cat.default(tensors: [x, y], dim: 0)\n" AFTER, "custom matmul",
+         "operator 'aten.cat.default' does not fit: it costs a copy of its inputs"},
+        {"x f32 4 6\nz f32 4 6 = aten.fft_fake.default(self: x)\n" AFTER, "custom matmul",
+         "operator 'aten.fft_fake.default' is not known: it costs a copy of its inputs"},
+        {"x f32 2 6\ny f32 2 6\nz f32 4 6 = aten.add.Tensor(self: x, other: y)\n" AFTER, "custom matmul",
+         "operator 'aten.add.Tensor' does not fit: it costs a copy of its inputs"},
+        {"x f32 2 6\ny f32 2 6\nu f32 4 6 = aten.add.Tensor(self: x, other: y)\n"
+         "z f32 4 6 = aten.add.Tensor(self: u, other: x)\n" AFTER,
+         "custom custom matmul", "operator 'aten.add.Tensor' does not fit (2 times): it costs a copy of its inputs"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const outcome o = load_text(rows[i].program);
+        if (!o.g || !strstr(o.said, rows[i].said) || strstr(o.said, "error"))
+            fail_msg("%s\n%s", rows[i].program, o.said);
+        if (strcmp(operators_of(&o), rows[i].becomes) != 0)
+            fail_msg("%s\nbecomes %s", rows[i].program, operators_of(&o));
+        assert_true(o.g->contraction_flops == 2.0 * 4 * 6 * 3);
+        fsim_arena_free(o.a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_words), cmocka_unit_test(cells),           cmocka_unit_test(groups),
-        cmocka_unit_test(eight_bits),  cmocka_unit_test(complex_numbers), cmocka_unit_test(writes_reach_the_whole),
-        cmocka_unit_test(vision),      cmocka_unit_test(windows),         cmocka_unit_test(products),
+        cmocka_unit_test(other_words),
+        cmocka_unit_test(cells),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(eight_bits),
+        cmocka_unit_test(complex_numbers),
+        cmocka_unit_test(writes_reach_the_whole),
+        cmocka_unit_test(vision),
+        cmocka_unit_test(windows),
+        cmocka_unit_test(products),
         cmocka_unit_test(losses),
+        cmocka_unit_test(what_does_not_fit_is_a_copy),
     };
     return cmocka_run_group_tests_name("torch_ops", tests, NULL, NULL);
 }

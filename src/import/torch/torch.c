@@ -510,6 +510,7 @@ bool fsim_read_torch(fsim_arena *a, fsim_diag *d, const fsim_import_source *from
     if (!m->bound.missing && !run_program(m))
         return false;
     out->draft = m->x;
+    out->states_shapes = true;
     out->yaml = fsim_draft_finish(m->x, workload_name(a, from->path));
     if (out->yaml)
         recognise(m, out->yaml);
