@@ -292,11 +292,13 @@ void fsim_draft_unknown(fsim_draft *x, const char *what, int ins, const char *co
     count_unknown(x, what);
 }
 
-fsim_yaml *fsim_draft_copied(fsim_draft *x, const fsim_yaml *like, int ins, const char *const *in,
+fsim_yaml *fsim_draft_copied(const fsim_draft *x, const fsim_yaml *like, int ins, const char *const *in,
                              const fsim_draft_result *out)
 {
     const fsim_yaml *layer = fsim_yaml_get(like, "layer"), *from = fsim_yaml_get(like, "from");
-    x->at = like->at;
+    fsim_draft at = *x; /* nodes of the tree have like's place */
+    at.at = like->at;
+    x = &at;
     growing copy = begin(x, FSIM_YAML_MAPPING);
     put(x, &copy, "op", scalar(x, "custom"));
     if (ins > 0)

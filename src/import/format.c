@@ -93,6 +93,6 @@ bool fsim_import_read(fsim_arena *a, fsim_diag *d, const fsim_import_source *fro
     if (!row->read(a, d, from, how, out))
         return false;
     if (out->draft)
-        fsim_mend(a, d, from->path, out);
+        fsim_mend(a, d, from->path, &(fsim_mended){out->yaml, out->draft, out->states_shapes});
     return true;
 }

@@ -18,7 +18,7 @@ typedef struct {
 
 typedef struct {
     fsim_arena *a;
-    const fsim_imported *x;
+    const fsim_mended *x;
     fsim_yaml *ops;
     fsim_names at; /* place -> node */
     node *node;
@@ -216,7 +216,7 @@ static void say(const mending *m, fsim_diag *d, const char *path)
     }
 }
 
-void fsim_mend(fsim_arena *a, fsim_diag *d, const char *path, const fsim_imported *x)
+void fsim_mend(fsim_arena *a, fsim_diag *d, const char *path, const fsim_mended *x)
 {
     mending m = {.a = a, .x = x};
     m.ops = (fsim_yaml *)(uintptr_t)fsim_yaml_get(x->yaml, "operators");

@@ -5,12 +5,19 @@
 #ifndef FUSESIM_IMPORT_MEND_H
 #define FUSESIM_IMPORT_MEND_H
 
-#include "import/format.h"
+#include "import/draft.h"
+
+/* A tree that an importer made, with its draft. */
+typedef struct {
+    const fsim_yaml *yaml;
+    const fsim_draft *draft;
+    bool states_shapes; /* the file says the shape of every tensor, and rightly */
+} fsim_mended;
 
 /* Puts a copy in the place of each node of the file, in the tree x->yaml, of whose operators the graph refuses one;
- * and, where the file states the shape of every tensor (x->states_shapes), of each one that would make another shape
- * than it says. One warning for each of the file's operators: its name, how many there are, and what the first is
- * refused for. A node with a result whose shape the file does not say stays: the graph's error is the import's. */
-void fsim_mend(fsim_arena *a, fsim_diag *d, const char *path, const fsim_imported *x);
+ * and, where x->states_shapes, of each one that would make another shape than the file says. One warning for each of
+ * the file's operators: its name, how many there are, and what the first is refused for. A node with a result whose
+ * shape the file does not say stays: the graph's error is the import's. */
+void fsim_mend(fsim_arena *a, fsim_diag *d, const char *path, const fsim_mended *x);
 
 #endif
