@@ -112,6 +112,18 @@ bool fsim_aten_opaque(fsim_aten *c);
  * nobody else reads it. */
 bool fsim_aten_may_overwrite(const fsim_aten *c, const fsim_torch_value *v);
 
+/* A part of a tensor: elements start, start + step, ... along dim. */
+typedef struct {
+    int dim;
+    int64_t start, step;
+    bool in_place; /* x's own memory is written, and only the part is moved */
+} fsim_aten_part;
+/* x with that part replaced by rows, of x's rank. What a program without writes in place says, and what compilers make
+ * of those that it has: the pieces that stay and the rows, one behind the other, as other operators may compute them;
+ * rows by their index where they are apart, or where x's own memory is written. NULL where that cannot be. */
+fsim_torch_value *fsim_aten_with_part(fsim_aten *c, fsim_torch_value *x, const fsim_aten_part *at,
+                                      fsim_torch_value *rows);
+
 /* A row's function on a node with complex numbers. False where it is not for them. */
 bool fsim_aten_on_pairs(fsim_aten *c, fsim_aten_rule rule, const char *word);
 

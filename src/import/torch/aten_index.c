@@ -368,16 +368,12 @@ bool fsim_aten_op_slice_scatter(fsim_aten *c, const char *word)
         s.dim[dim] = 1;
         rows = fsim_aten_reshaped(c, rows, &s);
     }
-    const fsim_shape count = {.rank = 1, .dim = {rows ? rows->shape.dim[dim] : 0}};
     if (rows && fsim_aten_same_shape(&rows->shape, &x->shape))
         return fsim_aten_same(c, 0, rows);
-    if (start < 0 || start > x->shape.dim[dim])
+    if (!rows || start < 0 || start > x->shape.dim[dim])
         return false;
-    fsim_torch_value *at = fsim_aten_step(c, "arange", FSIM_AS("rows", &count, FSIM_I64), 0, NULL);
-    fsim_draft_int(c->x, "start", start);
-    fsim_draft_int(c->x, "end", start + count.dim[0] * step);
-    fsim_draft_int(c->x, "step", step);
-    return write_rows(c, "index_copy", dim, x, at, rows);
+    const fsim_aten_part at = {dim, start, step, fsim_aten_may_overwrite(c, x)};
+    return fsim_aten_same(c, 0, fsim_aten_with_part(c, x, &at, rows));
 }
 
 /* How many elements fall into each place: ones, or weights, added up there. word: "bins": of a range, else the elements
