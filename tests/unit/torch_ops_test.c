@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 /* Programs as text: lines "x f32 2 3" of inputs, "w: f32 3 4" of weights, "y f32 2 4, z i64 2 = aten.op.default(self:
- * x, dim: -1)" of nodes. The results of the last are the program's. */
+ * x, dim: -1)" of nodes, and of nodes that PyTorch made from another one, "... <- relu aten.relu.default": its name and
+ * operator. The results of the last are the program's. */
 
 typedef struct {
     FILE *tensors, *nodes, *inputs, *specs;
@@ -85,10 +86,19 @@ static char *value_end(char *text)
 
 static void write_node(writer *w, char *line)
 {
-    char *call = strstr(line, " = ") + 3, *open = strchr(call, '('), *rest = NULL;
+    char *call = strstr(line, " = ") + 3, *open = strchr(call, '('), *rest = NULL, *from = strstr(line, " <- ");
+    char origin[64] = "", target[64] = "";
+    if (from) {
+        sscanf(from, " <- %63s %63s", origin, target);
+        *from = 0;
+    }
     call[-3] = *open = open[strlen(open) - 1] = 0;
-    fprintf(w->nodes, "%s{\"target\": \"torch.ops.%s\", \"metadata\": {}, \"inputs\": [", ftell(w->nodes) ? ", " : "",
-            call);
+    fprintf(w->nodes, "%s{\"target\": \"torch.ops.%s\", \"metadata\": {", ftell(w->nodes) ? ", " : "", call);
+    if (from)
+        fprintf(w->nodes,
+                "\"from_node\": \"[{\\\"name\\\": \\\"%s\\\", \\\"target\\\": \\\"%s\\\", \\\"graph_id\\\": 1}]\"",
+                origin, target);
+    fprintf(w->nodes, "}, \"inputs\": [");
     for (char *arg = open + 1, *end; *arg; arg = *end ? end + 2 : end) {
         char *colon = strchr(arg, ':');
         end = value_end(colon);
@@ -194,7 +204,7 @@ static void other_words(void **unused)
         {"x f32 3 4\ny f32 3 4\nz f32 6 4 = aten.vstack.default(tensors: [x, y])", "concat", 0},
         {"x f32 4\ny f32 4\nz f32 2 4 = aten.vstack.default(tensors: [x, y])", "reshape reshape concat", 0},
         {"x f32 4\ny f32 4\nz f32 4 2 = aten.column_stack.default(tensors: [x, y])", "reshape reshape concat", 0},
-        {"x f32 3 4\nz f32 3 2, y f32 3 2 = aten.hsplit.int(self: x, sections: 2)", "split", 0},
+        {"x f32 3 4\nz f32 3 2, y f32 3 2 = aten.hsplit.int(self: x, sections: 2)", "slice slice", 0},
         {"x f32 3 4\nz f32 3 4 = aten.fliplr.default(self: x)", "flip", 0},
         {"x f32 3 4\nz f32 3 4 = aten.absolute.default(self: x)", "abs", 0},
         {"x f32 2 3 4\ny f32 4 5\nz f32 2 3 5 = aten.tensordot.default(self: x, other: y, dims_self: [2], dims_other: "
@@ -389,7 +399,7 @@ static void products(void **unused)
         {"a f32 3 2\nb f32 5\nz f32 2 5 3 = aten.einsum.default(equation: 'ab,c->bca', tensors: [a, b])",
          "permute reshape reshape mul", 0},
         {"a f32 2 3 4\nb f32 2 5 4\nz f32 2 3 5 = aten.einsum.default(equation: 'bij,bkj->bik', tensors: [a, b])",
-         "einsum", 2.0 * 2 * 3 * 4 * 5},
+         "permute bmm", 2.0 * 2 * 3 * 4 * 5},
         {"x f32 9 2 8\nw: f32 6 8\nt f32 8 6 = aten.permute.default(self: w, dims: [1, 0])\n"
          "e f32 9 8 6 = aten.expand.default(self: t, size: [9, 8, 6])\nv f32 9 8 6 = aten.view.default(self: e, size: "
          "[9, 8, 6])\nz f32 9 2 6 = aten.bmm.default(self: x, mat2: v)",
@@ -423,6 +433,103 @@ static void losses(void **unused)
          "log_softmax reshape gather neg reshape", 0},
         {"x f32 6 5\nt f32 6 5\nz f32 6 5 = aten.mse_loss.default(self: x, target: t, reduction: 0)", "sub square", 0},
         {"x f32 6 5\nt f32 6 5\nz f32 = aten.l1_loss.default(self: x, target: t, reduction: 2)", "sub abs sum", 0},
+    };
+    CHECK(rows);
+}
+
+/* Nodes that core ATen made of one are that one again, where the file says so: at one kernel's cost. */
+static void parts_of_one(void **unused)
+{
+    (void)unused;
+    static const row rows[] = {
+        {"x f32 4 6\ne f32 4 6 = aten.exp.default(self: x) <- softplus aten.softplus.default\n"
+         "l f32 4 6 = aten.log1p.default(self: e) <- softplus aten.softplus.default\n"
+         "g bool 4 6 = aten.gt.Scalar(self: x, other: 20) <- softplus aten.softplus.default\n"
+         "z f32 4 6 = aten.where.self(condition: g, self: x, other: l) <- softplus aten.softplus.default",
+         "softplus", 0},
+        {"x f32 4 6\ns f32 4 6 = aten.sigmoid.default(self: x) <- silu_ aten.silu_.default\n"
+         "z f32 4 6 = aten.mul.Tensor(self: x, other: s) <- silu_ aten.silu_.default",
+         "silu", 0},
+        /* a part is read elsewhere: they stay apart */
+        {"x f32 4 6\ns f32 4 6 = aten.sigmoid.default(self: x) <- silu aten.silu.default\n"
+         "y f32 4 6 = aten.mul.Tensor(self: x, other: s) <- silu aten.silu.default\n"
+         "z f32 4 6 = aten.add.Tensor(self: y, other: s)",
+         "sigmoid mul add", 0},
+        /* two of one kind, one behind the other */
+        {"x f32 4 6\ns f32 4 6 = aten.sigmoid.default(self: x) <- silu aten.silu.default\n"
+         "y f32 4 6 = aten.mul.Tensor(self: x, other: s) <- silu aten.silu.default\n"
+         "t f32 4 6 = aten.sigmoid.default(self: y) <- silu_1 aten.silu.default\n"
+         "z f32 4 6 = aten.mul.Tensor(self: y, other: t) <- silu_1 aten.silu.default",
+         "silu silu", 0},
+        {"x f32 2 8 8 3\na i64 8 = aten.arange.start_step(start: 0, end: 8) <- roll aten.roll.default\n"
+         "b i64 8 = aten.add.Tensor(self: a, other: 2) <- roll aten.roll.default\n"
+         "f i64 8 = aten.fmod.Scalar(self: b, other: 8) <- roll aten.roll.default\n"
+         "z f32 2 8 8 3 = aten.index_select.default(self: x, dim: 1, index: f) <- roll aten.roll.default",
+         "roll", 0},
+        {"x f32 4 6\np f32 4 6 = aten.pow.Tensor_Scalar(self: x, exponent: 2) <- n aten.linalg_vector_norm.default\n"
+         "s f32 4 1 = aten.sum.dim_IntList(self: p, dim: [1], keepdim: true) <- n aten.linalg_vector_norm.default\n"
+         "z f32 4 1 = aten.pow.Tensor_Scalar(self: s, exponent: 0.5) <- n aten.linalg_vector_norm.default",
+         "norm", 0},
+        {"x f32 4 5 6\nw: f32 3 6\nb: f32 3\ne f32 4 5 6 = aten.expand.default(self: x, size: [4, 5, 6]) <- l "
+         "aten.linear.default\nt f32 6 3 = aten.permute.default(self: w, dims: [1, 0]) <- l aten.linear.default\n"
+         "u f32 4 6 3 = aten.expand.default(self: t, size: [4, 6, 3]) <- l aten.linear.default\n"
+         "p f32 4 5 3 = aten.bmm.default(self: e, mat2: u) <- l aten.linear.default\n"
+         "z f32 4 5 3 = aten.add.Tensor(self: p, other: b) <- l aten.linear.default",
+         "linear", 2.0 * 4 * 5 * 6 * 3},
+        {"x f32 4 6\nm bool 4 6\ns f32 = aten.scalar_tensor.default(s: -1) <- m_ aten.masked_fill.Scalar\n"
+         "z f32 4 6 = aten.where.self(condition: m, self: s, other: x) <- m_ aten.masked_fill.Scalar",
+         "masked_fill", 0},
+        {"q f32 2 3 5 8\nk f32 2 3 7 8\nv f32 2 3 7 8\na f32 2 3 5 8 = aten.mul.Scalar(self: q, other: 0.5) <- s "
+         "aten.scaled_dot_product_attention.default\nt f32 2 3 8 7 = aten.permute.default(self: k, dims: [0, 1, 3, 2]) "
+         "<- s aten.scaled_dot_product_attention.default\nb f32 2 3 8 7 = aten.mul.Scalar(self: t, other: 0.5) <- s "
+         "aten.scaled_dot_product_attention.default\nc f32 6 5 8 = aten.view.default(self: a, size: [6, 5, 8]) <- s "
+         "aten.scaled_dot_product_attention.default\nd f32 6 8 7 = aten.view.default(self: b, size: [6, 8, 7]) <- s "
+         "aten.scaled_dot_product_attention.default\ne f32 6 5 7 = aten.bmm.default(self: c, mat2: d) <- s "
+         "aten.scaled_dot_product_attention.default\nf f32 6 5 7 = aten._softmax.default(self: e, dim: -1) <- s "
+         "aten.scaled_dot_product_attention.default\ng f32 6 7 8 = aten.view.default(self: v, size: [6, 7, 8]) <- s "
+         "aten.scaled_dot_product_attention.default\nh f32 6 5 8 = aten.bmm.default(self: f, mat2: g) <- s "
+         "aten.scaled_dot_product_attention.default\nz f32 2 3 5 8 = aten.view.default(self: h, size: [2, 3, 5, 8]) <- "
+         "s aten.scaled_dot_product_attention.default",
+         "attention", 4.0 * 2 * 3 * 5 * 7 * 8},
+        {"x f32 2 3 8\na f32 16 = aten.arange.start_step(start: 0, end: 16) <- u aten.upsample_linear1d.vec\n"
+         "b f32 16 = aten.mul.Tensor(self: a, other: 0.5) <- u aten.upsample_linear1d.vec\n"
+         "i i64 16 = aten._to_copy.default(self: b) <- u aten.upsample_linear1d.vec\n"
+         "j i64 16 = aten.add.Tensor(self: i, other: 1) <- u aten.upsample_linear1d.vec\n"
+         "c f32 2 3 16 = aten.index.Tensor(self: x, indices: [none, none, i]) <- u aten.upsample_linear1d.vec\n"
+         "d f32 2 3 16 = aten.index.Tensor(self: x, indices: [none, none, j]) <- u aten.upsample_linear1d.vec\n"
+         "e f32 2 3 16 = aten.sub.Tensor(self: d, other: c) <- u aten.upsample_linear1d.vec\n"
+         "f f32 2 3 16 = aten.mul.Tensor(self: e, other: b) <- u aten.upsample_linear1d.vec\n"
+         "z f32 2 3 16 = aten.add.Tensor(self: c, other: f) <- u aten.upsample_linear1d.vec",
+         "interpolate", 0},
+    };
+    CHECK(rows);
+}
+
+/* Writes into a part as others may compute them: the pieces that stay, and what is written, one behind the other. Core
+ * ATen says the same in two ways. Memory that outlasts the program is written where it is. */
+static void written_parts(void **unused)
+{
+    (void)unused;
+    static const row rows[] = {
+        {"a f32 4 8\nw f32 4 8 = aten.relu.default(self: a)\ny f32 4 3\n"
+         "v f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n"
+         "u f32 4 3 = aten.copy_.default(self: v, src: y)\nz f32 4 8 = aten.neg.default(self: w)",
+         "relu slice slice concat neg", 0},
+        {"a f32 4 8\nw f32 4 8 = aten.relu.default(self: a)\ny f32 4 3\n"
+         "z f32 4 8 = aten.slice_scatter.default(self: w, src: y, dim: 1, start: 2, end: 5)",
+         "relu slice slice concat", 0},
+        {"a f32 4 8\nw f32 4 8 = aten.relu.default(self: a)\ny f32 4\n"
+         "z f32 4 8 = aten.select_scatter.default(self: w, src: y, dim: 1, index: 0)",
+         "relu reshape slice concat", 0},
+        {"a f32 4 8\nw f32 4 8 = aten.relu.default(self: a)\ny f32 4\n"
+         "p i64 8 = aten.arange.start_step(start: 0, end: 8)\nq i64 1 8 = aten.view.default(self: p, size: [1, -1])\n"
+         "e bool 1 8 = aten.eq.Scalar(self: q, other: 0)\nr f32 4 1 = aten.unsqueeze.default(self: y, dim: 1)\n"
+         "s f32 4 8 = aten.expand.default(self: r, size: [4, 8])\n"
+         "z f32 4 8 = aten.where.self(condition: e, self: s, other: w)",
+         "relu reshape slice concat", 0},
+        {"w f32 4 8\ny f32 4 3\nv f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n"
+         "u f32 4 3 = aten.copy_.default(self: v, src: y)\nz f32 4 8 = aten.neg.default(self: w)",
+         "arange index_copy neg", 0},
     };
     CHECK(rows);
 }
@@ -471,6 +578,8 @@ int main(void)
         cmocka_unit_test(products),
         cmocka_unit_test(losses),
         cmocka_unit_test(what_does_not_fit_is_a_copy),
+        cmocka_unit_test(parts_of_one),
+        cmocka_unit_test(written_parts),
     };
     return cmocka_run_group_tests_name("torch_ops", tests, NULL, NULL);
 }

@@ -325,27 +325,17 @@ bool fsim_aten_op_split(fsim_aten *c, const char *word)
     fsim_torch_value *x = fsim_aten_self(c);
     const int absent = *word == '1' && x && x->shape.rank < 2 ? 0 : *word ? *word - '0' : 0;
     const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dim", absent), x->shape.rank) : -1;
-    int64_t *size = fsim_new(c->a, int64_t, c->outs + 1), all = 0;
+    int64_t all = 0;
     if (dim < 0)
         return false;
     for (int k = 0; k < c->outs; k++) {
         if (!c->out[k] || c->out[k]->empty || c->out[k]->shape.rank != x->shape.rank)
             return false;
-        size[k] = c->out[k]->shape.dim[dim];
-        all += size[k];
+        all += c->out[k]->shape.dim[dim];
     }
     if (c->outs == 1 || all != x->shape.dim[dim])
         return c->outs == 1 && fsim_aten_same(c, 0, x);
-    for (int k = 0; k < c->outs; k++)
-        if (!c->read[k])
-            return read_pieces(c, x, dim);
-    if (!fsim_aten_make_all(c, "split", 1, &x))
-        return false;
-    put_dim(c, dim);
-    fsim_draft_ints(c->x, "size", c->outs, size);
-    for (int64_t k = 0, start = 0; k < c->outs; start += size[k++])
-        fsim_aten_view(c, (int)k, x, dim, start);
-    return true;
+    return read_pieces(c, x, dim);
 }
 
 /* Joins. */

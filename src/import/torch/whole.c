@@ -2,6 +2,7 @@
 #include "import/torch/whole.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_ARGS = 6 };
@@ -198,7 +199,7 @@ static bool padded(const fsim_torch_parts *p, const writer *w)
     return true;
 }
 
-/* Places of windows and of elements in them, along both axes; padded before. */
+/* Places of windows and of elements in them, along both axes; padded before, or behind, on the way back. */
 static bool windows(const fsim_torch_parts *p, const writer *w)
 {
     int64_t kernel[2], stride[2], dilation[2], padding[2] = {0, 0};
@@ -213,8 +214,9 @@ static bool windows(const fsim_torch_parts *p, const writer *w)
         if (reach < 1)
             return false;
         kernel[i] = (reach - 1) / dilation[i] + 1;
-        if (pads && (!pad || pad->count != 4 || (padding[i] = number(&pad->item[2 - 2 * i])) < 0))
+        if (pads && (!pad || pad->count != 4 || llabs(padding[i] = number(&pad->item[2 - 2 * i])) > FSIM_MAX_DIM))
             return false;
+        padding[i] = llabs(padding[i]);
     }
     if (!of_one(p, w))
         return false;
@@ -222,6 +224,21 @@ static bool windows(const fsim_torch_parts *p, const writer *w)
     put_ints(w, "dilation", 2, dilation);
     put_ints(w, "padding", 2, padding);
     put_ints(w, "stride", 2, stride);
+    return true;
+}
+
+static bool windows_back(const fsim_torch_parts *p, const writer *w)
+{
+    const fsim_torch_tensor *y = described(p, p->result->text);
+    int64_t size[2];
+    for (int i = 0; i < 2; i++) {
+        if (y->rank != 4 || y->dim[2 + i].expression)
+            return false;
+        size[i] = y->dim[2 + i].value;
+    }
+    if (!windows(p, w))
+        return false;
+    put_ints(w, "output_size", 2, size);
     return true;
 }
 
@@ -425,10 +442,51 @@ static const fsim_torch_arg *result_of(const fsim_torch_parts *p, int last)
     return found;
 }
 
+static void put_copy(const writer *w, const char *name, const fsim_torch_arg *from)
+{
+    *put(w, name, from->kind) = *from;
+    w->n->in[w->n->ins - 1].name = name;
+}
+
+/* base[..., index, ...] = source, as PyTorch takes it apart whatever was written: places along dim, compared with the
+ * index; the source widened; the one where they are equal, the base elsewhere. */
+static int selected(fsim_torch_parts *p, int n, fsim_torch_node *whole)
+{
+    static const char *const ops[] = {"arange", "view", "eq", "unsqueeze", "expand", "where"};
+    enum { PARTS = sizeof ops / sizeof *ops };
+    const fsim_torch_graph *g = p->m->s->g;
+    for (int i = 0; i < PARTS; i++)
+        if (n + i >= g->nodes || !is_op(&g->node[n + i], ops[i]))
+            return 0;
+    p->nodes = PARTS;
+    const fsim_torch_node *last = &p->first[PARTS - 1];
+    const fsim_torch_arg *base = arg(last, "other"), *source = arg(part(p, "unsqueeze", 0), "self"),
+                         *dim = arg(part(p, "unsqueeze", 0), "dim"), *index = arg(part(p, "eq", 0), "other"),
+                         *chosen_by = arg(last, "condition"), *from = arg(last, "self");
+    p->result = result_of(p, n + PARTS - 1);
+    if (!p->result || !made_by(last, p->result->text) || !base || !source || number(dim) == INT64_MIN ||
+        number(index) < 0 || maker(p, base->text) || maker(p, source->text) || !chosen_by || !from ||
+        maker(p, chosen_by->text) != &p->first[2] || maker(p, from->text) != &p->first[4])
+        return 0;
+    const writer w = {p->m->a, whole};
+    *whole = (fsim_torch_node){.target = "aten.select_scatter.default", .layer = p->first->layer, .outs = 1};
+    whole->in = fsim_new(p->m->a, fsim_torch_arg, MOST_ARGS);
+    whole->out = last->out;
+    put_copy(&w, "self", base);
+    put_copy(&w, "src", source);
+    put_copy(&w, "dim", dim);
+    put_copy(&w, "index", index);
+    return PARTS;
+}
+
 int fsim_torch_whole(const fsim_torch_import *m, int n, fsim_torch_node *whole)
 {
     const fsim_torch_graph *g = m->s->g;
     fsim_torch_parts p = {.m = m, .first = &g->node[n]};
+    const int places = selected(&p, n, whole);
+    if (places > 0)
+        return places;
+    p = (fsim_torch_parts){.m = m, .first = &g->node[n]};
     const int r = p.first->origin ? row_of(p.first->origin_target) : -1;
     if (r < 0 || (n > 0 && same_origin(p.first, &g->node[n - 1])))
         return 0;
