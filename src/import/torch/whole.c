@@ -102,7 +102,7 @@ static const fsim_torch_tensor *described(const fsim_torch_parts *p, const char 
     return t < 0 ? NULL : &p->m->s->g->tensor[t];
 }
 
-/* The first part's name of a shape. */
+/* What a tensor made before the parts is; NULL: it is none. */
 static const fsim_torch_value *known(const fsim_torch_parts *p, const char *tensor)
 {
     const int t = tensor ? fsim_names_get(&p->m->s->g->tensor_at, tensor) : -1;
@@ -242,13 +242,31 @@ static bool windows_back(const fsim_torch_parts *p, const writer *w)
     return true;
 }
 
-/* A product of each row's matrix with the weight again and again, and the bias. */
+/* Does the weight [out, in] make the parts' result of the input, whose leading dimensions it keeps? */
+static bool makes_result(const fsim_torch_parts *p, const char *input, const char *weight)
+{
+    const fsim_torch_value *x = known(p, input), *w = known(p, weight);
+    const fsim_torch_tensor *y = described(p, p->result->text);
+    bool fits = x && w && y && w->shape.rank == 2 && x->shape.rank == y->rank && y->rank > 0 &&
+                x->shape.dim[y->rank - 1] == w->shape.dim[1];
+    for (int i = 0; fits && i < y->rank; i++)
+        fits = y->dim[i].expression || y->dim[i].value == (i < y->rank - 1 ? x->shape.dim[i] : w->shape.dim[0]);
+    return fits;
+}
+
+/* A product of matrices, of each row's with the weight again and again where the input has more dimensions than two and
+ * does not lie as a matrix, and the bias. */
 static bool linear(const fsim_torch_parts *p, const writer *w)
 {
-    const fsim_torch_node *product = part(p, "bmm", 0), *sum = part(p, "add", 0);
-    const char *bias = sum ? from_outside(p, arg(sum, "other")) : NULL;
-    return product && (!sum || bias) && put_tensor(w, "input", from_outside(p, arg(product, "self"))) &&
-           put_tensor(w, "weight", from_outside(p, arg(product, "mat2"))) && (!sum || put_tensor(w, "bias", bias));
+    const fsim_torch_node *with = part(p, "addmm", 0), *rows = part(p, "bmm", 0), *sum = part(p, "add", 0);
+    const fsim_torch_node *product = with ? with : rows ? rows : part(p, "mm", 0);
+    const char *input = from_outside(p, arg(product, with ? "mat1" : "self")),
+               *weight = from_outside(p, arg(product, "mat2")),
+               *bias = with  ? from_outside(p, arg(with, "self"))
+                       : sum ? from_outside(p, arg(sum, "other"))
+                             : NULL;
+    return product && ((!with && !sum) || bias) && makes_result(p, input, weight) && put_tensor(w, "input", input) &&
+           put_tensor(w, "weight", weight) && (!bias || put_tensor(w, "bias", bias));
 }
 
 /* A tensor and the product of two others, of matrices or of numbers, each perhaps times a number. */
