@@ -534,6 +534,34 @@ static void written_parts(void **unused)
     CHECK(rows);
 }
 
+/* Images at places that data say: for each of four neighbours a gather, by the gather's rule of bytes: as many elements
+ * as are taken, 2 x 3 x 5 x 7 = 210, and at most the image's 2 x 3 x 8 x 8 = 384, of 2 x 3 x 10 x 10 = 600. */
+static void places_in_images(void **unused)
+{
+    (void)unused;
+#define PLACES(h, w)                                                                                                   \
+    "x f32 2 3 8 8\ng f32 2 " h " " w " 2\nz f32 2 3 " h " " w " = aten.grid_sampler_2d.default(input: x, grid: g, "   \
+    "interpolation_mode: 0, padding_mode: 0, align_corners: false)"
+    static const struct {
+        const char *program;
+        int64_t distinct;
+    } rows[] = {{PLACES("5", "7"), 210}, {PLACES("10", "10"), 384}};
+    for (size_t i = 0; i < 2; i++) {
+        const outcome o = load_text(rows[i].program);
+        int gathers = 0;
+        if (!o.g || *o.said)
+            fail_msg("%s\n%s", rows[i].program, o.said);
+        assert_string_equal(operators_of(&o), "grid_sample");
+        for (int n = 0; n < o.g->nodes; n++)
+            if (o.g->node[n].op == FSIM_OP_GATHER) {
+                assert_int_equal(o.g->node[n].arg[0].distinct, rows[i].distinct);
+                gathers++;
+            }
+        assert_int_equal(gathers, 4);
+        fsim_arena_free(o.a);
+    }
+}
+
 /* A node that our operator refuses, or whose result it would make of another shape than the file says, is a copy, and
  * what follows is as ever: the product is there. Said once for each operator of the file, with its number. */
 static void what_does_not_fit_is_a_copy(void **unused)
@@ -579,6 +607,7 @@ int main(void)
         cmocka_unit_test(losses),
         cmocka_unit_test(what_does_not_fit_is_a_copy),
         cmocka_unit_test(parts_of_one),
+        cmocka_unit_test(places_in_images),
         cmocka_unit_test(written_parts),
     };
     return cmocka_run_group_tests_name("torch_ops", tests, NULL, NULL);
