@@ -238,6 +238,16 @@ static void other_words(void **unused)
          "reshape cumsum index_select reshape where", 0},
         {"x f32 4 8\nm bool 4\nv f32 3 8\nz f32 4 8 = aten.index_put.default(self: x, indices: [m], values: v)",
          "reshape expand reshape cumsum reshape index_select reshape where", 0},
+        /* rows where a mask holds: their places, as many as the file says, and a gather */
+        {"x f32 6 8\nm bool 6\nz f32 4 8 = aten.index.Tensor(self: x, indices: [m])", "custom index_select", 0},
+        {"x f32 6 8\nm bool 6 8\nz f32 10 = aten.index.Tensor(self: x, indices: [m])", "custom reshape index_select",
+         0},
+        {"x f32 6 8\nm bool 8\nz f32 10 = aten.masked_select.default(self: x, mask: m)",
+         "expand custom reshape index_select", 0},
+        {"x f32 7 4\nz f32 4 4 = aten.slice.Tensor(self: x, dim: 0, start: 0, end: 7, step: 2)", "unfold reshape", 0},
+        {"x f32 9 4\nz f32 3 4 = aten.slice.Tensor(self: x, dim: 0, start: 1, end: 8, step: 3)", "slice unfold reshape",
+         0},
+        {"x bool 9 4\nz bool = aten._is_all_true.default(self: x)", "all", 0},
         {"x f32 4 8\nm bool 4 8\nv f32\nz f32 4 8 = aten.index_put.default(self: x, indices: [m], values: v)", "where",
          0},
     };
