@@ -572,6 +572,33 @@ static void places_in_images(void **unused)
     }
 }
 
+/* A view that was made before its base was written shows what was written: the product is there. */
+static void views_show_what_was_written(void **unused)
+{
+    (void)unused;
+#define AFTER_VIEW(view)                                                                                               \
+    "a f32 4 8\nb: f32 8 6\ny f32 4 6 = aten.mm.default(self: a, mat2: b)\nw f32 4 6 = aten.zeros.default(size: [4, "  \
+    "6])\n" view "u f32 4 6 = aten.copy_.default(self: w, src: y)\n"
+    static const char *const programs[] = {
+        AFTER_VIEW("v f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n") "z f32 4 3 = "
+                                                                                         "aten.relu.default(self: v)",
+        AFTER_VIEW("v f32 6 = aten.select.int(self: w, dim: 0, index: 1)\n") "z f32 6 = aten.relu.default(self: v)",
+        AFTER_VIEW("v f32 24 = aten.view.default(self: w, size: [24])\n") "z f32 24 = aten.relu.default(self: v)",
+        AFTER_VIEW("s f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n"
+                   "v f32 3 4 = aten.t.default(self: s)\n") "z f32 3 4 = aten.relu.default(self: v)",
+        AFTER_VIEW(
+            "v f32 6 4 = aten.permute.default(self: w, dims: [1, 0])\n") "z f32 6 4 = aten.relu.default(self: v)",
+    };
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        const outcome o = load_text(programs[i]);
+        if (!o.g || *o.said)
+            fail_msg("%s\n%s", programs[i], o.said);
+        if (o.g->contraction_flops != 2.0 * 4 * 8 * 6)
+            fail_msg("%s\n%g FLOPs: %s", programs[i], o.g->contraction_flops, operators_of(&o));
+        fsim_arena_free(o.a);
+    }
+}
+
 /* A node that our operator refuses, or whose result it would make of another shape than the file says, is a copy, and
  * what follows is as ever: the product is there. Said once for each operator of the file, with its number. */
 static void what_does_not_fit_is_a_copy(void **unused)
@@ -618,6 +645,7 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_a_copy),
         cmocka_unit_test(parts_of_one),
         cmocka_unit_test(places_in_images),
+        cmocka_unit_test(views_show_what_was_written),
         cmocka_unit_test(written_parts),
     };
     return cmocka_run_group_tests_name("torch_ops", tests, NULL, NULL);

@@ -29,6 +29,7 @@ struct fsim_torch_value {
     fsim_torch_value *cast_of; /* it is that one with more bits; NULL: it is none */
     fsim_torch_value *shared;  /* it is that matrix, again and again along what stands in front; NULL: it is none */
     fsim_torch_value *base;    /* it is a view of that: what is written in place shows there; NULL: it is none */
+    const char *seen;          /* the base's tensor that it is a view of: where the base has another, it was written */
     int dim;                   /* the part of base that it is: along dim, from start on, each step-th; -1: all of it,
                                   reshaped; -2: a matrix whose dimensions changed places; -3: in the order `order` */
     int64_t start, step;

@@ -44,6 +44,8 @@ const char *fsim_torch_wanted(const fsim_aten *c, const fsim_torch_value *v);
 /* The node of the graph that makes a tensor; NULL where none does. */
 const fsim_torch_node *fsim_torch_maker(const fsim_torch_import *m, const fsim_torch_arg *arg);
 
+/* A view whose base was written since is made again. */
+void fsim_torch_refresh(fsim_aten *c, fsim_torch_value *v);
 /* The first argument has the value of the first result from now on; so has what it is a view of. */
 void fsim_torch_replace_first(fsim_aten *c);
 

@@ -113,6 +113,42 @@ static fsim_torch_value *turned(fsim_aten *c, fsim_torch_value *v, const fsim_sh
     return v;
 }
 
+/* The view v of its base as that is now; NULL: it is one that is not followed. */
+static fsim_torch_value *seen_again(fsim_aten *c, fsim_torch_value *v)
+{
+    fsim_torch_value *base = v->base, *x = base;
+    if (v->dim == -1)
+        return fsim_aten_reshaped(c, base, &v->shape);
+    if (v->dim == -2)
+        return turned(c, base, &v->shape);
+    if (v->dim == -3) {
+        x = fsim_aten_step(c, "permute", FSIM_AS("again", &v->shape, v->dtype), 1, &base);
+        if (x)
+            fsim_draft_ints(c->x, "dim", v->shape.rank, v->order);
+        return x;
+    }
+    const int64_t count = v->shape.rank < base->shape.rank ? 1 : v->shape.dim[v->dim];
+    if (v->step != 1)
+        return NULL;
+    return fsim_aten_reshaped(c, piece(c, base, v->dim, v->start, v->start + count), &v->shape);
+}
+
+void fsim_torch_refresh(fsim_aten *c, fsim_torch_value *v)
+{
+    if (!v->base || !v->tensor || !v->seen || v->empty)
+        return;
+    fsim_torch_refresh(c, v->base);
+    if (!v->base->tensor || strcmp(v->seen, v->base->tensor) == 0)
+        return;
+    const fsim_torch_value *now = seen_again(c, v);
+    v->seen = v->base->tensor;
+    if (!now || !now->tensor)
+        return;
+    v->tensor = now->tensor;
+    v->reads = 0;
+    v->mutated = true;
+}
+
 /* v has a new tensor: what it is a view of has one, too. */
 static void write_through(fsim_aten *c, fsim_torch_value *v)
 {
@@ -133,6 +169,7 @@ static void write_through(fsim_aten *c, fsim_torch_value *v)
     base->tensor = written->tensor;
     base->reads = 0;
     base->mutated = true;
+    v->seen = base->tensor;
     write_through(c, base);
 }
 
