@@ -275,6 +275,21 @@ static void cells(void **unused)
     }
 }
 
+/* An lstm of two steps whose state of 5 numbers is shown as 2: both products of each step, of 4 inputs and of the 2,
+ * and the projection; the inputs' product is one for all steps. */
+static void projected_states(void **unused)
+{
+    (void)unused;
+    const outcome o = load_text(
+        "x f32 2 3 4\nh f32 1 3 2\nk f32 1 3 5\nw: f32 20 4\nu: f32 20 2\nb: f32 20\nd: f32 20\np: f32 2 5\n"
+        "y f32 2 3 2, m f32 1 3 2, n f32 1 3 5 = aten.lstm.input(input: x, hx: [h, k], params: [w, u, b, d, p], "
+        "has_biases: true, num_layers: 1, dropout: 0.0, train: false, bidirectional: false, batch_first: false)");
+    if (!o.g || *o.said)
+        fail_msg("%s", o.said);
+    assert_true(o.g->contraction_flops == 2.0 * 3 * 2 * (20 * 4 + 20 * 2 + 2 * 5));
+    fsim_arena_free(o.a);
+}
+
 /* Rows in groups: all matrices where there are enough rows, else as many as there are rows. */
 static void groups(void **unused)
 {
@@ -634,6 +649,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_words),
         cmocka_unit_test(cells),
+        cmocka_unit_test(projected_states),
         cmocka_unit_test(groups),
         cmocka_unit_test(eight_bits),
         cmocka_unit_test(complex_numbers),
