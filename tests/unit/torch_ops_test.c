@@ -504,6 +504,29 @@ static void parts_of_one(void **unused)
         {"x f32 4 6\nm bool 4 6\ns f32 = aten.scalar_tensor.default(s: -1) <- m_ aten.masked_fill.Scalar\n"
          "z f32 4 6 = aten.where.self(condition: m, self: s, other: x) <- m_ aten.masked_fill.Scalar",
          "masked_fill", 0},
+        /* bhqd,bkhd->bhqk */
+        {"x f32 2 3 4 5\ny f32 2 6 3 5\na f32 2 3 4 5 1 = aten.unsqueeze.default(self: x, dim: 4) <- e "
+         "aten.einsum.default\n"
+         "b f32 2 3 4 1 5 = aten.permute.default(self: a, dims: [0, 1, 2, 4, 3]) <- e aten.einsum.default\n"
+         "c f32 2 6 3 5 1 = aten.unsqueeze.default(self: y, dim: 4) <- e aten.einsum.default\n"
+         "d f32 2 3 1 6 5 = aten.permute.default(self: c, dims: [0, 2, 4, 1, 3]) <- e aten.einsum.default\n"
+         "f f32 2 3 4 5 1 = aten.permute.default(self: b, dims: [0, 1, 2, 4, 3]) <- e aten.einsum.default\n"
+         "g f32 6 4 5 = aten.view.default(self: f, size: [6, 4, 5]) <- e aten.einsum.default\n"
+         "h f32 2 3 5 6 1 = aten.permute.default(self: d, dims: [0, 1, 4, 3, 2]) <- e aten.einsum.default\n"
+         "i f32 6 5 6 = aten.view.default(self: h, size: [6, 5, 6]) <- e aten.einsum.default\n"
+         "j f32 6 4 6 = aten.bmm.default(self: g, mat2: i) <- e aten.einsum.default\n"
+         "k f32 2 3 4 1 6 = aten.view.default(self: j, size: [2, 3, 4, 1, 6]) <- e aten.einsum.default\n"
+         "l f32 2 3 4 6 1 = aten.permute.default(self: k, dims: [0, 1, 2, 4, 3]) <- e aten.einsum.default\n"
+         "z f32 2 3 4 6 = aten.view.default(self: l, size: [2, 3, 4, 6]) <- e aten.einsum.default",
+         "reshape permute reshape bmm reshape", 2.0 * 2 * 3 * 4 * 6 * 5},
+        {"x f32 2 3 5 6\na i64 4 = aten.arange.start_step(start: -1, end: 3) <- p aten.pad.default\n"
+         "z f32 2 3 5 8 = aten.index.Tensor(self: x, indices: [none, none, none, a]) <- p aten.pad.default",
+         "pad", 0},
+        {"x f32 4 6\ne f32 4 6 = aten.empty_like.default(self: x) <- d aten.dropout.default\n"
+         "b f32 4 6 = aten.bernoulli.p(self: e, p: 0.8) <- d aten.dropout.default\n"
+         "s f32 4 6 = aten.div.Scalar(self: b, other: 0.8) <- d aten.dropout.default\n"
+         "z f32 4 6 = aten.mul.Tensor(self: x, other: s) <- d aten.dropout.default",
+         "dropout", 0},
         {"q f32 2 3 5 8\nk f32 2 3 7 8\nv f32 2 3 7 8\na f32 2 3 5 8 = aten.mul.Scalar(self: q, other: 0.5) <- s "
          "aten.scaled_dot_product_attention.default\nt f32 2 3 8 7 = aten.permute.default(self: k, dims: [0, 1, 3, 2]) "
          "<- s aten.scaled_dot_product_attention.default\nb f32 2 3 8 7 = aten.mul.Scalar(self: t, other: 0.5) <- s "

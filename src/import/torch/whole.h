@@ -6,14 +6,6 @@
 
 #include "import/torch/import.h"
 
-/* Nodes of a graph, first to last, that one was taken apart into. */
-typedef struct {
-    const fsim_torch_import *m;
-    const fsim_torch_node *first;
-    int nodes;
-    const fsim_torch_arg *result; /* the only one that a node behind them reads, or that the graph gives back */
-} fsim_torch_parts;
-
 /* The nodes from number n of the graph on that are the parts of one operator that has a row in whole.def, as that
  * operator with its arguments: *whole. Returns their number; 0: they are none, and node n is translated as it is. */
 int fsim_torch_whole(const fsim_torch_import *m, int n, fsim_torch_node *whole);
