@@ -575,6 +575,17 @@ static void written_parts(void **unused)
          "s f32 4 8 = aten.expand.default(self: r, size: [4, 8])\n"
          "z f32 4 8 = aten.where.self(condition: e, self: s, other: w)",
          "relu reshape slice concat", 0},
+        /* x[:, 2:5] += y: the second write is of what is there */
+        {"a f32 4 8\nw f32 4 8 = aten.relu.default(self: a)\ny f32 4 3\n"
+         "v f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n"
+         "u f32 4 3 = aten.add_.Tensor(self: v, other: y)\n"
+         "s f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n"
+         "t f32 4 3 = aten.copy_.default(self: s, src: u)\nz f32 4 8 = aten.neg.default(self: w)",
+         "relu slice add slice slice concat neg", 0},
+        {"a f32 4 8\nw f32 4 8 = aten.relu.default(self: a)\n"
+         "v f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n"
+         "z f32 4 8 = aten.slice_scatter.default(self: w, src: v, dim: 1, start: 2, end: 5)",
+         "relu", 0},
         {"w f32 4 8\ny f32 4 3\nv f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n"
          "u f32 4 3 = aten.copy_.default(self: v, src: y)\nz f32 4 8 = aten.neg.default(self: w)",
          "arange index_copy neg", 0},

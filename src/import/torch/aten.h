@@ -113,6 +113,8 @@ bool fsim_aten_opaque(fsim_aten *c);
  * nobody else reads it. */
 bool fsim_aten_may_overwrite(const fsim_aten *c, const fsim_torch_value *v);
 
+/* Are they the same part of the same tensor, however often it was taken? */
+bool fsim_aten_is_same_view(const fsim_torch_value *x, const fsim_torch_value *y);
 /* A part of a tensor: elements start, start + step, ... along dim. */
 typedef struct {
     int dim;

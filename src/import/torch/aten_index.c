@@ -406,6 +406,9 @@ bool fsim_aten_op_slice_scatter(fsim_aten *c, const char *word)
         return fsim_aten_same(c, 0, rows);
     if (!rows || start < 0 || start > x->shape.dim[dim])
         return false;
+    if (rows->base && rows->dim == dim && rows->start == start && rows->step == step &&
+        fsim_aten_is_same_view(rows->base, x))
+        return fsim_aten_same(c, 0, x); /* what was there already */
     const fsim_aten_part at = {dim, start, step, fsim_aten_may_overwrite(c, x)};
     return fsim_aten_same(c, 0, fsim_aten_with_part(c, x, &at, rows));
 }

@@ -77,6 +77,14 @@ fsim_torch_value *fsim_aten_with_part(fsim_aten *c, fsim_torch_value *x, const f
     return written;
 }
 
+bool fsim_aten_is_same_view(const fsim_torch_value *x, const fsim_torch_value *y)
+{
+    if (x == y || (x->tensor && y->tensor && strcmp(x->tensor, y->tensor) == 0))
+        return true;
+    return x->base && y->base && x->dim == y->dim && x->dim >= -1 && x->start == y->start && x->step == y->step &&
+           fsim_aten_same_shape(&x->shape, &y->shape) && fsim_aten_is_same_view(x->base, y->base);
+}
+
 /* The base of v with what was written into v, a part of it. */
 static fsim_torch_value *with_part(fsim_aten *c, fsim_torch_value *v)
 {

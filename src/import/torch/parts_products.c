@@ -153,7 +153,7 @@ static bool trace(const fsim_torch_parts *p, const fsim_torch_arg *a, char first
 /* One side of the product: its operand, and how many of its letters make up the first and the second dimension. */
 typedef struct {
     const char *from;
-    letters all;
+    letters all, ones; /* ones: of length 1, which nothing tells from each other: each is the operand's own */
     int64_t length[MOST_LETTERS];
     int group[3];
 } side;
@@ -170,17 +170,20 @@ static bool read_side(const fsim_torch_parts *p, const fsim_torch_arg *a, char f
     int64_t left = 1;
     int g = 0;
     memset(s->group, 0, sizeof s->group);
-    s->all.count = 0;
+    s->all.count = s->ones.count = 0;
     for (int i = 0; i < l.count; i++) {
         const int64_t length = l.at[i] ? x->shape.dim[l.at[i] - first] : 1;
-        if (!l.at[i])
+        if (length == 1) {
+            if (l.at[i])
+                s->ones.at[s->ones.count++] = l.at[i];
             continue;
+        }
         while (g < 3 && left * length > (t->dim[g].expression ? 0 : t->dim[g].value)) {
             left = 1;
             g++;
         }
-        if (g == 3 || length == 1)
-            return false; /* of length 1: it could be of either */
+        if (g == 3)
+            return false;
         left *= length;
         s->group[g]++;
         s->length[s->all.count] = length;
@@ -268,12 +271,27 @@ bool fsim_part_equation(const fsim_torch_parts *p, const fsim_part_writer *w)
         }
     if (!read_result(p, product, &made, length, &result))
         return false;
+    int ones = 0;
+    for (int i = 0; i < result.count; i++) {
+        const int left = s[0].ones.count;
+        if (!result.at[i] && ones < left + s[1].ones.count)
+            result.at[i] = ones < left ? s[0].ones.at[ones] : s[1].ones.at[ones - left];
+        else if (!result.at[i])
+            return false;
+        else
+            continue;
+        ones++;
+    }
+    if (ones < s[0].ones.count + s[1].ones.count)
+        return false;
     for (int k = 0; k < 2; k++) { /* each in the order of its own dimensions */
         const int rank = fsim_part_known(p, s[k].from)->shape.rank;
         letters term = {.count = rank};
         for (int i = 0; i < s[k].all.count; i++)
             term.at[(k ? own[i] - 'm' : s[k].all.at[i] - 'a')] = s[k].all.at[i];
-        if (rank != s[k].all.count)
+        for (int i = 0; i < s[k].ones.count; i++)
+            term.at[s[k].ones.at[i] - (k ? 'm' : 'a')] = s[k].ones.at[i];
+        if (rank != s[k].all.count + s[k].ones.count)
             return false;
         append(text, &term);
         strcat(text, k ? "->" : ",");
