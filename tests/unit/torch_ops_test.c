@@ -458,6 +458,11 @@ static void losses(void **unused)
          "log_softmax reshape gather neg reshape", 0},
         {"x f32 6 5\nt f32 6 5\nz f32 6 5 = aten.mse_loss.default(self: x, target: t, reduction: 0)", "sub square", 0},
         {"x f32 6 5\nt f32 6 5\nz f32 = aten.l1_loss.default(self: x, target: t, reduction: 2)", "sub abs sum", 0},
+        {"x f32 6 5\nt f32 6 5\nz f32 = aten.huber_loss.default(self: x, target: t)", "smooth_l1_loss", 0},
+        {"x f32 6 5\nt f32 6 5\nz f32 = aten.kl_div.default(self: x, target: t, reduction: 2)", "log sub mul sum", 0},
+        {"x f32 6 5\nt f32 6 5\nz f32 = aten.kl_div.default(self: x, target: t, log_target: true)", "sub exp mul mean",
+         0},
+        {"x f32 6 5 4\nz f32 6 = aten.linalg_matrix_norm.str_ord(self: x)", "norm", 0},
     };
     CHECK(rows);
 }
