@@ -49,7 +49,7 @@ bool fsim_part_made_by(const fsim_torch_node *n, const char *tensor) { return is
 
 const fsim_torch_node *fsim_part_maker(const fsim_torch_parts *p, const char *tensor)
 {
-    for (int i = 0; i < p->nodes; i++)
+    for (int i = 0; tensor && i < p->nodes; i++)
         if (fsim_part_made_by(&p->first[i], tensor))
             return &p->first[i];
     return NULL;
@@ -60,7 +60,7 @@ const fsim_torch_node *fsim_part_maker(const fsim_torch_parts *p, const char *te
 const char *fsim_part_from_outside(const fsim_torch_parts *p, const fsim_torch_arg *a)
 {
     static const char *const views[] = {"expand", "view", "permute", "unsqueeze", "clone", "_unsafe_view", "_to_copy"};
-    while (a && a->kind == FSIM_TORCH_TENSOR) {
+    for (int left = p->nodes; left >= 0 && a && a->kind == FSIM_TORCH_TENSOR; left--) { /* a file may have a cycle */
         const fsim_torch_node *n = fsim_part_maker(p, a->text);
         if (!n)
             return a->text;

@@ -105,7 +105,7 @@ enum { MOST_LETTERS = 3 * FSIM_MAX_RANK };
 /* The letter of each dimension; 0: a dimension of length 1 that was put in. */
 typedef struct {
     char at[MOST_LETTERS];
-    int count;
+    int count, depth; /* depth: parts that were followed */
 } letters;
 
 static bool insert(letters *l, int at)
@@ -135,6 +135,8 @@ static bool reorder(letters *l, const fsim_torch_arg *dims)
  * operand. */
 static bool trace(const fsim_torch_parts *p, const fsim_torch_arg *a, char first, const char **from, letters *l)
 {
+    if (l->depth++ > p->nodes) /* a cycle */
+        return false;
     const fsim_torch_node *n = a && a->kind == FSIM_TORCH_TENSOR ? fsim_part_maker(p, a->text) : NULL;
     const fsim_torch_value *x = a && !n && a->kind == FSIM_TORCH_TENSOR ? fsim_part_known(p, a->text) : NULL;
     if (x) {
@@ -162,7 +164,7 @@ static bool read_side(const fsim_torch_parts *p, const fsim_torch_arg *a, char f
 {
     const fsim_torch_tensor *t = a ? fsim_part_described(p, a->text) : NULL;
     const fsim_torch_node *n = a && a->kind == FSIM_TORCH_TENSOR ? fsim_part_maker(p, a->text) : NULL;
-    letters l;
+    letters l = {.depth = 0};
     if (!t || t->rank != 3 ||
         !trace(p, n && fsim_part_is_op(n, "view") ? fsim_part_arg(n, "self") : a, first, &s->from, &l))
         return false;
@@ -178,7 +180,7 @@ static bool read_side(const fsim_torch_parts *p, const fsim_torch_arg *a, char f
                 s->ones.at[s->ones.count++] = l.at[i];
             continue;
         }
-        while (g < 3 && left * length > (t->dim[g].expression ? 0 : t->dim[g].value)) {
+        while (g < 3 && left > (t->dim[g].expression ? 0 : t->dim[g].value / length)) {
             left = 1;
             g++;
         }
@@ -196,11 +198,13 @@ static bool read_side(const fsim_torch_parts *p, const fsim_torch_arg *a, char f
 static bool read_result(const fsim_torch_parts *p, const fsim_torch_node *product, const letters *made,
                         const int64_t *length, letters *l)
 {
-    const char *at = product->out[0].text;
+    const char *at = product->outs == 1 ? product->out[0].text : NULL;
     *l = *made;
+    if (!at)
+        return false;
     for (const fsim_torch_node *n = product + 1; n < p->first + p->nodes && strcmp(at, p->result->text) != 0; n++) {
         const fsim_torch_arg *x = fsim_part_arg(n, "self");
-        const fsim_torch_tensor *t = n->outs ? fsim_part_described(p, n->out[0].text) : NULL;
+        const fsim_torch_tensor *t = n->outs == 1 ? fsim_part_described(p, n->out[0].text) : NULL;
         if (!x || !x->text || strcmp(x->text, at) != 0 || !t)
             return false;
         if (fsim_part_is_op(n, "permute") && !reorder(l, fsim_part_arg(n, "dims")))

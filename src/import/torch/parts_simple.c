@@ -35,9 +35,9 @@ bool fsim_part_rolled(const fsim_torch_parts *p, const fsim_part_writer *w)
         const int64_t length = fsim_part_number(fsim_part_arg(fsim_part_part(p, "fmod", count), "other")),
                       start = fsim_part_number(fsim_part_arg(fsim_part_part(p, "add", count), "other"));
         dim[count] = fsim_part_number(fsim_part_arg(s, "dim"));
-        shift[count] = length - start;
         if (dim[count] == INT64_MIN || length < 1 || start < 0 || start > length)
             return false;
+        shift[count] = length - start;
     }
     if (count == 0 || !fsim_part_of_one(p, w))
         return false;
@@ -56,9 +56,9 @@ bool fsim_part_padded(const fsim_torch_parts *p, const fsim_part_writer *w)
         return false;
     for (int i = 0; i < y->rank; i++) {
         const int d = y->rank - 1 - i;
-        const int64_t more = y->dim[d].value - x->shape.dim[d];
-        if (y->dim[d].expression)
+        if (y->dim[d].expression || y->dim[d].value < 0 || y->dim[d].value > FSIM_MAX_DIM)
             return false;
+        const int64_t more = y->dim[d].value - x->shape.dim[d];
         pad[2 * i] = more / 2;
         pad[2 * i + 1] = more - more / 2;
     }
@@ -71,7 +71,7 @@ bool fsim_part_padded(const fsim_torch_parts *p, const fsim_part_writer *w)
 /* Places of windows and of elements in them, along both axes; padded before, or behind, on the way back. */
 bool fsim_part_windows(const fsim_torch_parts *p, const fsim_part_writer *w)
 {
-    int64_t kernel[2], stride[2], dilation[2], padding[2] = {0, 0};
+    int64_t kernel[2], stride[2], dilation[2], padding[2];
     const fsim_torch_node *pads = fsim_part_part(p, "constant_pad_nd", 0);
     const fsim_torch_arg *pad = fsim_part_arg(pads, "pad");
     for (int i = 0; i < 2; i++) {
@@ -85,8 +85,8 @@ bool fsim_part_windows(const fsim_torch_parts *p, const fsim_part_writer *w)
         if (reach < 1)
             return false;
         kernel[i] = (reach - 1) / dilation[i] + 1;
-        if (pads &&
-            (!pad || pad->count != 4 || llabs(padding[i] = fsim_part_number(&pad->item[2 - 2 * i])) > FSIM_MAX_DIM))
+        padding[i] = !pads ? 0 : pad && pad->count == 4 ? fsim_part_number(&pad->item[2 - 2 * i]) : INT64_MIN;
+        if (padding[i] < -FSIM_MAX_DIM || padding[i] > FSIM_MAX_DIM)
             return false;
         padding[i] = llabs(padding[i]);
     }
@@ -148,8 +148,12 @@ bool fsim_part_weight_norm(const fsim_torch_parts *p, const fsim_part_writer *w)
         !fsim_part_put_tensor(w, "g", fsim_part_from_outside(p, fsim_part_arg(quotient, "self"))))
         return false;
     int64_t left = (int64_t)dim->count * (dim->count + 1) / 2;
-    for (int i = 0; i < dim->count; i++)
-        left -= fsim_part_number(&dim->item[i]);
+    for (int i = 0; i < dim->count; i++) {
+        const int64_t at = fsim_part_number(&dim->item[i]);
+        if (at < 0 || at >= FSIM_MAX_RANK)
+            return false;
+        left -= at;
+    }
     fsim_part_put(w, "dim", FSIM_TORCH_INT)->integer = left;
     return left >= 0 && left <= dim->count;
 }
