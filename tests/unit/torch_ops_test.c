@@ -509,6 +509,10 @@ static void parts_of_one(void **unused)
         {"x f32 4 6\nm bool 4 6\ns f32 = aten.scalar_tensor.default(s: -1) <- m_ aten.masked_fill.Scalar\n"
          "z f32 4 6 = aten.where.self(condition: m, self: s, other: x) <- m_ aten.masked_fill.Scalar",
          "masked_fill", 0},
+        {"x f32 4 6\ny f32 4 6\na f32 4 6 = aten.sub.Tensor(self: x, other: y) <- l aten.mse_loss.default\n"
+         "b f32 4 6 = aten.pow.Tensor_Scalar(self: a, exponent: 2) <- l aten.mse_loss.default\n"
+         "z f32 = aten.mean.default(self: b) <- l aten.mse_loss.default",
+         "mse_loss", 0},
         /* bhqd,bkhd->bhqk */
         {"x f32 2 3 4 5\ny f32 2 6 3 5\na f32 2 3 4 5 1 = aten.unsqueeze.default(self: x, dim: 4) <- e "
          "aten.einsum.default\n"

@@ -222,3 +222,16 @@ bool fsim_part_dropped(const fsim_torch_parts *p, const fsim_part_writer *w)
     fsim_part_put(w, "train", FSIM_TORCH_BOOL)->integer = 1;
     return true;
 }
+
+/* A loss of two tensors: of each element, their sum or their mean. */
+bool fsim_part_compared(const fsim_torch_parts *p, const fsim_part_writer *w)
+{
+    const char *in[2];
+    if (fsim_part_inputs(p, 2, in) != 2 || !fsim_part_put_tensor(w, "self", in[0]) ||
+        !fsim_part_put_tensor(w, "target", in[1]))
+        return false;
+    fsim_part_put(w, "reduction", FSIM_TORCH_INT)->integer = fsim_part_part(p, "mean", 0)  ? 1
+                                                             : fsim_part_part(p, "sum", 0) ? 2
+                                                                                           : 0;
+    return true;
+}
