@@ -513,6 +513,23 @@ static void parts_of_one(void **unused)
          "b f32 4 6 = aten.pow.Tensor_Scalar(self: a, exponent: 2) <- l aten.mse_loss.default\n"
          "z f32 = aten.mean.default(self: b) <- l aten.mse_loss.default",
          "mse_loss", 0},
+        /* what torch.compile's own table takes further apart */
+        {"x f32 4 6\nw: f32 6\nb: f32 6\n"
+         "v f32 4 1, m f32 4 1 = aten.var_mean.correction(self: x, dim: [1], correction: 0, keepdim: true) <- n "
+         "aten.layer_norm.default\na f32 4 1 = aten.add.Tensor(self: v, other: 0.00001) <- n aten.layer_norm.default\n"
+         "r f32 4 1 = aten.rsqrt.default(self: a) <- n aten.layer_norm.default\n"
+         "s f32 4 6 = aten.sub.Tensor(self: x, other: m) <- n aten.layer_norm.default\n"
+         "t f32 4 6 = aten.mul.Tensor(self: s, other: r) <- n aten.layer_norm.default\n"
+         "u f32 4 6 = aten.mul.Tensor(self: t, other: w) <- n aten.layer_norm.default\n"
+         "z f32 4 6 = aten.add.Tensor(self: u, other: b) <- n aten.layer_norm.default",
+         "layer_norm", 0},
+        {"x f32 4 6\na f32 4 6 = aten.mul.Tensor(self: x, other: 0.5) <- g aten.gelu.default\n"
+         "b f32 4 6 = aten.mul.Tensor(self: x, other: 0.7071) <- g aten.gelu.default\n"
+         "e f32 4 6 = aten.erf.default(self: b) <- g aten.gelu.default\n"
+         "o f32 4 6 = aten.add.Tensor(self: e, other: 1) <- g aten.gelu.default\n"
+         "z f32 4 6 = aten.mul.Tensor(self: a, other: o) <- g aten.gelu.default",
+         "gelu", 0},
+        {"x f16 4 6\nz f32 4 6 = prims.convert_element_type.default(a: x)", "cast", 0},
         /* bhqd,bkhd->bhqk */
         {"x f32 2 3 4 5\ny f32 2 6 3 5\na f32 2 3 4 5 1 = aten.unsqueeze.default(self: x, dim: 4) <- e "
          "aten.einsum.default\n"

@@ -68,8 +68,9 @@ const char *fsim_part_from_outside(const fsim_torch_parts *p, const fsim_torch_a
         for (size_t i = 0; i < sizeof views / sizeof *views; i++)
             view = view || fsim_part_is_op(n, views[i]);
         const fsim_torch_arg *other = fsim_part_is_op(n, "mul") ? fsim_part_arg(n, "other") : NULL;
-        view = view || (other && other->kind != FSIM_TORCH_TENSOR);
-        a = view ? fsim_part_arg(n, "self") : NULL;
+        view = view || (other && other->kind != FSIM_TORCH_TENSOR) ||
+               strncmp(n->target, "prims.convert_element_type.", 27) == 0;
+        a = !view ? NULL : strncmp(n->target, "prims.", 6) == 0 ? fsim_part_arg(n, "a") : fsim_part_arg(n, "self");
     }
     return NULL;
 }

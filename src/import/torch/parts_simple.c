@@ -235,3 +235,83 @@ bool fsim_part_compared(const fsim_torch_parts *p, const fsim_part_writer *w)
                                                                                            : 0;
     return true;
 }
+
+bool fsim_part_gelu(const fsim_torch_parts *p, const fsim_part_writer *w)
+{
+    if (!fsim_part_of_one(p, w))
+        return false;
+    if (fsim_part_part(p, "tanh", 0))
+        fsim_part_put(w, "approximate", FSIM_TORCH_TEXT)->text = "tanh";
+    return true;
+}
+
+/* Norms: the input is what the parts read first; the weight and the bias, those of the last product and the last sum
+ * with a tensor from outside. */
+
+static const char *last_factor(const fsim_torch_parts *p, const char *op, const char *but)
+{
+    const char *found = NULL;
+    const fsim_torch_node *n;
+    for (int i = 0; (n = fsim_part_part(p, op, i)); i++)
+        for (int k = 0; k < 2; k++) {
+            const char *from = fsim_part_from_outside(p, fsim_part_arg(n, k ? "other" : "self"));
+            found = from && strcmp(from, but) != 0 ? from : found;
+        }
+    return found;
+}
+
+/* but: a tensor that is neither; NULL: none. */
+static bool put_norm(const fsim_torch_parts *p, const fsim_part_writer *w, const char *x, const char *but)
+{
+    const char *weight = last_factor(p, "mul", x), *bias = last_factor(p, "add", x);
+    if (bias && but && strcmp(bias, but) == 0)
+        bias = NULL;
+    fsim_part_put_tensor(w, "input", x);
+    fsim_part_put_tensor(w, "weight", weight);
+    fsim_part_put_tensor(w, "bias", bias);
+    return weight || !bias;
+}
+
+/* Over the last dimensions, as many as the reduction names. */
+bool fsim_part_row_norm(const fsim_torch_parts *p, const fsim_part_writer *w)
+{
+    const char *in[3];
+    const fsim_torch_node *reduced = fsim_part_part(p, "var_mean", 0);
+    const int ins = fsim_part_inputs(p, 3, in);
+    reduced = reduced ? reduced : fsim_part_part(p, "mean", 0);
+    const fsim_torch_arg *dim = fsim_part_arg(reduced, "dim");
+    const fsim_torch_value *x = ins > 0 && ins <= 3 ? fsim_part_known(p, in[0]) : NULL;
+    if (!x || !dim || dim->kind != FSIM_TORCH_LIST || dim->count < 1 || dim->count > x->shape.rank ||
+        !put_norm(p, w, in[0], NULL))
+        return false;
+    fsim_part_put_ints(w, "normalized_shape", dim->count, x->shape.dim + x->shape.rank - dim->count);
+    return true;
+}
+
+/* x[N, C, ...] as [N, groups, ...]. */
+bool fsim_part_group_norm(const fsim_torch_parts *p, const fsim_part_writer *w)
+{
+    const char *in[3];
+    const int ins = fsim_part_inputs(p, 3, in);
+    const fsim_torch_arg *x = fsim_part_arg(fsim_part_part(p, "var_mean", 0), "self");
+    const fsim_torch_tensor *apart = x && x->text ? fsim_part_described(p, x->text) : NULL;
+    if (ins < 1 || ins > 3 || !apart || apart->rank < 3 || apart->dim[1].expression || !put_norm(p, w, in[0], NULL))
+        return false;
+    fsim_part_put(w, "num_groups", FSIM_TORCH_INT)->integer = apart->dim[1].value;
+    return true;
+}
+
+/* (x - mean) / root(variance + eps), of statistics that are given. */
+bool fsim_part_batch_norm(const fsim_torch_parts *p, const fsim_part_writer *w)
+{
+    const fsim_torch_node *gap = fsim_part_part(p, "sub", 0), *sum = fsim_part_part(p, "add", 0);
+    const char *x = fsim_part_from_outside(p, fsim_part_arg(gap, "self")),
+               *mean = fsim_part_from_outside(p, fsim_part_arg(gap, "other")),
+               *variance = fsim_part_from_outside(p, fsim_part_arg(sum, "self"));
+    if (!x || !mean || !variance || fsim_part_part(p, "var_mean", 0) || !put_norm(p, w, x, variance))
+        return false;
+    fsim_part_put_tensor(w, "running_mean", mean);
+    fsim_part_put_tensor(w, "running_var", variance);
+    fsim_part_put(w, "training", FSIM_TORCH_BOOL);
+    return true;
+}

@@ -166,7 +166,7 @@ static bool begin_results(fsim_aten *c, const char **name)
 /* Is it of a library whose operators aten.def has? */
 static bool has_rows(const char *target)
 {
-    static const char *const of[] = {"aten.", "quantized_decomposed.", "torchvision.", "transformers."};
+    static const char *const of[] = {"aten.", "quantized_decomposed.", "torchvision.", "transformers.", "prims."};
     bool has = false;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         has = has || strncmp(target, of[i], strlen(of[i])) == 0;
