@@ -506,6 +506,13 @@ static void parts_of_one(void **unused)
          "p f32 4 5 3 = aten.bmm.default(self: e, mat2: u) <- l aten.linear.default\n"
          "z f32 4 5 3 = aten.add.Tensor(self: p, other: b) <- l aten.linear.default",
          "linear", 2.0 * 4 * 5 * 6 * 3},
+        /* its input is widened first */
+        {"x f32 1 5 6\nw: f32 3 6\nt f32 6 3 = aten.permute.default(self: w, dims: [1, 0]) <- l aten.linear.default\n"
+         "e f32 4 5 6 = aten.expand.default(self: x, size: [4, 5, 6]) <- l aten.linear.default\n"
+         "u f32 4 6 3 = aten.expand.default(self: t, size: [4, 6, 3]) <- l aten.linear.default\n"
+         "p f32 4 5 3 = aten.bmm.default(self: e, mat2: u) <- l aten.linear.default\n"
+         "z f32 4 5 3 = aten.view.default(self: p, size: [4, 5, 3]) <- l aten.linear.default",
+         "expand linear", 2.0 * 4 * 5 * 6 * 3},
         {"x f32 4 6\nm bool 4 6\ns f32 = aten.scalar_tensor.default(s: -1) <- m_ aten.masked_fill.Scalar\n"
          "z f32 4 6 = aten.where.self(condition: m, self: s, other: x) <- m_ aten.masked_fill.Scalar",
          "masked_fill", 0},

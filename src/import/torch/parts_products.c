@@ -28,6 +28,9 @@ bool fsim_part_linear(const fsim_torch_parts *p, const fsim_part_writer *w)
                *bias = with  ? fsim_part_from_outside(p, fsim_part_arg(with, "self"))
                        : sum ? fsim_part_from_outside(p, fsim_part_arg(sum, "other"))
                              : NULL;
+    const fsim_torch_value *turned = fsim_part_known(p, weight);
+    if (turned && turned->base && turned->dim == -2) /* by a part that was left out */
+        weight = turned->base->name;
     return product && ((!with && !sum) || bias) && makes_result(p, input, weight) &&
            fsim_part_put_tensor(w, "input", input) && fsim_part_put_tensor(w, "weight", weight) &&
            (!bias || fsim_part_put_tensor(w, "bias", bias));

@@ -106,7 +106,8 @@ int fsim_torch_whole(const fsim_torch_import *m, int n, fsim_torch_node *whole)
         return places;
     p = (fsim_torch_parts){.m = m, .first = &g->node[n]};
     const int r = p.first->origin ? row_of(p.first->origin_target) : -1;
-    if (r < 0 || (n > 0 && same_origin(p.first, &g->node[n - 1])))
+    const bool begun = n > 0 && r >= 0 && same_origin(p.first, &g->node[n - 1]);
+    if (r < 0 || (begun && strcmp(rows[r].op, "linear") != 0)) /* a layer may widen its input first */
         return 0;
     while (n + p.nodes < g->nodes && same_origin(p.first, &g->node[n + p.nodes]))
         p.nodes++;
