@@ -134,6 +134,20 @@ int fsim_errors(const fsim_diag *d) { return d->errors; }
 
 fsim_status fsim_diag_status(const fsim_diag *d) { return d->worst; }
 
+fsim_diag_mark fsim_diag_save(const fsim_diag *d)
+{
+    return (fsim_diag_mark){d->messages, d->errors, d->warnings, d->worst};
+}
+
+void fsim_diag_rewind(fsim_diag *d, fsim_diag_mark mark)
+{
+    d->messages = mark.messages;
+    d->errors = mark.errors;
+    d->warnings = mark.warnings;
+    d->worst = mark.worst;
+    d->last_is_listed = false;
+}
+
 /* The command line first, then by file, position and arrival. */
 static int by_place(const void *left, const void *right)
 {

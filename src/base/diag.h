@@ -44,6 +44,15 @@ void fsim_note(fsim_diag *d, const char *format, ...) __attribute__((format(prin
 int fsim_errors(const fsim_diag *d);
 /* The worst of those errors, in the order of fsim_status; FSIM_OK where there are none. */
 fsim_status fsim_diag_status(const fsim_diag *d);
+/* What was collected until some moment. */
+typedef struct {
+    int messages, errors, warnings;
+    fsim_status worst;
+} fsim_diag_mark;
+/* What was collected until now. */
+fsim_diag_mark fsim_diag_save(const fsim_diag *d);
+/* Back to it: later messages are forgotten. Nothing may have been printed since. */
+void fsim_diag_rewind(fsim_diag *d, fsim_diag_mark mark);
 /* The messages as data, sorted by place. *out lives as long as d or until the next message. Returns their number. */
 int fsim_diag_list(fsim_diag *d, fsim_arena *a, fsim_diagnostic **out);
 /* Prints what was collected and forgets it; quiet drops the warnings. */

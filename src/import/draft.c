@@ -27,12 +27,6 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    fsim_shape shape;
-    fsim_dtype dtype;
-} expected;
-
-typedef struct {
-    const char *name;
     int count;
 } counted;
 
@@ -47,7 +41,8 @@ struct fsim_draft {
     fsim_names turned;
     growing tensors, operators, outputs, symbols, newest;
     missing_dim *missing;
-    expected *expect;
+    fsim_draft_result *expect;
+    fsim_names expected; /* name -> place in expect */
     counted *unknown;
     const char **input; /* of the model; axes: of each */
     int *axes, inputs, input_room, axes_room;
@@ -244,13 +239,14 @@ void fsim_draft_symbol(fsim_draft *x, const char *name, int64_t value)
 
 void fsim_draft_expect(fsim_draft *x, const char *name, const fsim_shape *shape, fsim_dtype dtype)
 {
-    *FSIM_PUSH(x->a, x->expect, x->expects, x->expect_room) = (expected){name, *shape, dtype};
+    fsim_names_set(x->a, &x->expected, name, x->expects);
+    *FSIM_PUSH(x->a, x->expect, x->expects, x->expect_room) = (fsim_draft_result){name, *shape, dtype};
 }
 
 void fsim_draft_turn(fsim_draft *x, const char *name) { fsim_names_set(x->a, &x->turned, name, 1); }
 
 /* The shape that a tensor has in the workload, if it is as the file says. */
-static fsim_shape expected_shape(const fsim_draft *x, const expected *e)
+static fsim_shape expected_shape(const fsim_draft *x, const fsim_draft_result *e)
 {
     fsim_shape s = e->shape;
     if (s.rank > 1 && fsim_names_get(&x->turned, e->name) >= 0) {
@@ -258,6 +254,16 @@ static fsim_shape expected_shape(const fsim_draft *x, const expected *e)
         s.dim[s.rank - 2] = e->shape.dim[s.rank - 1];
     }
     return s;
+}
+
+bool fsim_draft_says(const fsim_draft *x, const char *name, fsim_draft_result *said)
+{
+    const int i = fsim_names_get(&x->expected, name);
+    if (i < 0)
+        return false;
+    *said = x->expect[i];
+    said->shape = expected_shape(x, said);
+    return true;
 }
 
 /* What is not known. */
@@ -284,6 +290,27 @@ void fsim_draft_unknown(fsim_draft *x, const char *what, int ins, const char *co
     }
     x->from = from;
     count_unknown(x, what);
+}
+
+fsim_yaml *fsim_draft_copied(const fsim_draft *x, const fsim_yaml *like, int ins, const char *const *in,
+                             const fsim_draft_result *out)
+{
+    const fsim_yaml *layer = fsim_yaml_get(like, "layer"), *from = fsim_yaml_get(like, "from");
+    fsim_draft at = *x; /* nodes of the tree have like's place */
+    at.at = like->at;
+    x = &at;
+    growing copy = begin(x, FSIM_YAML_MAPPING);
+    put(x, &copy, "op", scalar(x, "custom"));
+    if (ins > 0)
+        put(x, &copy, "in", words(x, ins, in));
+    put(x, &copy, "out", scalar(x, out->name));
+    if (layer)
+        put(x, &copy, "layer", scalar(x, layer->text));
+    if (from)
+        put(x, &copy, "from", scalar(x, from->text));
+    put(x, &copy, "shape", integers(x, out->shape.rank, out->shape.dim));
+    put(x, &copy, "dtype", scalar(x, fsim_dtype_names[out->dtype]));
+    return copy.yaml;
 }
 
 /* A value that is likely, for the example: a small batch, a longer sequence, a larger image. */
@@ -506,7 +533,7 @@ int fsim_draft_check(const fsim_draft *x, const fsim_graph *g)
     for (int t = 0; t < g->tensors; t++)
         fsim_names_set(x->a, &at, g->tensor[t].name, t);
     for (int i = 0; i < x->expects; i++) {
-        const expected *e = &x->expect[i];
+        const fsim_draft_result *e = &x->expect[i];
         const int t = fsim_names_get(&at, e->name);
         if (t < 0)
             continue;

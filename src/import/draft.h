@@ -81,6 +81,13 @@ typedef struct {
 void fsim_draft_unknown(fsim_draft *x, const char *what, int ins, const char *const *in, int outs,
                         fsim_draft_result *out);
 
+/* An operator of a tree as a copy of its inputs to one result, which keeps its name: for an operator that does not fit.
+ * Its place, its layer and where it is from are `like`'s. */
+fsim_yaml *fsim_draft_copied(const fsim_draft *x, const fsim_yaml *like, int ins, const char *const *in,
+                             const fsim_draft_result *out);
+/* What the file says of a tensor of the workload (fsim_draft_expect, as operators read it). False: nothing. */
+bool fsim_draft_says(const fsim_draft *x, const char *name, fsim_draft_result *said);
+
 /* What says which lengths a dimension may have, and what to do for others: behind messages about --dim. Without it: the
  * model. It must outlive the draft. */
 void fsim_draft_ranges_by(fsim_draft *x, const char *words);

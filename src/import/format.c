@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/format.h"
 
+#include "import/mend.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -88,5 +90,9 @@ bool fsim_import_read(fsim_arena *a, fsim_diag *d, const fsim_import_source *fro
 {
     const format_row *row = &rows[fsim_format_of(from->text, from->bytes)];
     *out = (fsim_imported){.format = row->name};
-    return row->read(a, d, from, how, out);
+    if (!row->read(a, d, from, how, out))
+        return false;
+    if (out->draft)
+        fsim_mend(a, d, from->path, &(fsim_mended){out->yaml, out->draft, out->states_shapes});
+    return true;
 }

@@ -18,6 +18,7 @@ typedef struct {
     const char *format;    /* "YAML" */
     const fsim_yaml *yaml; /* the tree that fsim_graph_of takes */
     fsim_draft *draft;     /* by an importer; NULL: the file itself is the tree */
+    bool states_shapes;    /* the file says the shape of every tensor, and rightly */
 } fsim_imported;
 
 /* An importer: reads a file of its format. False after errors (in d). In a. */

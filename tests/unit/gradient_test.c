@@ -161,6 +161,7 @@ static const program programs[] = {
     {"gather", ", dim: 1", {"[6, 5]", "i[4, 3]"}, NULL, 0},
     {"index_select", ", dim: 1", {"[3, 6, 2]", "i[4]"}, NULL, 0},
     {"index", ", dim: [1, 2]", {"[3, 6, 2]", "i[4]", "i[2, 1]"}, NULL, 0},
+    {"grid_sample", "", {"[1, 2, 3, 4]", "[1, 2, 2, 2]"}, NULL, 0},
     {"embedding", "", {"i[2, 2]", "[6, 2]"}, NULL, 0},
     {"scatter_add", ", dim: 1", {"[2, 6]", "i[2, 4]", "[2, 4]"}, NULL, 0},
     {"index_copy", ", inplace: false, dim: 1", {"[2, 6]", "i[1]", "[2, 1]"}, NULL, 0},

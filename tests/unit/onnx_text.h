@@ -3,6 +3,7 @@
  *
  *   opset 17                          of the standard domain; com.microsoft is 1
  *   input x f32 2 3 8 8               an input: name, dtype, dimensions
+ *   stated y f32 2 4                  the same of a value that a node makes
  *   weight w f32 4 3 3 3              an initializer whose values are in a file that does not exist
  *   ints axes 2 = 0 1                 one of int64: its dimensions and values
  *   floats scale = 0.5                the same of float
@@ -202,9 +203,9 @@ static inline void onnx_text_line(fsim_arena *a, const char *line, pb *graph, co
         *opset = atoi(p);
         return;
     }
-    if (strcmp(word, "input") == 0) {
+    if (strcmp(word, "input") == 0 || strcmp(word, "stated") == 0) {
         part = onnx_text_input(a, p);
-        pb_message(graph, 11, &part);
+        pb_message(graph, *word == 'i' ? 11 : 13, &part);
     } else if (strcmp(word, "weight") == 0 || strcmp(word, "ints") == 0 || strcmp(word, "floats") == 0 ||
                strcmp(word, "codes") == 0) {
         part = *word == 'w'   ? onnx_text_weight(a, p)

@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 /* Programs as text: lines "x f32 2 3" of inputs, "w: f32 3 4" of weights, "y f32 2 4, z i64 2 = aten.op.default(self:
- * x, dim: -1)" of nodes. The results of the last are the program's. */
+ * x, dim: -1)" of nodes, and of nodes that PyTorch made from another one, "... <- relu aten.relu.default": its name and
+ * operator. The results of the last are the program's. */
 
 typedef struct {
     FILE *tensors, *nodes, *inputs, *specs;
@@ -85,10 +86,19 @@ static char *value_end(char *text)
 
 static void write_node(writer *w, char *line)
 {
-    char *call = strstr(line, " = ") + 3, *open = strchr(call, '('), *rest = NULL;
+    char *call = strstr(line, " = ") + 3, *open = strchr(call, '('), *rest = NULL, *from = strstr(line, " <- ");
+    char origin[64] = "", target[64] = "";
+    if (from) {
+        sscanf(from, " <- %63s %63s", origin, target);
+        *from = 0;
+    }
     call[-3] = *open = open[strlen(open) - 1] = 0;
-    fprintf(w->nodes, "%s{\"target\": \"torch.ops.%s\", \"metadata\": {}, \"inputs\": [", ftell(w->nodes) ? ", " : "",
-            call);
+    fprintf(w->nodes, "%s{\"target\": \"torch.ops.%s\", \"metadata\": {", ftell(w->nodes) ? ", " : "", call);
+    if (from)
+        fprintf(w->nodes,
+                "\"from_node\": \"[{\\\"name\\\": \\\"%s\\\", \\\"target\\\": \\\"%s\\\", \\\"graph_id\\\": 1}]\"",
+                origin, target);
+    fprintf(w->nodes, "}, \"inputs\": [");
     for (char *arg = open + 1, *end; *arg; arg = *end ? end + 2 : end) {
         char *colon = strchr(arg, ':');
         end = value_end(colon);
@@ -194,7 +204,7 @@ static void other_words(void **unused)
         {"x f32 3 4\ny f32 3 4\nz f32 6 4 = aten.vstack.default(tensors: [x, y])", "concat", 0},
         {"x f32 4\ny f32 4\nz f32 2 4 = aten.vstack.default(tensors: [x, y])", "reshape reshape concat", 0},
         {"x f32 4\ny f32 4\nz f32 4 2 = aten.column_stack.default(tensors: [x, y])", "reshape reshape concat", 0},
-        {"x f32 3 4\nz f32 3 2, y f32 3 2 = aten.hsplit.int(self: x, sections: 2)", "split", 0},
+        {"x f32 3 4\nz f32 3 2, y f32 3 2 = aten.hsplit.int(self: x, sections: 2)", "slice slice", 0},
         {"x f32 3 4\nz f32 3 4 = aten.fliplr.default(self: x)", "flip", 0},
         {"x f32 3 4\nz f32 3 4 = aten.absolute.default(self: x)", "abs", 0},
         {"x f32 2 3 4\ny f32 4 5\nz f32 2 3 5 = aten.tensordot.default(self: x, other: y, dims_self: [2], dims_other: "
@@ -228,6 +238,16 @@ static void other_words(void **unused)
          "reshape cumsum index_select reshape where", 0},
         {"x f32 4 8\nm bool 4\nv f32 3 8\nz f32 4 8 = aten.index_put.default(self: x, indices: [m], values: v)",
          "reshape expand reshape cumsum reshape index_select reshape where", 0},
+        /* rows where a mask holds: their places, as many as the file says, and a gather */
+        {"x f32 6 8\nm bool 6\nz f32 4 8 = aten.index.Tensor(self: x, indices: [m])", "custom index_select", 0},
+        {"x f32 6 8\nm bool 6 8\nz f32 10 = aten.index.Tensor(self: x, indices: [m])", "custom reshape index_select",
+         0},
+        {"x f32 6 8\nm bool 8\nz f32 10 = aten.masked_select.default(self: x, mask: m)",
+         "expand custom reshape index_select", 0},
+        {"x f32 7 4\nz f32 4 4 = aten.slice.Tensor(self: x, dim: 0, start: 0, end: 7, step: 2)", "unfold reshape", 0},
+        {"x f32 9 4\nz f32 3 4 = aten.slice.Tensor(self: x, dim: 0, start: 1, end: 8, step: 3)", "slice unfold reshape",
+         0},
+        {"x bool 9 4\nz bool = aten._is_all_true.default(self: x)", "all", 0},
         {"x f32 4 8\nm bool 4 8\nv f32\nz f32 4 8 = aten.index_put.default(self: x, indices: [m], values: v)", "where",
          0},
     };
@@ -253,6 +273,21 @@ static void cells(void **unused)
         assert_true(o.g->contraction_flops == 2.0 * 3 * 5 * gates[i] * (4 + 5));
         fsim_arena_free(o.a);
     }
+}
+
+/* An lstm of two steps whose state of 5 numbers is shown as 2: both products of each step, of 4 inputs and of the 2,
+ * and the projection; the inputs' product is one for all steps. */
+static void projected_states(void **unused)
+{
+    (void)unused;
+    const outcome o = load_text(
+        "x f32 2 3 4\nh f32 1 3 2\nk f32 1 3 5\nw: f32 20 4\nu: f32 20 2\nb: f32 20\nd: f32 20\np: f32 2 5\n"
+        "y f32 2 3 2, m f32 1 3 2, n f32 1 3 5 = aten.lstm.input(input: x, hx: [h, k], params: [w, u, b, d, p], "
+        "has_biases: true, num_layers: 1, dropout: 0.0, train: false, bidirectional: false, batch_first: false)");
+    if (!o.g || *o.said)
+        fail_msg("%s", o.said);
+    assert_true(o.g->contraction_flops == 2.0 * 3 * 2 * (20 * 4 + 20 * 2 + 2 * 5));
+    fsim_arena_free(o.a);
 }
 
 /* Rows in groups: all matrices where there are enough rows, else as many as there are rows. */
@@ -389,7 +424,7 @@ static void products(void **unused)
         {"a f32 3 2\nb f32 5\nz f32 2 5 3 = aten.einsum.default(equation: 'ab,c->bca', tensors: [a, b])",
          "permute reshape reshape mul", 0},
         {"a f32 2 3 4\nb f32 2 5 4\nz f32 2 3 5 = aten.einsum.default(equation: 'bij,bkj->bik', tensors: [a, b])",
-         "einsum", 2.0 * 2 * 3 * 4 * 5},
+         "permute bmm", 2.0 * 2 * 3 * 4 * 5},
         {"x f32 9 2 8\nw: f32 6 8\nt f32 8 6 = aten.permute.default(self: w, dims: [1, 0])\n"
          "e f32 9 8 6 = aten.expand.default(self: t, size: [9, 8, 6])\nv f32 9 8 6 = aten.view.default(self: e, size: "
          "[9, 8, 6])\nz f32 9 2 6 = aten.bmm.default(self: x, mat2: v)",
@@ -423,17 +458,278 @@ static void losses(void **unused)
          "log_softmax reshape gather neg reshape", 0},
         {"x f32 6 5\nt f32 6 5\nz f32 6 5 = aten.mse_loss.default(self: x, target: t, reduction: 0)", "sub square", 0},
         {"x f32 6 5\nt f32 6 5\nz f32 = aten.l1_loss.default(self: x, target: t, reduction: 2)", "sub abs sum", 0},
+        {"x f32 6 5\nt f32 6 5\nz f32 = aten.huber_loss.default(self: x, target: t)", "smooth_l1_loss", 0},
+        {"x f32 6 5\nt f32 6 5\nz f32 = aten.kl_div.default(self: x, target: t, reduction: 2)", "log sub mul sum", 0},
+        {"x f32 6 5\nt f32 6 5\nz f32 = aten.kl_div.default(self: x, target: t, log_target: true)", "sub exp mul mean",
+         0},
+        {"x f32 6 5 4\nz f32 6 = aten.linalg_matrix_norm.str_ord(self: x)", "norm", 0},
     };
     CHECK(rows);
+}
+
+/* Nodes that core ATen made of one are that one again, where the file says so: at one kernel's cost. */
+static void parts_of_one(void **unused)
+{
+    (void)unused;
+    static const row rows[] = {
+        {"x f32 4 6\ne f32 4 6 = aten.exp.default(self: x) <- softplus aten.softplus.default\n"
+         "l f32 4 6 = aten.log1p.default(self: e) <- softplus aten.softplus.default\n"
+         "g bool 4 6 = aten.gt.Scalar(self: x, other: 20) <- softplus aten.softplus.default\n"
+         "z f32 4 6 = aten.where.self(condition: g, self: x, other: l) <- softplus aten.softplus.default",
+         "softplus", 0},
+        {"x f32 4 6\ns f32 4 6 = aten.sigmoid.default(self: x) <- silu_ aten.silu_.default\n"
+         "z f32 4 6 = aten.mul.Tensor(self: x, other: s) <- silu_ aten.silu_.default",
+         "silu", 0},
+        /* a part is read elsewhere: they stay apart */
+        {"x f32 4 6\ns f32 4 6 = aten.sigmoid.default(self: x) <- silu aten.silu.default\n"
+         "y f32 4 6 = aten.mul.Tensor(self: x, other: s) <- silu aten.silu.default\n"
+         "z f32 4 6 = aten.add.Tensor(self: y, other: s)",
+         "sigmoid mul add", 0},
+        /* two of one kind, one behind the other */
+        {"x f32 4 6\ns f32 4 6 = aten.sigmoid.default(self: x) <- silu aten.silu.default\n"
+         "y f32 4 6 = aten.mul.Tensor(self: x, other: s) <- silu aten.silu.default\n"
+         "t f32 4 6 = aten.sigmoid.default(self: y) <- silu_1 aten.silu.default\n"
+         "z f32 4 6 = aten.mul.Tensor(self: y, other: t) <- silu_1 aten.silu.default",
+         "silu silu", 0},
+        {"x f32 2 8 8 3\na i64 8 = aten.arange.start_step(start: 0, end: 8) <- roll aten.roll.default\n"
+         "b i64 8 = aten.add.Tensor(self: a, other: 2) <- roll aten.roll.default\n"
+         "f i64 8 = aten.fmod.Scalar(self: b, other: 8) <- roll aten.roll.default\n"
+         "z f32 2 8 8 3 = aten.index_select.default(self: x, dim: 1, index: f) <- roll aten.roll.default",
+         "roll", 0},
+        {"x f32 4 6\np f32 4 6 = aten.pow.Tensor_Scalar(self: x, exponent: 2) <- n aten.linalg_vector_norm.default\n"
+         "s f32 4 1 = aten.sum.dim_IntList(self: p, dim: [1], keepdim: true) <- n aten.linalg_vector_norm.default\n"
+         "z f32 4 1 = aten.pow.Tensor_Scalar(self: s, exponent: 0.5) <- n aten.linalg_vector_norm.default",
+         "norm", 0},
+        {"x f32 4 5 6\nw: f32 3 6\nb: f32 3\ne f32 4 5 6 = aten.expand.default(self: x, size: [4, 5, 6]) <- l "
+         "aten.linear.default\nt f32 6 3 = aten.permute.default(self: w, dims: [1, 0]) <- l aten.linear.default\n"
+         "u f32 4 6 3 = aten.expand.default(self: t, size: [4, 6, 3]) <- l aten.linear.default\n"
+         "p f32 4 5 3 = aten.bmm.default(self: e, mat2: u) <- l aten.linear.default\n"
+         "z f32 4 5 3 = aten.add.Tensor(self: p, other: b) <- l aten.linear.default",
+         "linear", 2.0 * 4 * 5 * 6 * 3},
+        /* its input is widened first */
+        {"x f32 1 5 6\nw: f32 3 6\nt f32 6 3 = aten.permute.default(self: w, dims: [1, 0]) <- l aten.linear.default\n"
+         "e f32 4 5 6 = aten.expand.default(self: x, size: [4, 5, 6]) <- l aten.linear.default\n"
+         "u f32 4 6 3 = aten.expand.default(self: t, size: [4, 6, 3]) <- l aten.linear.default\n"
+         "p f32 4 5 3 = aten.bmm.default(self: e, mat2: u) <- l aten.linear.default\n"
+         "z f32 4 5 3 = aten.view.default(self: p, size: [4, 5, 3]) <- l aten.linear.default",
+         "expand linear", 2.0 * 4 * 5 * 6 * 3},
+        {"x f32 4 6\nm bool 4 6\ns f32 = aten.scalar_tensor.default(s: -1) <- m_ aten.masked_fill.Scalar\n"
+         "z f32 4 6 = aten.where.self(condition: m, self: s, other: x) <- m_ aten.masked_fill.Scalar",
+         "masked_fill", 0},
+        {"x f32 4 6\ny f32 4 6\na f32 4 6 = aten.sub.Tensor(self: x, other: y) <- l aten.mse_loss.default\n"
+         "b f32 4 6 = aten.pow.Tensor_Scalar(self: a, exponent: 2) <- l aten.mse_loss.default\n"
+         "z f32 = aten.mean.default(self: b) <- l aten.mse_loss.default",
+         "mse_loss", 0},
+        /* what torch.compile's own table takes further apart */
+        {"x f32 4 6\nw: f32 6\nb: f32 6\n"
+         "v f32 4 1, m f32 4 1 = aten.var_mean.correction(self: x, dim: [1], correction: 0, keepdim: true) <- n "
+         "aten.layer_norm.default\na f32 4 1 = aten.add.Tensor(self: v, other: 0.00001) <- n aten.layer_norm.default\n"
+         "r f32 4 1 = aten.rsqrt.default(self: a) <- n aten.layer_norm.default\n"
+         "s f32 4 6 = aten.sub.Tensor(self: x, other: m) <- n aten.layer_norm.default\n"
+         "t f32 4 6 = aten.mul.Tensor(self: s, other: r) <- n aten.layer_norm.default\n"
+         "u f32 4 6 = aten.mul.Tensor(self: t, other: w) <- n aten.layer_norm.default\n"
+         "z f32 4 6 = aten.add.Tensor(self: u, other: b) <- n aten.layer_norm.default",
+         "layer_norm", 0},
+        {"x f32 4 6\na f32 4 6 = aten.mul.Tensor(self: x, other: 0.5) <- g aten.gelu.default\n"
+         "b f32 4 6 = aten.mul.Tensor(self: x, other: 0.7071) <- g aten.gelu.default\n"
+         "e f32 4 6 = aten.erf.default(self: b) <- g aten.gelu.default\n"
+         "o f32 4 6 = aten.add.Tensor(self: e, other: 1) <- g aten.gelu.default\n"
+         "z f32 4 6 = aten.mul.Tensor(self: a, other: o) <- g aten.gelu.default",
+         "gelu", 0},
+        {"x f16 4 6\nz f32 4 6 = prims.convert_element_type.default(a: x)", "cast", 0},
+        /* bhqd,bkhd->bhqk */
+        {"x f32 2 3 4 5\ny f32 2 6 3 5\na f32 2 3 4 5 1 = aten.unsqueeze.default(self: x, dim: 4) <- e "
+         "aten.einsum.default\n"
+         "b f32 2 3 4 1 5 = aten.permute.default(self: a, dims: [0, 1, 2, 4, 3]) <- e aten.einsum.default\n"
+         "c f32 2 6 3 5 1 = aten.unsqueeze.default(self: y, dim: 4) <- e aten.einsum.default\n"
+         "d f32 2 3 1 6 5 = aten.permute.default(self: c, dims: [0, 2, 4, 1, 3]) <- e aten.einsum.default\n"
+         "f f32 2 3 4 5 1 = aten.permute.default(self: b, dims: [0, 1, 2, 4, 3]) <- e aten.einsum.default\n"
+         "g f32 6 4 5 = aten.view.default(self: f, size: [6, 4, 5]) <- e aten.einsum.default\n"
+         "h f32 2 3 5 6 1 = aten.permute.default(self: d, dims: [0, 1, 4, 3, 2]) <- e aten.einsum.default\n"
+         "i f32 6 5 6 = aten.view.default(self: h, size: [6, 5, 6]) <- e aten.einsum.default\n"
+         "j f32 6 4 6 = aten.bmm.default(self: g, mat2: i) <- e aten.einsum.default\n"
+         "k f32 2 3 4 1 6 = aten.view.default(self: j, size: [2, 3, 4, 1, 6]) <- e aten.einsum.default\n"
+         "l f32 2 3 4 6 1 = aten.permute.default(self: k, dims: [0, 1, 2, 4, 3]) <- e aten.einsum.default\n"
+         "z f32 2 3 4 6 = aten.view.default(self: l, size: [2, 3, 4, 6]) <- e aten.einsum.default",
+         "reshape permute reshape bmm reshape", 2.0 * 2 * 3 * 4 * 6 * 5},
+        {"x f32 2 3 5 6\na i64 4 = aten.arange.start_step(start: -1, end: 3) <- p aten.pad.default\n"
+         "z f32 2 3 5 8 = aten.index.Tensor(self: x, indices: [none, none, none, a]) <- p aten.pad.default",
+         "pad", 0},
+        {"x f32 4 6\ne f32 4 6 = aten.empty_like.default(self: x) <- d aten.dropout.default\n"
+         "b f32 4 6 = aten.bernoulli.p(self: e, p: 0.8) <- d aten.dropout.default\n"
+         "s f32 4 6 = aten.div.Scalar(self: b, other: 0.8) <- d aten.dropout.default\n"
+         "z f32 4 6 = aten.mul.Tensor(self: x, other: s) <- d aten.dropout.default",
+         "dropout", 0},
+        {"q f32 2 3 5 8\nk f32 2 3 7 8\nv f32 2 3 7 8\na f32 2 3 5 8 = aten.mul.Scalar(self: q, other: 0.5) <- s "
+         "aten.scaled_dot_product_attention.default\nt f32 2 3 8 7 = aten.permute.default(self: k, dims: [0, 1, 3, 2]) "
+         "<- s aten.scaled_dot_product_attention.default\nb f32 2 3 8 7 = aten.mul.Scalar(self: t, other: 0.5) <- s "
+         "aten.scaled_dot_product_attention.default\nc f32 6 5 8 = aten.view.default(self: a, size: [6, 5, 8]) <- s "
+         "aten.scaled_dot_product_attention.default\nd f32 6 8 7 = aten.view.default(self: b, size: [6, 8, 7]) <- s "
+         "aten.scaled_dot_product_attention.default\ne f32 6 5 7 = aten.bmm.default(self: c, mat2: d) <- s "
+         "aten.scaled_dot_product_attention.default\nf f32 6 5 7 = aten._softmax.default(self: e, dim: -1) <- s "
+         "aten.scaled_dot_product_attention.default\ng f32 6 7 8 = aten.view.default(self: v, size: [6, 7, 8]) <- s "
+         "aten.scaled_dot_product_attention.default\nh f32 6 5 8 = aten.bmm.default(self: f, mat2: g) <- s "
+         "aten.scaled_dot_product_attention.default\nz f32 2 3 5 8 = aten.view.default(self: h, size: [2, 3, 5, 8]) <- "
+         "s aten.scaled_dot_product_attention.default",
+         "attention", 4.0 * 2 * 3 * 5 * 7 * 8},
+        {"x f32 2 3 8\na f32 16 = aten.arange.start_step(start: 0, end: 16) <- u aten.upsample_linear1d.vec\n"
+         "b f32 16 = aten.mul.Tensor(self: a, other: 0.5) <- u aten.upsample_linear1d.vec\n"
+         "i i64 16 = aten._to_copy.default(self: b) <- u aten.upsample_linear1d.vec\n"
+         "j i64 16 = aten.add.Tensor(self: i, other: 1) <- u aten.upsample_linear1d.vec\n"
+         "c f32 2 3 16 = aten.index.Tensor(self: x, indices: [none, none, i]) <- u aten.upsample_linear1d.vec\n"
+         "d f32 2 3 16 = aten.index.Tensor(self: x, indices: [none, none, j]) <- u aten.upsample_linear1d.vec\n"
+         "e f32 2 3 16 = aten.sub.Tensor(self: d, other: c) <- u aten.upsample_linear1d.vec\n"
+         "f f32 2 3 16 = aten.mul.Tensor(self: e, other: b) <- u aten.upsample_linear1d.vec\n"
+         "z f32 2 3 16 = aten.add.Tensor(self: c, other: f) <- u aten.upsample_linear1d.vec",
+         "interpolate", 0},
+    };
+    CHECK(rows);
+}
+
+/* Writes into a part as others may compute them: the pieces that stay, and what is written, one behind the other. Core
+ * ATen says the same in two ways. Memory that outlasts the program is written where it is. */
+static void written_parts(void **unused)
+{
+    (void)unused;
+    static const row rows[] = {
+        {"a f32 4 8\nw f32 4 8 = aten.relu.default(self: a)\ny f32 4 3\n"
+         "v f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n"
+         "u f32 4 3 = aten.copy_.default(self: v, src: y)\nz f32 4 8 = aten.neg.default(self: w)",
+         "relu slice slice concat neg", 0},
+        {"a f32 4 8\nw f32 4 8 = aten.relu.default(self: a)\ny f32 4 3\n"
+         "z f32 4 8 = aten.slice_scatter.default(self: w, src: y, dim: 1, start: 2, end: 5)",
+         "relu slice slice concat", 0},
+        {"a f32 4 8\nw f32 4 8 = aten.relu.default(self: a)\ny f32 4\n"
+         "z f32 4 8 = aten.select_scatter.default(self: w, src: y, dim: 1, index: 0)",
+         "relu reshape slice concat", 0},
+        {"a f32 4 8\nw f32 4 8 = aten.relu.default(self: a)\ny f32 4\n"
+         "p i64 8 = aten.arange.start_step(start: 0, end: 8)\nq i64 1 8 = aten.view.default(self: p, size: [1, -1])\n"
+         "e bool 1 8 = aten.eq.Scalar(self: q, other: 0)\nr f32 4 1 = aten.unsqueeze.default(self: y, dim: 1)\n"
+         "s f32 4 8 = aten.expand.default(self: r, size: [4, 8])\n"
+         "z f32 4 8 = aten.where.self(condition: e, self: s, other: w)",
+         "relu reshape slice concat", 0},
+        /* x[:, 2:5] += y: the second write is of what is there */
+        {"a f32 4 8\nw f32 4 8 = aten.relu.default(self: a)\ny f32 4 3\n"
+         "v f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n"
+         "u f32 4 3 = aten.add_.Tensor(self: v, other: y)\n"
+         "s f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n"
+         "t f32 4 3 = aten.copy_.default(self: s, src: u)\nz f32 4 8 = aten.neg.default(self: w)",
+         "relu slice add slice slice concat neg", 0},
+        {"a f32 4 8\nw f32 4 8 = aten.relu.default(self: a)\n"
+         "v f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n"
+         "z f32 4 8 = aten.slice_scatter.default(self: w, src: v, dim: 1, start: 2, end: 5)",
+         "relu", 0},
+        {"w f32 4 8\ny f32 4 3\nv f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n"
+         "u f32 4 3 = aten.copy_.default(self: v, src: y)\nz f32 4 8 = aten.neg.default(self: w)",
+         "arange index_copy neg", 0},
+    };
+    CHECK(rows);
+}
+
+/* Images at places that data say: for each of four neighbours a gather, by the gather's rule of bytes: as many elements
+ * as are taken, 2 x 3 x 5 x 7 = 210, and at most the image's 2 x 3 x 8 x 8 = 384, of 2 x 3 x 10 x 10 = 600. */
+static void places_in_images(void **unused)
+{
+    (void)unused;
+#define PLACES(h, w)                                                                                                   \
+    "x f32 2 3 8 8\ng f32 2 " h " " w " 2\nz f32 2 3 " h " " w " = aten.grid_sampler_2d.default(input: x, grid: g, "   \
+    "interpolation_mode: 0, padding_mode: 0, align_corners: false)"
+    static const struct {
+        const char *program;
+        int64_t distinct;
+    } rows[] = {{PLACES("5", "7"), 210}, {PLACES("10", "10"), 384}};
+    for (size_t i = 0; i < 2; i++) {
+        const outcome o = load_text(rows[i].program);
+        int gathers = 0;
+        if (!o.g || *o.said)
+            fail_msg("%s\n%s", rows[i].program, o.said);
+        assert_string_equal(operators_of(&o), "grid_sample");
+        for (int n = 0; n < o.g->nodes; n++)
+            if (o.g->node[n].op == FSIM_OP_GATHER) {
+                assert_int_equal(o.g->node[n].arg[0].distinct, rows[i].distinct);
+                gathers++;
+            }
+        assert_int_equal(gathers, 4);
+        fsim_arena_free(o.a);
+    }
+}
+
+/* A view that was made before its base was written shows what was written: the product is there. */
+static void views_show_what_was_written(void **unused)
+{
+    (void)unused;
+#define AFTER_VIEW(view)                                                                                               \
+    "a f32 4 8\nb: f32 8 6\ny f32 4 6 = aten.mm.default(self: a, mat2: b)\nw f32 4 6 = aten.zeros.default(size: [4, "  \
+    "6])\n" view "u f32 4 6 = aten.copy_.default(self: w, src: y)\n"
+    static const char *const programs[] = {
+        AFTER_VIEW("v f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n") "z f32 4 3 = "
+                                                                                         "aten.relu.default(self: v)",
+        AFTER_VIEW("v f32 6 = aten.select.int(self: w, dim: 0, index: 1)\n") "z f32 6 = aten.relu.default(self: v)",
+        AFTER_VIEW("v f32 24 = aten.view.default(self: w, size: [24])\n") "z f32 24 = aten.relu.default(self: v)",
+        AFTER_VIEW("s f32 4 3 = aten.slice.Tensor(self: w, dim: 1, start: 2, end: 5)\n"
+                   "v f32 3 4 = aten.t.default(self: s)\n") "z f32 3 4 = aten.relu.default(self: v)",
+        AFTER_VIEW(
+            "v f32 6 4 = aten.permute.default(self: w, dims: [1, 0])\n") "z f32 6 4 = aten.relu.default(self: v)",
+    };
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        const outcome o = load_text(programs[i]);
+        if (!o.g || *o.said)
+            fail_msg("%s\n%s", programs[i], o.said);
+        if (o.g->contraction_flops != 2.0 * 4 * 8 * 6)
+            fail_msg("%s\n%g FLOPs: %s", programs[i], o.g->contraction_flops, operators_of(&o));
+        fsim_arena_free(o.a);
+    }
+}
+
+/* A node that our operator refuses, or whose result it would make of another shape than the file says, is a copy, and
+ * what follows is as ever: the product is there. Said once for each operator of the file, with its number. */
+static void what_does_not_fit_is_a_copy(void **unused)
+{
+    (void)unused;
+#define AFTER "w: f32 6 3\nv f32 4 3 = aten.mm.default(self: z, mat2: w)"
+    static const struct {
+        const char *program, *becomes, *said;
+    } rows[] = {
+        {"x f32 2 4\ny f32 3 5\nz f32 4 6 = aten.cat.default(tensors: [x, y], dim: 0)\n" AFTER, "custom matmul",
+         "operator 'aten.cat.default' does not fit: it costs a copy of its inputs"},
+        {"x f32 4 6\nz f32 4 6 = aten.fft_fake.default(self: x)\n" AFTER, "custom matmul",
+         "operator 'aten.fft_fake.default' is not known: it costs a copy of its inputs"},
+        {"x f32 2 6\ny f32 2 6\nz f32 4 6 = aten.add.Tensor(self: x, other: y)\n" AFTER, "custom matmul",
+         "operator 'aten.add.Tensor' does not fit: it costs a copy of its inputs"},
+        {"x f32 2 6\ny f32 2 6\nu f32 4 6 = aten.add.Tensor(self: x, other: y)\n"
+         "z f32 4 6 = aten.add.Tensor(self: u, other: x)\n" AFTER,
+         "custom custom matmul", "operator 'aten.add.Tensor' does not fit (2 times): it costs a copy of its inputs"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const outcome o = load_text(rows[i].program);
+        if (!o.g || !strstr(o.said, rows[i].said) || strstr(o.said, "error"))
+            fail_msg("%s\n%s", rows[i].program, o.said);
+        if (strcmp(operators_of(&o), rows[i].becomes) != 0)
+            fail_msg("%s\nbecomes %s", rows[i].program, operators_of(&o));
+        assert_true(o.g->contraction_flops == 2.0 * 4 * 6 * 3);
+        fsim_arena_free(o.a);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_words), cmocka_unit_test(cells),           cmocka_unit_test(groups),
-        cmocka_unit_test(eight_bits),  cmocka_unit_test(complex_numbers), cmocka_unit_test(writes_reach_the_whole),
-        cmocka_unit_test(vision),      cmocka_unit_test(windows),         cmocka_unit_test(products),
+        cmocka_unit_test(other_words),
+        cmocka_unit_test(cells),
+        cmocka_unit_test(projected_states),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(eight_bits),
+        cmocka_unit_test(complex_numbers),
+        cmocka_unit_test(writes_reach_the_whole),
+        cmocka_unit_test(vision),
+        cmocka_unit_test(windows),
+        cmocka_unit_test(products),
         cmocka_unit_test(losses),
+        cmocka_unit_test(what_does_not_fit_is_a_copy),
+        cmocka_unit_test(parts_of_one),
+        cmocka_unit_test(places_in_images),
+        cmocka_unit_test(views_show_what_was_written),
+        cmocka_unit_test(written_parts),
     };
     return cmocka_run_group_tests_name("torch_ops", tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@ bool fsim_onnx_refuse(fsim_onnx_call *c, const char *format, ...)
     va_start(args, format);
     const char *text = fsim_vprintf(c->a, format, args);
     va_end(args);
+    c->refused = c->refused ? c->refused : text;
     fsim_error(c->d, fsim_draft_place(c->x), "%s: %s", c->op, text);
     return false;
 }

@@ -353,6 +353,27 @@ static bool reads_no_dtype(fsim_onnx_call *c)
     return found && strcmp(c->op, "Shape") != 0 && strcmp(c->op, "Size") != 0;
 }
 
+/* The node was refused. Does the file say what all its results are, so that it can be a copy? Then the errors since
+ * `before` are none. What is wrong in a graph that the node has within it stays an error, and so does a node without
+ * its inputs. */
+static bool stands_as_stated(fsim_onnx_call *c, fsim_diag_mark before)
+{
+    fsim_shape shape;
+    bool stated = c->refused && c->ins > 0;
+    for (int i = 0; i < c->node->attributes; i++)
+        stated = stated && !c->node->attribute[i].g;
+    for (int k = 0; k < c->outs; k++) {
+        const fsim_onnx_type *type = *c->node->out[k] ? fsim_onnx_stated_type(c, k) : NULL;
+        stated = stated && (!*c->node->out[k] || fsim_onnx_stated(c->m, type, &shape));
+        c->out[k] = NULL;
+    }
+    if (stated) {
+        fsim_diag_rewind(c->d, before);
+        c->unsupported = c->refused;
+    }
+    return stated;
+}
+
 static bool translate(fsim_onnx_call *c)
 {
     const fsim_onnx_model *p = c->m->proto;
@@ -363,10 +384,12 @@ static bool translate(fsim_onnx_call *c)
             return inline_function(c, &p->function[f]);
     }
     const row *r = row_of(c->m, c);
-    const int errors = fsim_errors(c->d);
+    const fsim_diag_mark before = fsim_diag_save(c->d);
     if (r && !reads_no_dtype(c) && r->rule(c))
-        return fsim_errors(c->d) == errors;
-    return fsim_errors(c->d) == errors && translate_unknown(c);
+        return fsim_errors(c->d) == before.errors;
+    if (fsim_errors(c->d) > before.errors && !stands_as_stated(c, before))
+        return false;
+    return translate_unknown(c);
 }
 
 static void enter(fsim_onnx_import *m, const fsim_onnx_node *n, const char *op, int at)

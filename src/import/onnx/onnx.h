@@ -68,6 +68,7 @@ typedef struct {
     fsim_operand **out;              /* filled by the row; NULL until then */
     bool data;                       /* set by fsim_onnx_depends */
     const char *unsupported;         /* set by fsim_onnx_unsupported */
+    const char *refused;             /* set by fsim_onnx_refuse: the first reason */
     bool keep;                       /* set by a row: operators are written although their inputs are constants */
     struct fsim_onnx_recipe *recipe; /* of the newest operator, where it was put off */
     const fsim_operand *knows;       /* what the next output holds (fsim_knowing); NULL: not known */

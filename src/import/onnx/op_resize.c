@@ -186,6 +186,10 @@ bool fsim_onnx_op_grid_sample(fsim_onnx_call *c)
     fsim_shape out = x->shape;
     for (int d = 2; d < out.rank; d++)
         out.dim[d] = grid->shape.dim[d - 1];
+    const char *mode = fsim_onnx_string(c, "mode", "linear"); /* "bilinear" before opset 20 */
+    const bool between = strcmp(mode, "linear") == 0 || strcmp(mode, "bilinear") == 0;
+    if (between && (x->shape.rank == 4 || x->shape.rank == 5) && fsim_dtype_floating(grid->dtype))
+        return fsim_onnx_make(c, 0, "grid_sample", &out, x->dtype, FSIM_ARGS(x, grid)) != NULL;
     return fsim_onnx_opaque(c, 1, &(fsim_draft_result){NULL, out, x->dtype});
 }
 

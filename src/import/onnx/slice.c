@@ -153,6 +153,49 @@ static bool thinned(fsim_onnx_call *c, fsim_operand *v, const way *w, const fsim
     return true;
 }
 
+/* The same where an axis ends within its last group: windows of one element, `step` apart, along one axis after the
+ * other. */
+static bool strided(fsim_onnx_call *c, fsim_operand *x, const cut *cuts, const fsim_shape *to,
+                    const fsim_contents *known)
+{
+    way w[FSIM_MAX_RANK] = {{0}};
+    fsim_shape now = *to;
+    int64_t from[FSIM_MAX_RANK];
+    bool flip = false, part = false;
+    int left = 0;
+    if (to->rank == FSIM_MAX_RANK)
+        return fsim_onnx_opaque(c, 1, &(fsim_draft_result){.shape = *to, .dtype = x->dtype});
+    for (int i = 0; i < to->rank; i++) {
+        w[i].flip = cuts[i].step < 0;
+        w[i].step = cuts[i].count <= 1 ? 1 : w[i].flip ? -cuts[i].step : cuts[i].step;
+        from[i] = w[i].flip ? x->shape.dim[i] - 1 - cuts[i].start : cuts[i].start;
+        now.dim[i] = (to->dim[i] - 1) * w[i].step + 1;
+        flip = flip || w[i].flip;
+        part = part || now.dim[i] != x->shape.dim[i];
+        left += w[i].step > 1;
+    }
+    x = flip ? flipped(c, false, x, w, NULL) : x;
+    x = x && part ? cut_out(c, false, x, &now, from, NULL) : x;
+    for (int i = 0; x && i < to->rank; i++) {
+        if (w[i].step <= 1)
+            continue;
+        fsim_shape ones = now;
+        ones.dim[i] = now.dim[i] = to->dim[i];
+        ones.dim[ones.rank++] = 1;
+        x = fsim_onnx_step(c, "apart", "unfold", &ones, x->dtype, FSIM_ARGS(x));
+        if (!x)
+            return false;
+        fsim_onnx_put_ints(c, "dim", 1, (int64_t[1]){i});
+        fsim_onnx_put_int(c, "size", 1);
+        fsim_onnx_put_int(c, "step", w[i].step);
+        x = --left > 0 ? fsim_onnx_reshaped(c, x, &now) : x;
+    }
+    if (!x || !fsim_onnx_make(fsim_knowing(c, known), 0, "reshape", to, x->dtype, FSIM_ARGS(x)))
+        return false;
+    fsim_onnx_put_ints(c, "shape", to->rank, to->dim);
+    return true;
+}
+
 static bool write_slice(fsim_onnx_call *c, fsim_operand *x, const cut *cuts, const fsim_shape *to,
                         const fsim_contents *known)
 {
@@ -162,7 +205,7 @@ static bool write_slice(fsim_onnx_call *c, fsim_operand *x, const cut *cuts, con
     bool flip = false, thin = false, part = false;
     for (int i = 0; i < to->rank; i++) {
         if (!way_of(x->shape.dim[i], &cuts[i], &w[i]))
-            return fsim_onnx_opaque(c, 1, &(fsim_draft_result){.shape = *to, .dtype = x->dtype});
+            return strided(c, x, cuts, to, known);
         from[i] = w[i].from;
         window.dim[i] = to->dim[i] * w[i].step;
         flip = flip || w[i].flip;

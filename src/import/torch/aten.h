@@ -29,6 +29,7 @@ struct fsim_torch_value {
     fsim_torch_value *cast_of; /* it is that one with more bits; NULL: it is none */
     fsim_torch_value *shared;  /* it is that matrix, again and again along what stands in front; NULL: it is none */
     fsim_torch_value *base;    /* it is a view of that: what is written in place shows there; NULL: it is none */
+    const char *seen;          /* the base's tensor that it is a view of: where the base has another, it was written */
     int dim;                   /* the part of base that it is: along dim, from start on, each step-th; -1: all of it,
                                   reshaped; -2: a matrix whose dimensions changed places; -3: in the order `order` */
     int64_t start, step;
@@ -111,6 +112,20 @@ bool fsim_aten_opaque(fsim_aten *c);
 /* May the result be written into v's memory? v is then this node's to change, or a state that the result replaces, and
  * nobody else reads it. */
 bool fsim_aten_may_overwrite(const fsim_aten *c, const fsim_torch_value *v);
+
+/* Are they the same part of the same tensor, however often it was taken? */
+bool fsim_aten_is_same_view(const fsim_torch_value *x, const fsim_torch_value *y);
+/* A part of a tensor: elements start, start + step, ... along dim. */
+typedef struct {
+    int dim;
+    int64_t start, step;
+    bool in_place; /* x's own memory is written, and only the part is moved */
+} fsim_aten_part;
+/* x with that part replaced by rows, of x's rank. What a program without writes in place says, and what compilers make
+ * of those that it has: the pieces that stay and the rows, one behind the other, as other operators may compute them;
+ * rows by their index where they are apart, or where x's own memory is written. NULL where that cannot be. */
+fsim_torch_value *fsim_aten_with_part(fsim_aten *c, fsim_torch_value *x, const fsim_aten_part *at,
+                                      fsim_torch_value *rows);
 
 /* A row's function on a node with complex numbers. False where it is not for them. */
 bool fsim_aten_on_pairs(fsim_aten *c, fsim_aten_rule rule, const char *word);

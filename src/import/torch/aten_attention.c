@@ -141,10 +141,12 @@ static const fsim_torch_node *before(const fsim_aten *c, const fsim_torch_node *
     return n && i < n->ins ? fsim_torch_maker(c->m, &n->in[i]) : NULL;
 }
 
-/* The value of an argument, not changed since it was made; NULL where there is none. */
+/* The value of an argument, not changed since it was made; NULL where there is none, or it is a part of what was made
+ * as a whole (whole.h). */
 static fsim_torch_value *steady(fsim_aten *c, const fsim_torch_arg *arg)
 {
-    fsim_torch_value *v = arg ? fsim_torch_tensor_in(c, arg) : NULL;
+    const int t = arg && arg->kind == FSIM_TORCH_TENSOR ? fsim_torch_index(c->m, arg->text) : -1;
+    fsim_torch_value *v = t < 0 ? NULL : c->m->s->value[t];
     return v && v->tensor && !v->mutated ? v : NULL;
 }
 

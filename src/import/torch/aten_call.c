@@ -38,7 +38,10 @@ const fsim_torch_arg *fsim_aten_arg(const fsim_aten *c, const char *name)
 
 fsim_torch_value *fsim_torch_tensor_in(fsim_aten *c, const fsim_torch_arg *arg)
 {
-    return arg && arg->kind == FSIM_TORCH_TENSOR ? fsim_torch_value_of(c->m, arg->text) : NULL;
+    fsim_torch_value *v = arg && arg->kind == FSIM_TORCH_TENSOR ? fsim_torch_value_of(c->m, arg->text) : NULL;
+    if (v)
+        fsim_torch_refresh(c, v);
+    return v;
 }
 
 fsim_torch_value *fsim_aten_tensor(fsim_aten *c, const char *name)
@@ -235,6 +238,7 @@ void fsim_aten_view(fsim_aten *c, int k, fsim_torch_value *v, int dim, int64_t s
     if (k >= c->outs || !c->out[k] || c->out[k] == v)
         return;
     c->out[k]->base = v;
+    c->out[k]->seen = v->tensor;
     c->out[k]->dim = dim;
     c->out[k]->start = start;
     c->out[k]->step = 1;

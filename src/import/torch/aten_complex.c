@@ -114,6 +114,13 @@ bool fsim_aten_op_fourier(fsim_aten *c, const char *word)
     int64_t dims[16];
     int passes = fsim_aten_ints(c, "dim", dims);
     passes = passes > 0 ? passes : *word == '0' && x ? x->shape.rank - x->complex : *word - '0';
+    if (x && !x->complex && y->complex && fsim_aten_elems(&y->shape) == 2 * fsim_aten_elems(&x->shape)) {
+        fsim_shape one = y->shape; /* as complex numbers at first: zeros beside them */
+        one.dim[one.rank - 1] = 1;
+        x = fsim_aten_reshaped(c, x, &one);
+        x = x ? fsim_aten_step(c, "pad", FSIM_AS("pairs", &y->shape, x->dtype), 1, &x) : NULL;
+        fsim_draft_ints(c->x, "padding", 2, (int64_t[2]){0, 1});
+    }
     for (; x && passes > 1; passes--) {
         const fsim_shape s = y->complex ? y->shape : x->shape;
         x = fsim_aten_step(c, "custom", FSIM_AS("pass", &s, x->dtype), 1, &x);

@@ -94,6 +94,114 @@ static bool outer_product(fsim_aten *c, const char *equation, fsim_torch_value *
     return fsim_aten_make(c, 0, "mul", 2, x);
 }
 
+/* Letters in order, and the product of their lengths. */
+typedef struct {
+    char letter[3 * FSIM_MAX_RANK + 1];
+    int count;
+    int64_t length[3 * FSIM_MAX_RANK], elems;
+} letters;
+
+static void add_letter(letters *l, char letter, int64_t length)
+{
+    l->letter[l->count] = letter;
+    l->length[l->count++] = length;
+    l->elems *= length;
+}
+
+static const letters none = {.elems = 1};
+
+/* A term of an equation, or its result. */
+typedef struct {
+    const char *from, *to;
+    fsim_torch_value *x; /* NULL: the result */
+} term;
+
+static const char *letter_in(const term *t, char letter) { return memchr(t->from, letter, (size_t)(t->to - t->from)); }
+
+/* The term's operand in the order of three groups of letters, each of which becomes one dimension. */
+static fsim_torch_value *grouped(fsim_aten *c, const term *t, const letters *const group[3])
+{
+    int64_t order[FSIM_MAX_RANK];
+    fsim_shape turned = {.rank = 0};
+    const fsim_shape joined = {.rank = 3, .dim = {group[0]->elems, group[1]->elems, group[2]->elems}};
+    bool moves = false;
+    for (int g = 0; g < 3; g++)
+        for (int i = 0; i < group[g]->count; i++) {
+            order[turned.rank] = letter_in(t, group[g]->letter[i]) - t->from;
+            moves = moves || order[turned.rank] != turned.rank;
+            turned.dim[turned.rank++] = group[g]->length[i];
+        }
+    fsim_torch_value *x = t->x;
+    if (moves) {
+        x = fsim_aten_step(c, "permute", FSIM_AS("turned", &turned, x->dtype), 1, &x);
+        fsim_draft_ints(c->x, "dim", turned.rank, order);
+    }
+    return fsim_aten_reshaped(c, x, &joined);
+}
+
+/* What kind each letter is: in both terms and the result; summed; of one term alone. False where PyTorch does more than
+ * one product of matrices: a letter twice in a term, or summed in one alone, or lengths that broadcast. */
+static bool sort_letters(const term t[3], letters *both, letters *summed, letters own[2])
+{
+    *both = *summed = own[0] = own[1] = none;
+    for (const char *l = t[2].from; l < t[2].to; l++) {
+        const char *at[2] = {letter_in(&t[0], *l), letter_in(&t[1], *l)};
+        if (!at[0] && !at[1])
+            return false;
+        const int of = at[0] ? 0 : 1;
+        add_letter(at[0] && at[1] ? both : &own[of], *l, t[of].x->shape.dim[at[of] - t[of].from]);
+    }
+    for (int i = 0; i < 2; i++)
+        for (const char *l = t[i].from; l < t[i].to; l++) {
+            const char *there = letter_in(&t[1 - i], *l);
+            const int64_t length = t[i].x->shape.dim[l - t[i].from];
+            if (letter_in(&(term){t[i].from, l, NULL}, *l) || (!there && !letter_in(&t[2], *l)) ||
+                (there && t[1 - i].x->shape.dim[there - t[1 - i].from] != length))
+                return false;
+            if (i == 0 && there && !letter_in(&t[2], *l))
+                add_letter(summed, *l, length);
+        }
+    return summed->count > 0;
+}
+
+/* Two operands as PyTorch multiplies them: matrices of the letters that one has alone by those that are summed, in a
+ * batch of the letters that all have; the product back in the order of the result. */
+static bool product_of_two(fsim_aten *c, const char *equation, fsim_torch_value *const *in)
+{
+    const char *comma = strchr(equation, ','), *arrow = strstr(equation, "->");
+    letters both, summed, own[2];
+    if (!comma || !arrow || arrow < comma || strchr(equation, ' ') || strlen(arrow + 2) > FSIM_MAX_RANK)
+        return false;
+    const term t[3] = {{equation, comma, in[0]}, {comma + 1, arrow, in[1]}, {arrow + 2, arrow + strlen(arrow), NULL}};
+    for (int i = 0; i < 2; i++)
+        if (!t[i].x || t[i].x->shape.rank != t[i].to - t[i].from)
+            return false;
+    if (!sort_letters(t, &both, &summed, own))
+        return false;
+    fsim_torch_value *side[2] = {grouped(c, &t[0], (const letters *const[3]){&both, &own[0], &summed}),
+                                 grouped(c, &t[1], (const letters *const[3]){&both, &summed, &own[1]})};
+    const fsim_shape made = {.rank = 3, .dim = {both.elems, own[0].elems, own[1].elems}};
+    fsim_torch_value *y = fsim_aten_step(c, "bmm", FSIM_AS("product", &made, c->out[0]->dtype), 2, side);
+    const letters *const group[3] = {&both, &own[0], &own[1]};
+    fsim_shape apart = {.rank = 0};
+    int64_t order[FSIM_MAX_RANK];
+    bool moves = false;
+    for (int g = 0; g < 3; g++)
+        for (int i = 0; i < group[g]->count; i++) {
+            const int64_t to = letter_in(&t[2], group[g]->letter[i]) - t[2].from;
+            order[to] = apart.rank;
+            moves = moves || to != apart.rank;
+            apart.dim[apart.rank++] = group[g]->length[i];
+        }
+    if (!moves)
+        return fsim_aten_reshape(c, 0, y);
+    y = fsim_aten_reshaped(c, y, &apart);
+    if (!fsim_aten_make(c, 0, "permute", 1, &y))
+        return false;
+    fsim_draft_ints(c->x, "dim", apart.rank, order);
+    return true;
+}
+
 bool fsim_aten_op_einsum(fsim_aten *c, const char *word)
 {
     (void)word;
@@ -103,7 +211,7 @@ bool fsim_aten_op_einsum(fsim_aten *c, const char *word)
     if (count < 1 || count > 6 || strlen(equation) > 256 || (strchr(equation, '.') && !strstr(equation, "->")))
         return false;
     equation = without_dots(c, equation, count, in);
-    if (equation && count == 2 && outer_product(c, equation, in))
+    if (equation && count == 2 && (outer_product(c, equation, in) || product_of_two(c, equation, in)))
         return true;
     if (!equation || !fsim_aten_make(c, 0, "einsum", count, in))
         return false;

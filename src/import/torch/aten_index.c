@@ -150,6 +150,40 @@ static bool read_picks(fsim_aten *c, const fsim_torch_value *x, picks *p)
     return p->first >= 0;
 }
 
+/* Where a mask of x's first dimensions holds: as PyTorch has it, the places first, whose number the file says (a symbol
+ * of --dim), then a gather of rows by the gather's rule. */
+static bool where_it_holds(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *mask)
+{
+    const fsim_shape *out = &c->out[0]->shape;
+    const int skipped = mask->shape.rank;
+    if (out->rank < 1 || skipped > x->shape.rank || out->rank != x->shape.rank - skipped + 1)
+        return fsim_aten_opaque(c);
+    const fsim_shape places = {.rank = 1, .dim = {out->dim[0]}};
+    fsim_shape rows = {.rank = 1, .dim = {fsim_aten_elems(&mask->shape)}};
+    for (int i = skipped; i < x->shape.rank; i++)
+        rows.dim[rows.rank++] = x->shape.dim[i];
+    if (fsim_aten_elems(&rows) != fsim_aten_elems(&x->shape))
+        return fsim_aten_opaque(c);
+    fsim_torch_value *at = fsim_aten_step(c, "custom", FSIM_AS("places", &places, FSIM_I64), 1, &mask);
+    if (!at)
+        return false;
+    fsim_draft_ints(c->x, "shape", 1, places.dim);
+    fsim_draft_word(c->x, "dtype", fsim_dtype_names[FSIM_I64]);
+    return rows_along(c, fsim_aten_reshaped(c, x, &rows), 0, at);
+}
+
+bool fsim_aten_op_masked_select(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *mask = fsim_aten_tensor(c, "mask");
+    if (!x || !mask)
+        return false;
+    fsim_shape both = x->shape;
+    if (!broadcast(&both, &mask->shape))
+        return false;
+    return where_it_holds(c, fsim_aten_expanded(c, x, &both), fsim_aten_expanded(c, mask, &both));
+}
+
 bool fsim_aten_op_index(fsim_aten *c, const char *word)
 {
     fsim_torch_value *x = fsim_aten_self(c), **list, *in[FSIM_MAX_RANK + 1] = {x};
@@ -160,7 +194,7 @@ bool fsim_aten_op_index(fsim_aten *c, const char *word)
         return false;
     for (int i = 0; i < count; i++) {
         if (list[i] && is_mask(list[i]))
-            return fsim_aten_opaque(c); /* as many as the mask holds: data */
+            return count == 1 ? where_it_holds(c, x, list[0]) : fsim_aten_opaque(c);
         if (list[i]) {
             dims[ins - 1] = i;
             in[ins++] = list[i];
@@ -368,16 +402,15 @@ bool fsim_aten_op_slice_scatter(fsim_aten *c, const char *word)
         s.dim[dim] = 1;
         rows = fsim_aten_reshaped(c, rows, &s);
     }
-    const fsim_shape count = {.rank = 1, .dim = {rows ? rows->shape.dim[dim] : 0}};
     if (rows && fsim_aten_same_shape(&rows->shape, &x->shape))
         return fsim_aten_same(c, 0, rows);
-    if (start < 0 || start > x->shape.dim[dim])
+    if (!rows || start < 0 || start > x->shape.dim[dim])
         return false;
-    fsim_torch_value *at = fsim_aten_step(c, "arange", FSIM_AS("rows", &count, FSIM_I64), 0, NULL);
-    fsim_draft_int(c->x, "start", start);
-    fsim_draft_int(c->x, "end", start + count.dim[0] * step);
-    fsim_draft_int(c->x, "step", step);
-    return write_rows(c, "index_copy", dim, x, at, rows);
+    if (rows->base && rows->dim == dim && rows->start == start && rows->step == step &&
+        fsim_aten_is_same_view(rows->base, x))
+        return fsim_aten_same(c, 0, x); /* what was there already */
+    const fsim_aten_part at = {dim, start, step, fsim_aten_may_overwrite(c, x)};
+    return fsim_aten_same(c, 0, fsim_aten_with_part(c, x, &at, rows));
 }
 
 /* How many elements fall into each place: ones, or weights, added up there. word: "bins": of a range, else the elements

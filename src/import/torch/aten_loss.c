@@ -95,3 +95,19 @@ bool fsim_aten_op_loss(fsim_aten *c, const char *word)
     in[1] = entropy ? in[1] : fsim_aten_cast(c, in[1], c->out[0]->dtype);
     return fsim_aten_make(c, 0, word, 2, in);
 }
+
+/* target * (log target - x), or of a target that is a logarithm exp target * (target - x). */
+bool fsim_aten_op_divergence(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *target = fsim_aten_tensor(c, "target");
+    if (!x || !target || !fsim_aten_same_shape(&x->shape, &target->shape))
+        return false;
+    const bool log_given = fsim_aten_flag(c, "log_target", false);
+    fsim_torch_value *log = log_given ? target : unary(c, "log", target);
+    fsim_torch_value *gap =
+        fsim_aten_step(c, "sub", FSIM_AS("gap", &x->shape, c->out[0]->dtype), 2, (fsim_torch_value *[2]){log, x});
+    target = log_given ? unary(c, "exp", target) : target;
+    return reduced(c, fsim_aten_step(c, "mul", FSIM_AS("weighted", &x->shape, c->out[0]->dtype), 2,
+                                     (fsim_torch_value *[2]){target, gap}));
+}

@@ -299,7 +299,13 @@ bool fsim_aten_op_to(fsim_aten *c, const char *word)
 bool fsim_aten_op_copy(fsim_aten *c, const char *word)
 {
     (void)word;
-    fsim_torch_value *x = fsim_aten_cast(c, fsim_aten_tensor(c, "src"), c->out[0]->dtype);
+    fsim_torch_value *x = fsim_aten_cast(c, fsim_aten_tensor(c, "src"), c->out[0]->dtype), *to = fsim_aten_self(c);
+    if (x && to && x->base && fsim_aten_is_same_view(x, to)) /* x[i] += y writes x[i] again */
+        return fsim_aten_same(c, 0, c->in_place ? to : x);
+    if (x && !c->in_place) /* a program without writes in place names the copy, whose reader is the write */
+        return fsim_aten_same(c, 0, fsim_aten_expanded(c, x, &c->out[0]->shape));
+    if (x && to && to->base && x != to) /* what the base becomes is the copy */
+        return fsim_aten_same(c, 0, fsim_aten_expanded(c, x, &c->out[0]->shape));
     if (x && fsim_aten_same_shape(&x->shape, &c->out[0]->shape))
         return fsim_aten_make(c, 0, "copy", 1, &x);
     if (!fsim_aten_make(c, 0, "expand", 1, &x))

@@ -30,6 +30,30 @@ bool fsim_aten_op_linear(fsim_aten *c, const char *word)
     return fsim_aten_reshape(c, 0, x);
 }
 
+/* v widened to the result's leading dimensions, which become one. */
+static fsim_torch_value *as_one_batch(fsim_aten *c, fsim_torch_value *v)
+{
+    const fsim_shape *to = &c->out[0]->shape;
+    fsim_shape wide = *to, one = {.rank = 3, .dim = {1}};
+    for (int i = 1; i <= 2; i++)
+        one.dim[3 - i] = wide.dim[to->rank - i] = v->shape.dim[v->shape.rank - i];
+    for (int i = 0; i < to->rank - 2; i++)
+        one.dim[0] *= to->dim[i];
+    return fsim_aten_reshaped(c, fsim_aten_expanded(c, v, &wide), &one);
+}
+
+/* Products of more than one leading dimension, which PyTorch makes one of: torch.bmm. */
+static bool batched(fsim_aten *c, fsim_torch_value *a, fsim_torch_value *b)
+{
+    a = as_one_batch(c, a);
+    b = as_one_batch(c, b);
+    if (!a || !b)
+        return false;
+    const fsim_shape s = {.rank = 3, .dim = {a->shape.dim[0], a->shape.dim[1], b->shape.dim[2]}};
+    return fsim_aten_reshape(
+        c, 0, fsim_aten_step(c, "bmm", FSIM_AS("product", &s, c->out[0]->dtype), 2, (fsim_torch_value *[2]){a, b}));
+}
+
 bool fsim_aten_op_matmul(fsim_aten *c, const char *word)
 {
     fsim_torch_value *a = fsim_aten_self(c), *b = fsim_aten_tensor(c, "other|mat2|vec|tensor");
@@ -43,6 +67,8 @@ bool fsim_aten_op_matmul(fsim_aten *c, const char *word)
     }
     if (a->shape.rank > 1 && b->shape.rank == 2 && b->base && b->dim == -2) /* of a layer without a bias */
         return fsim_aten_make(c, 0, "linear", 2, (fsim_torch_value *[2]){a, b->base});
+    if (a->shape.rank > 2 && b->shape.rank > 2 && c->out[0]->shape.rank > 3)
+        return batched(c, a, b);
     if (a->shape.rank > 1 && b->shape.rank > 1)
         return fsim_aten_make(c, 0, word, 2, (fsim_torch_value *[2]){a, b});
     a = as_matrix(c, a, false);

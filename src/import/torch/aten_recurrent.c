@@ -10,11 +10,11 @@ enum { MOST_STEPS = 4096 };
 /* The node. Shapes are steps first. */
 typedef struct {
     fsim_aten *c;
-    int gates, layers, dirs, each; /* each: parameters of a layer and direction */
-    const char *act;               /* of a plain RNN */
-    int64_t steps, batch, hidden;
+    int gates, layers, dirs, each;       /* each: parameters of a layer and direction */
+    const char *act;                     /* of a plain RNN */
+    int64_t steps, batch, hidden, shown; /* shown: of the state that is read, where an lstm projects it; else hidden */
     fsim_dtype dtype;
-    fsim_torch_value **weight;                /* w_ih, w_hh, then b_ih, b_hh, of each layer and direction */
+    fsim_torch_value **weight; /* w_ih, w_hh, then b_ih, b_hh, and what projects, of each layer and direction */
     fsim_torch_value *state[2], *last[2][64]; /* h and c: [layers dirs, B, H]; what becomes of them */
 } recurrent;
 
@@ -24,7 +24,8 @@ typedef struct {
     const char *name;                            /* "l0", "l0_back" */
     fsim_torch_value *inputs, *weight, *bias;    /* [T, B, gates H]; of the state's product */
     fsim_torch_value *reset_weight, *reset_bias; /* gru: the rows that the reset gate multiplies */
-    fsim_torch_value *h, *cell;                  /* [B, H] */
+    fsim_torch_value *project;                   /* lstm: [shown, H]; NULL: none */
+    fsim_torch_value *h, *cell;                  /* [B, shown], [B, H] */
 } direction;
 
 static const char *named(const direction *d, int64_t t, const char *what)
@@ -95,7 +96,10 @@ static bool lstm_step(direction *d, int64_t t)
     fsim_torch_value *o = point(d, named(d, t, "o"), "sigmoid", H, gate(d, t, "o_sum", sums, 3, 1), NULL);
     fsim_torch_value *kept = point(d, named(d, t, "kept"), "mul", H, f, d->cell);
     d->cell = point(d, named(d, t, "c"), "add", H, kept, point(d, named(d, t, "new"), "mul", H, i, g));
-    d->h = point(d, named(d, t, "h"), "mul", H, o, point(d, named(d, t, "c_act"), "tanh", H, d->cell, NULL));
+    d->h = point(d, named(d, t, d->project ? "wide" : "h"), "mul", H, o,
+                 point(d, named(d, t, "c_act"), "tanh", H, d->cell, NULL));
+    if (d->project)
+        d->h = product(d, t, "h", d->project, NULL);
     return d->h != NULL;
 }
 
@@ -129,7 +133,7 @@ static bool rnn_step(direction *d, int64_t t)
 /* Row `at` of a state [layers dirs, B, H]. */
 static fsim_torch_value *state_at(direction *d, const char *what, fsim_torch_value *state, int at)
 {
-    const fsim_shape s = of_batch(d->r, d->r->hidden);
+    const fsim_shape s = of_batch(d->r, state ? state->shape.dim[2] : 1);
     return fsim_aten_reshaped(d->r->c, part(d->r->c, named(d, -1, what), state, 0, at, 1), &s);
 }
 
@@ -138,12 +142,13 @@ static bool begin(direction *d, fsim_torch_value *x, int at)
 {
     recurrent *r = d->r;
     fsim_torch_value **own = r->weight + (ptrdiff_t)at * r->each;
-    const bool biased = r->each == 4;
+    const bool biased = r->each >= 4, projects = r->shown != r->hidden;
     const int64_t rows = (r->gates == 3 ? 2 : r->gates) * r->hidden;
     fsim_shape s = {.rank = 3, .dim = {r->steps, r->batch, r->gates * r->hidden}};
     if (!x || !own[0] || !own[1] || (biased && (!own[2] || !own[3])) || own[1]->shape.rank != 2 ||
-        own[1]->shape.dim[0] != r->gates * r->hidden || own[1]->shape.dim[1] != r->hidden)
+        own[1]->shape.dim[0] != r->gates * r->hidden || own[1]->shape.dim[1] != r->shown)
         return false;
+    d->project = projects ? own[r->each - 1] : NULL;
     fsim_torch_value *in[3] = {x, own[0], biased ? own[2] : NULL};
     d->inputs = fsim_aten_step(r->c, "linear", FSIM_AS(named(d, -1, "inputs"), &s, r->dtype), 2 + biased, in);
     d->weight = part(r->c, named(d, -1, "weight"), own[1], 0, 0, rows);
@@ -161,7 +166,7 @@ static bool begin(direction *d, fsim_torch_value *x, int at)
 static fsim_torch_value *run_direction(direction *d, fsim_torch_value *x, int at, bool backward)
 {
     recurrent *r = d->r;
-    const fsim_shape all = {.rank = 3, .dim = {r->steps, r->batch, r->hidden}};
+    const fsim_shape all = {.rank = 3, .dim = {r->steps, r->batch, r->shown}};
     fsim_torch_value **state = fsim_new(r->c->a, fsim_torch_value *, r->steps);
     if (!begin(d, x, at))
         return NULL;
@@ -186,7 +191,7 @@ static fsim_torch_value *run_direction(direction *d, fsim_torch_value *x, int at
 static fsim_torch_value *run_layer(recurrent *r, int layer, fsim_torch_value *x)
 {
     fsim_torch_value *y[2] = {NULL, NULL};
-    const fsim_shape both = {.rank = 3, .dim = {r->steps, r->batch, 2 * r->hidden}};
+    const fsim_shape both = {.rank = 3, .dim = {r->steps, r->batch, 2 * r->shown}};
     for (int i = 0; i < r->dirs; i++) {
         direction d = {.r = r, .name = fsim_printf(r->c->a, "l%d%s", layer, i ? "_back" : "")};
         if (!(y[i] = run_direction(&d, x, layer * r->dirs + i, i == 1)))
@@ -248,10 +253,16 @@ static bool read_states(recurrent *r)
     const int count = fsim_aten_tensors(r->c, "hx", &list);
     r->state[0] = count > 0 ? list[0] : fsim_aten_tensor(r->c, "hx");
     r->state[1] = count > 1 ? list[1] : NULL;
-    const fsim_torch_value *h = r->state[0];
-    r->hidden = h && h->shape.rank == 3 ? h->shape.dim[2] : 0;
-    return r->hidden > 0 && h->shape.dim[0] == r->layers * r->dirs && h->shape.dim[1] == r->batch &&
-           (r->gates != 4 || (r->state[1] && fsim_aten_same_shape(&r->state[1]->shape, &h->shape)));
+    const fsim_torch_value *h = r->state[0], *cell = r->gates == 4 ? r->state[1] : h;
+    if (!h || !cell || h->shape.rank != 3 || cell->shape.rank != 3)
+        return false;
+    r->shown = h->shape.dim[2];
+    r->hidden = cell->shape.dim[2];
+    r->each += r->shown != r->hidden;
+    fsim_shape s = h->shape;
+    s.dim[2] = r->hidden;
+    return r->hidden > 0 && r->shown > 0 && h->shape.dim[0] == r->layers * r->dirs && h->shape.dim[1] == r->batch &&
+           fsim_aten_same_shape(&s, &cell->shape);
 }
 
 /* One step of one layer: lstm_cell, gru_cell, rnn_tanh_cell. States are [B, H]; word as below. */
@@ -267,7 +278,7 @@ bool fsim_aten_op_cell(fsim_aten *c, const char *word)
         return false;
     r.steps = 1;
     r.batch = x->shape.dim[0];
-    r.hidden = state[0]->shape.dim[1];
+    r.hidden = r.shown = state[0]->shape.dim[1];
     r.dtype = x->dtype;
     r.weight = weight;
     r.each = weight[2] ? 4 : 2;
@@ -297,10 +308,11 @@ bool fsim_aten_op_recurrent(fsim_aten *c, const char *word)
         return false;
     r.layers = (int)layers;
     x = batch_first ? steps_first(c, x) : x;
-    if (!x || fsim_aten_tensors(c, "params", &r.weight) != r.layers * r.dirs * r.each)
+    if (!x)
         return false;
     r.steps = x->shape.dim[0];
     r.batch = x->shape.dim[1];
     r.dtype = x->dtype;
-    return r.steps >= 1 && r.steps <= MOST_STEPS && read_states(&r) && run(&r, x, batch_first);
+    return r.steps >= 1 && r.steps <= MOST_STEPS && read_states(&r) &&
+           fsim_aten_tensors(c, "params", &r.weight) == r.layers * r.dirs * r.each && run(&r, x, batch_first);
 }

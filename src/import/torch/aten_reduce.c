@@ -107,6 +107,23 @@ bool fsim_aten_op_norm(fsim_aten *c, const char *word)
     return true;
 }
 
+/* Of matrices: Frobenius', which is that of all their elements. */
+bool fsim_aten_op_matrix_norm(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = in_dtype(c, fsim_aten_self(c));
+    reduction r = reduction_of(c);
+    if (r.count < 1) { /* the schema's own, which files leave out */
+        r.count = 2;
+        r.dim[0] = -2;
+        r.dim[1] = -1;
+    }
+    if (strcmp(fsim_aten_text(c, "ord", "fro"), "fro") != 0 || !fsim_aten_make(c, 0, "norm", 1, &x))
+        return false;
+    put_reduction(c, &r);
+    return true;
+}
+
 /* The mean with the reduced dimensions still there. */
 static fsim_torch_value *mean_of(fsim_aten *c, fsim_torch_value *x, const reduction *r)
 {

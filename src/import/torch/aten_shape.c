@@ -210,11 +210,11 @@ static bool part(fsim_aten *c, int k, fsim_torch_value *x, int dim, int64_t star
     return true;
 }
 
-/* Every `step`-th: [n, step] and the first of each, where the part is long enough for that; else chosen by number. */
+/* Every `step`-th: [n, step] and the first of each, where the part is long enough for that; else windows of one
+ * element, as far apart. */
 static bool stepped(fsim_aten *c, fsim_torch_value *x, int dim, int64_t start, int64_t step)
 {
     const int64_t count = c->out[0]->shape.dim[dim];
-    const fsim_shape index = {.rank = 1, .dim = {count}};
     fsim_aten_view(c, 0, x, dim, start);
     c->out[0]->step = step;
     if (start == 0 && x->shape.dim[dim] == count * step && x->shape.rank < FSIM_MAX_RANK) {
@@ -228,15 +228,27 @@ static bool stepped(fsim_aten *c, fsim_torch_value *x, int dim, int64_t start, i
         fsim_draft_int(c->x, "index", 0);
         return true;
     }
-    fsim_torch_value *at = fsim_aten_step(c, "arange", FSIM_AS("rows", &index, FSIM_I64), 0, NULL);
-    if (!at)
+    fsim_torch_value *whole = x;
+    fsim_shape window = x->shape, ones = c->out[0]->shape;
+    const int64_t end = start + (count - 1) * step + 1;
+    if (ones.rank == FSIM_MAX_RANK || end > x->shape.dim[dim])
         return false;
-    fsim_draft_int(c->x, "end", start + count * step);
-    fsim_draft_int(c->x, "start", start);
-    fsim_draft_int(c->x, "step", step);
-    if (!fsim_aten_make(c, 0, "index_select", 2, (fsim_torch_value *[2]){x, at}))
-        return false;
+    window.dim[dim] = end - start;
+    ones.dim[ones.rank++] = 1;
+    if (!fsim_aten_same_shape(&window, &x->shape)) {
+        x = fsim_aten_step(c, "slice", FSIM_AS("part", &window, x->dtype), 1, &x);
+        put_dim(c, dim);
+        fsim_draft_ints(c->x, "start", 1, &start);
+        fsim_draft_ints(c->x, "end", 1, &end);
+    }
+    x = x ? fsim_aten_step(c, "unfold", FSIM_AS("apart", &ones, x->dtype), 1, &x) : NULL;
     put_dim(c, dim);
+    fsim_draft_int(c->x, "size", 1);
+    fsim_draft_int(c->x, "step", step);
+    if (!fsim_aten_reshape(c, 0, x))
+        return false;
+    fsim_aten_view(c, 0, whole, dim, start);
+    c->out[0]->step = step;
     return true;
 }
 
@@ -325,27 +337,17 @@ bool fsim_aten_op_split(fsim_aten *c, const char *word)
     fsim_torch_value *x = fsim_aten_self(c);
     const int absent = *word == '1' && x && x->shape.rank < 2 ? 0 : *word ? *word - '0' : 0;
     const int dim = x ? fsim_aten_axis(fsim_aten_int(c, "dim", absent), x->shape.rank) : -1;
-    int64_t *size = fsim_new(c->a, int64_t, c->outs + 1), all = 0;
+    int64_t all = 0;
     if (dim < 0)
         return false;
     for (int k = 0; k < c->outs; k++) {
         if (!c->out[k] || c->out[k]->empty || c->out[k]->shape.rank != x->shape.rank)
             return false;
-        size[k] = c->out[k]->shape.dim[dim];
-        all += size[k];
+        all += c->out[k]->shape.dim[dim];
     }
     if (c->outs == 1 || all != x->shape.dim[dim])
         return c->outs == 1 && fsim_aten_same(c, 0, x);
-    for (int k = 0; k < c->outs; k++)
-        if (!c->read[k])
-            return read_pieces(c, x, dim);
-    if (!fsim_aten_make_all(c, "split", 1, &x))
-        return false;
-    put_dim(c, dim);
-    fsim_draft_ints(c->x, "size", c->outs, size);
-    for (int64_t k = 0, start = 0; k < c->outs; start += size[k++])
-        fsim_aten_view(c, (int)k, x, dim, start);
-    return true;
+    return read_pieces(c, x, dim);
 }
 
 /* Joins. */

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aten_vision.c: operators of torchvision. */
+/* aten_vision.c: places in images that data say, PyTorch's and torchvision's. */
 #include "import/torch/aten.h"
+
+/* Between neighbours; the nearest element, or between four along an axis, are no operators of ours. */
+bool fsim_aten_op_grid_sampler(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *grid = fsim_aten_tensor(c, "grid");
+    if (!x || !grid || fsim_aten_int(c, "interpolation_mode", 0) != 0 || x->shape.rank != c->out[0]->shape.rank)
+        return fsim_aten_opaque(c);
+    return fsim_aten_make(c, 0, "grid_sample", 2, (fsim_torch_value *[2]){x, grid});
+}
 
 /* Taps at places that data say, as columns, and their product with the weights, as torchvision computes it: deformable
  * convolution. The mask is ones where use_mask is false. */

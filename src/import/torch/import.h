@@ -13,6 +13,7 @@ typedef struct {
     fsim_torch_value **value; /* of g->tensor; NULL: not made yet */
     int *maker;               /* the node that makes it; -1: none */
     bool *read;               /* is it an argument or an output of anything? */
+    int *last_reader;         /* the last node that reads it; INT_MAX: it is an output; -1: nothing */
 } fsim_torch_scope;
 
 struct fsim_torch_import {
@@ -26,6 +27,7 @@ struct fsim_torch_import {
     fsim_names aten, higher; /* rows, by name */
     const char *within;
     int64_t nodes; /* translated, those of bodies again each time */
+    bool trial;    /* a node that no row translates is left: nothing is made of it */
 };
 
 /* The number of a tensor in the graph; -1 after an error: the file does not describe it. */
@@ -42,6 +44,8 @@ const char *fsim_torch_wanted(const fsim_aten *c, const fsim_torch_value *v);
 /* The node of the graph that makes a tensor; NULL where none does. */
 const fsim_torch_node *fsim_torch_maker(const fsim_torch_import *m, const fsim_torch_arg *arg);
 
+/* A view whose base was written since is made again. */
+void fsim_torch_refresh(fsim_aten *c, fsim_torch_value *v);
 /* The first argument has the value of the first result from now on; so has what it is a view of. */
 void fsim_torch_replace_first(fsim_aten *c);
 

@@ -290,6 +290,33 @@ static const char *innermost(reader *r, const cJSON *y)
     return fsim_strndup(r->a, path + 1, (size_t)(end - path - 1));
 }
 
+/* A text of JSON behind "KEY": at *p, which is moved behind it. NULL: it is not there. In the arena. */
+static const char *noted(reader *r, const char **p, const char *key)
+{
+    const char *from = *p + strspn(*p, " ,[{");
+    const size_t length = strlen(key);
+    if (*from++ != '"' || strncmp(from, key, length) != 0 || from[length] != '"')
+        return NULL;
+    from += length + 1;
+    from += strspn(from, ": ");
+    const size_t bytes = *from == '"' ? strcspn(from + 1, "\"\\") : 0;
+    if (*from != '"' || from[1 + bytes] != '"')
+        return NULL;
+    *p = from + bytes + 2;
+    return fsim_strndup(r->a, from + 1, bytes);
+}
+
+/* metadata.from_node is JSON as a text: [{"name": NAME, "target": TARGET, ...}], the nearest node that it is from. */
+static void read_origin(reader *r, const cJSON *y, fsim_torch_node *n)
+{
+    const cJSON *from = get(get(y, "metadata"), "from_node");
+    if (!cJSON_IsString(from))
+        return;
+    const char *p = from->valuestring, *name = noted(r, &p, "name");
+    n->origin_target = name ? noted(r, &p, "target") : NULL;
+    n->origin = n->origin_target ? name : NULL;
+}
+
 static void read_node(reader *r, const cJSON *y, fsim_torch_node *n, int number)
 {
     const cJSON *name = get(y, "name"), *target = get(y, "target");
@@ -300,6 +327,7 @@ static void read_node(reader *r, const cJSON *y, fsim_torch_node *n, int number)
     if (strncmp(n->target, "torch.ops.", 10) == 0)
         n->target += 10;
     n->layer = innermost(r, y);
+    read_origin(r, y, n);
     read_inputs(r, y, n);
     n->out = read_args(r, y, "outputs", &n->outs);
 }

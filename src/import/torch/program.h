@@ -44,8 +44,9 @@ struct fsim_torch_arg {
 };
 
 typedef struct {
-    const char *target; /* "aten.linear.default": without torch.ops. */
-    const char *layer;  /* the innermost module's path, "encoder.layer.3"; NULL: not said */
+    const char *target;                 /* "aten.linear.default": without torch.ops. */
+    const char *layer;                  /* the innermost module's path, "encoder.layer.3"; NULL: not said */
+    const char *origin, *origin_target; /* the node that PyTorch made it from: its name and operator; NULL: not said */
     int ins, outs;
     fsim_torch_arg *in, *out;
 } fsim_torch_node;

@@ -4,7 +4,9 @@
 #include "import/recognise.h"
 #include "import/torch/archive.h"
 #include "import/torch/import.h"
+#include "import/torch/whole.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,7 +166,7 @@ static bool begin_results(fsim_aten *c, const char **name)
 /* Is it of a library whose operators aten.def has? */
 static bool has_rows(const char *target)
 {
-    static const char *const of[] = {"aten.", "quantized_decomposed.", "torchvision.", "transformers."};
+    static const char *const of[] = {"aten.", "quantized_decomposed.", "torchvision.", "transformers.", "prims."};
     bool has = false;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         has = has || strncmp(target, of[i], strlen(of[i])) == 0;
@@ -231,7 +233,7 @@ static bool all_empty(const fsim_aten *c)
     return empty;
 }
 
-static bool translate(fsim_aten *c)
+static bool translate(fsim_aten *c, bool *stands)
 {
     const int errors = fsim_errors(c->d);
     const row *r = find_row(c);
@@ -247,6 +249,9 @@ static bool translate(fsim_aten *c)
         known = known && r->rule(c, r->word);
     if (fsim_errors(c->d) > errors)
         return false;
+    *stands = known || !c->m->trial;
+    if (!*stands)
+        return true;
     if (!known)
         unknown(c);
     if (c->in_place)
@@ -264,7 +269,8 @@ static bool only_numbers(const fsim_torch_node *n)
     return numbers;
 }
 
-static bool run_node(fsim_torch_import *m, const fsim_torch_node *n, int number)
+/* *stands: it was translated; not where that is only tried, and no row does. */
+static bool run_node(fsim_torch_import *m, const fsim_torch_node *n, int number, bool *stands)
 {
     const bool in_place_only = n->outs == 0 && strncmp(n->target, "higher_order.", 13) != 0;
     const int most = count_args(n->out, n->outs);
@@ -280,9 +286,9 @@ static bool run_node(fsim_torch_import *m, const fsim_torch_node *n, int number)
     c.at = fsim_printf(m->a, "node %d '%s'", number, most && name[0] ? name[0] : n->target);
     fsim_draft_at(m->x, c.at);
     fsim_draft_source(m->x, n->layer, m->within ? fsim_printf(m->a, "%s/%s", m->within, n->target) : n->target);
-    if (!begin_results(&c, name) || !translate(&c))
+    if (!begin_results(&c, name) || !translate(&c, stands))
         return false;
-    for (int k = 0; k < c.outs; k++)
+    for (int k = 0; k < c.outs && *stands; k++)
         if (name[k] && name[k][0])
             m->s->value[fsim_torch_index(m, name[k])] = c.out[k];
     return true;
@@ -290,14 +296,16 @@ static bool run_node(fsim_torch_import *m, const fsim_torch_node *n, int number)
 
 /* Graphs. */
 
-static void mark_read(fsim_torch_scope *s, const fsim_torch_arg *arg, int count)
+static void mark_read(fsim_torch_scope *s, const fsim_torch_arg *arg, int count, int reader)
 {
     for (int i = 0; i < count; i++) {
         const int t = arg[i].kind == FSIM_TORCH_TENSOR ? fsim_names_get(&s->g->tensor_at, arg[i].text) : -1;
-        if (t >= 0)
+        if (t >= 0) {
             s->read[t] = true;
+            s->last_reader[t] = reader;
+        }
         if (arg[i].kind == FSIM_TORCH_LIST)
-            mark_read(s, arg[i].item, arg[i].count);
+            mark_read(s, arg[i].item, arg[i].count, reader);
     }
 }
 
@@ -322,22 +330,36 @@ static fsim_torch_scope *new_scope(fsim_torch_import *m, const fsim_torch_graph 
 {
     fsim_torch_scope *s = fsim_new(m->a, fsim_torch_scope, 1);
     *s = (fsim_torch_scope){g, fsim_new(m->a, fsim_torch_value *, g->tensors + 1), fsim_new(m->a, int, g->tensors + 1),
-                            fsim_new(m->a, bool, g->tensors + 1)};
+                            fsim_new(m->a, bool, g->tensors + 1), fsim_new(m->a, int, g->tensors + 1)};
     memset(s->maker, -1, (size_t)g->tensors * sizeof *s->maker);
+    memset(s->last_reader, -1, (size_t)g->tensors * sizeof *s->last_reader);
     for (int n = 0; n < g->nodes; n++) {
-        mark_read(s, g->node[n].in, g->node[n].ins);
+        mark_read(s, g->node[n].in, g->node[n].ins, n);
         mark_made(s, g->node[n].out, g->node[n].outs, n);
     }
-    mark_read(s, g->out, g->outs);
+    mark_read(s, g->out, g->outs, INT_MAX);
     return s;
 }
 
 static bool run_nodes(fsim_torch_import *m)
 {
     const fsim_torch_graph *g = m->s->g;
-    for (int n = 0; n < g->nodes; n++)
-        if (!run_node(m, &g->node[n], n))
+    fsim_torch_node whole;
+    for (int n = 0; n < g->nodes;) {
+        const int parts = fsim_torch_whole(m, n, &whole);
+        bool stands = true;
+        m->trial = parts > 0;
+        if (parts > 0 && !run_node(m, &whole, n, &stands))
             return false;
+        m->trial = false;
+        if (parts > 0 && stands) {
+            n += parts;
+            continue;
+        }
+        if (!run_node(m, &g->node[n], n, &stands))
+            return false;
+        n++;
+    }
     return true;
 }
 
@@ -467,7 +489,8 @@ static bool is_transposed(const void *model, const char *tensor)
     return false;
 }
 
-/* Was the program decomposed to core ATen? Then operators are gone that every model has otherwise. */
+/* Was the program decomposed to core ATen? Then operators are gone that every model has otherwise. Where it says what
+ * was decomposed, nothing is left to guess: what looks like it is the model's own (whole.h). */
 static bool is_decomposed(fsim_arena *a, const fsim_torch_program *p)
 {
     static const char *const whole[] = {"aten.linear.default", "aten.conv2d.default",     "aten.layer_norm.default",
@@ -478,7 +501,7 @@ static bool is_decomposed(fsim_arena *a, const fsim_torch_program *p)
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         fsim_names_set(a, &names, whole[i], 1);
     for (int n = 0; n < p->graph.nodes && none; n++)
-        none = fsim_names_get(&names, p->graph.node[n].target) < 0;
+        none = fsim_names_get(&names, p->graph.node[n].target) < 0 && !p->graph.node[n].origin;
     return none;
 }
 
@@ -510,6 +533,7 @@ bool fsim_read_torch(fsim_arena *a, fsim_diag *d, const fsim_import_source *from
     if (!m->bound.missing && !run_program(m))
         return false;
     out->draft = m->x;
+    out->states_shapes = true;
     out->yaml = fsim_draft_finish(m->x, workload_name(a, from->path));
     if (out->yaml)
         recognise(m, out->yaml);
