@@ -114,6 +114,14 @@ def grows_room(mutant, text):
     return mutant["what"] in ("0 to 1", "1 to 2") and inside and bool(re.search(r"[\w)\]] \+ $", before))
 
 
+def only_indents(mutant, text):
+    """Does it change how far a line of a kernel's text is indented, and nothing else? To fsim_say 0 means another place; all other numbers indent."""
+    before = text[text.rfind("\n", 0, mutant["from"]) + 1:mutant["from"]]
+    if re.search(r"\bfsim_say\(e, $", before):
+        return mutant["what"] == "1 to 2"
+    return mutant["what"] in ("0 to 1", "1 to 2", "+ to -") and bool(re.search(r"\bfsim_flash_put(_lines)?\(f, [^,()]*$", before))
+
+
 def judged(root):
     """What bench/mutants.txt says of survivors: name -> 'equivalent: REASON' or 'open: REASON'."""
     path, found = os.path.join(root, "bench", "mutants.txt"), {}
@@ -408,6 +416,8 @@ def main():
         m["name"] = key_of(m, texts[m["path"]])
         if grows_room(m, texts[m["path"]]):
             said_of.setdefault(m["name"], "equivalent: room for one item more, which nothing reads")
+        if only_indents(m, texts[m["path"]]):
+            said_of.setdefault(m["name"], "equivalent: how far a line of the kernel's text is indented")
     kept_at, kept = os.path.join(root, "build", "mutate", "found.json"), {}
     if os.path.exists(kept_at):
         with open(kept_at, encoding="utf-8") as file:
