@@ -15,9 +15,12 @@
 
 #include <cmocka.h> /* needs those above */
 
+#include "fusion/chain.h"
 #include "graph/example.h"
 #include "graph/find.h"
 #include "graph/graph.h"
+#include "graph/piece.h"
+#include "random.h"
 
 static fsim_graph *parsed(fsim_arena *a, fsim_diag *d, const char *text, const fsim_derive *how)
 {
@@ -331,11 +334,110 @@ static void a_checkpoint_computes_layers_again(void **unused)
     fsim_arena_free(a);
 }
 
+/* Digits of extents 2 to 5 that number [0, points) in another order, some of them backwards. */
+static fsim_map random_order(int64_t *points)
+{
+    fsim_map m = {.modes = 1 + (int)draw(4)};
+    int order[4] = {0, 1, 2, 3};
+    *points = 1;
+    for (int i = m.modes; i-- > 1;) {
+        const int k = (int)draw((uint32_t)i + 1), was = order[i];
+        order[i] = order[k];
+        order[k] = was;
+    }
+    for (int i = 0; i < m.modes; i++) {
+        fsim_mode *d = &m.mode[order[i]];
+        *d = (fsim_mode){2 + draw(4), *points};
+        *points *= d->extent;
+        if (draw(4) == 0) {
+            m.offset += d->stride * (d->extent - 1);
+            d->stride = -d->stride;
+        }
+    }
+    m.split = m.modes;
+    return m;
+}
+
+/* The map back from elements to points; what leaves elements out, or reads one twice, has none. */
+static void maps_are_inverted(void **unused)
+{
+    (void)unused;
+    state = 3;
+    for (int turn = 0; turn < 600; turn++) {
+        int64_t points;
+        fsim_map m = random_order(&points), back;
+        assert_true(fsim_map_points(&m) == points && fsim_map_injective(&m));
+        assert_true(fsim_map_invert(&m, &back) && fsim_map_points(&back) == points && back.split == back.modes);
+        for (int64_t i = 0; i < points; i++)
+            assert_int_equal(fsim_map_at(&back, fsim_map_at(&m, i, 0), 0), i);
+        const fsim_map place = fsim_place_of(&m);
+        assert_true(fsim_map_is_identity(&place) && place.split == m.split && place.modes == m.modes);
+        fsim_map wrong = m;
+        fsim_mode *d = &wrong.mode[draw((uint32_t)m.modes)];
+        switch (draw(4)) {
+        case 0:
+            wrong.offset++;
+            break;
+        case 1: /* from the same lowest element on */
+            wrong.offset += d->stride < 0 ? -d->stride * (d->extent - 1) : 0;
+            d->stride *= 2;
+            break;
+        case 2:
+            wrong.offset += d->stride < 0 ? d->stride * (d->extent - 1) : 0;
+            d->stride = 0;
+            break;
+        default:
+            wrong.offset += d->stride < 0 ? -d->stride : 0;
+            d->extent++;
+        }
+        int64_t met = 0; /* each element up to as many as there are points */
+        const int64_t all = fsim_map_points(&wrong);
+        for (int64_t e = 0; e < all; e++) {
+            bool read = false;
+            for (int64_t i = 0; i < all && !read; i++)
+                read = fsim_map_at(&wrong, i, 0) == e;
+            met += read;
+        }
+        assert_int_equal(fsim_map_invert(&wrong, &back), met == all);
+    }
+}
+
+/* Two maps over the same points, cut into digits alike: both read what they did. */
+static void maps_are_aligned(void **unused)
+{
+    (void)unused;
+    int aligned = 0;
+    state = 4;
+    for (int turn = 0; turn < 600; turn++) {
+        static const int64_t extents[][4] = {{2, 3, 4, 5},   {6, 4, 5, 1}, {2, 12, 5, 1}, {24, 5, 1, 1},
+                                             {120, 1, 1, 1}, {4, 2, 3, 5}, {8, 15, 1, 1}, {2, 60, 1, 1}};
+        fsim_map m[2] = {{.offset = draw(9)}, {.offset = draw(9)}}, out[2];
+        for (int k = 0; k < 2; k++) {
+            const int64_t *x = extents[draw(8)];
+            for (int i = 0; i < 4; i++)
+                fsim_map_push(&m[k], x[i], (int64_t)draw(200) - 100);
+            m[k].split = m[k].modes;
+        }
+        if (!fsim_map_align(&m[0], &m[1], &out[0], &out[1]))
+            continue;
+        aligned++;
+        assert_true(out[0].modes == out[1].modes && out[0].split == out[0].modes && out[1].split == out[1].modes);
+        for (int i = 0; i < out[0].modes; i++)
+            assert_int_equal(out[0].mode[i].extent, out[1].mode[i].extent);
+        for (int64_t i = 0; i < 120; i++)
+            for (int k = 0; k < 2; k++)
+                assert_int_equal(fsim_map_at(&out[k], i, 0), fsim_map_at(&m[k], i, 0));
+    }
+    printf("%d of 600 pairs are aligned\n", aligned);
+    assert_true(aligned > 300 && aligned < 590);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples_are_workloads), cmocka_unit_test(the_same_graph_is_told),
         cmocka_unit_test(workloads_are_found),    cmocka_unit_test(primitives_are_named),
-        cmocka_unit_test(lengths_of_requests),    cmocka_unit_test(a_checkpoint_computes_layers_again)};
+        cmocka_unit_test(lengths_of_requests),    cmocka_unit_test(maps_are_inverted),
+        cmocka_unit_test(maps_are_aligned),       cmocka_unit_test(a_checkpoint_computes_layers_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
