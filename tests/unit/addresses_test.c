@@ -35,6 +35,16 @@ typedef struct {
     "j: "                                                                                                              \
     "{shape: [6, 3, 4], dtype: i64}}\noperators:\n"
 
+/* windows of 2 x 3, four rows and two columns apart, from one row and column in front of 5 x 6; one row and two columns
+ * further each: 3 x 2 of them */
+#define POOLED                                                                                                         \
+    "tensors: {x: {shape: [2, 5, 6], dtype: f32}, g: {shape: [2, 3, 2], dtype: f32}}\noperators:\n  - {op: "           \
+    "max_pool2d, in: x, out: z, kernel: [2, 3], stride: [1, 2], padding: [1, 1], dilation: [4, 2]}\n  - {op: "         \
+    "max_pool_grad, in: [x, z, g], out: y, output_size: [5, 6], kernel: [2, 3], stride: [1, 2], padding: [1, 1], "     \
+    "dilation: [4, 2]}\noutputs: [y]\n"
+#define BETWEEN(what)                                                                                                  \
+    "tensors: {x: {shape: [2, 5, 6], dtype: f32}}\noperators: [{" what ", in: x, out: y}]\noutputs: [y]\n"
+
 static const row rows[] = {
     /* in place: one launch, 72 elements; element c is of plane c / 12, which has 40 elements in x, of row c / 4 % 3,
        whose index is one of three, and of column c % 4 */
@@ -318,6 +328,174 @@ static const row rows[] = {
       "FS_ONCE {\n        t_m[p] = (fs_i64)m9;", "const fs_int o16 = p * 8;", "= t_v[j + k * 8];",
       "t_z[o16 + j] = (float)v15;"},
      NULL},
+    /* pooling: result c is of column c % 2, row c / 2 % 3 and plane c / 6 */
+    {POOLED,
+     A100,
+     2,
+     0,
+     {{1, 256, 0}},
+     0,
+     {"FS_POINTS(0, o, c, 12, 12, 1)", "float a0 = -FS_INFf;", "= e1 / 1 % 2;", "= e1 / 2 % 3;", "= e1 / 6;",
+      "k5 = 0; k5 < 2; k5 += 1", "i6 = q3 * 1 + k5 * 4 - 1;", "if (i6 >= 0 && i6 < 5) {", "k7 = 0; k7 < 3; k7 += 1",
+      "i8 = q2 * 2 + k7 * 2 - 1;", "if (i8 >= 0 && i8 < 6) {", "e9 = ((q4) * 5 + i6) * 6 + i8 + 0;",
+      "a0 = fs_maxf(a0, x10);"},
+     NULL},
+    /* its gradient: row r is in windows from r - 3 to r + 1 that begin a multiple of four rows in front of it; column
+       c, above 3, in those from (c - 2) / 2, to (c + 1) / 2; a window's rows end 5 behind its first, as do its columns;
+       the first element in it that equals its maximum has its gradient */
+    {POOLED,
+     A100,
+     2,
+     1,
+     {{1, 256, 0}},
+     0,
+     {"i9 = q5 > 3 ? (q5 - 3) / 1 : 0, i10 = (q5 + 1) / 1;", "o2 = i9; o2 <= i10 && o2 < 3; o2++",
+      "k11 = q5 + 1 - o2 * 1;", "if (k11 % 4 == 0) {", "i12 = q4 > 3 ? (q4 - 2) / 2 : 0, i13 = (q4 + 1) / 2;",
+      "o3 = i12; o3 <= i13 && o3 < 2; o3++", "k14 = q4 + 1 - o3 * 2;", "if (k14 % 2 == 0) {",
+      "e16 = ((q6) * 3 + o2) * 2 + o3 + 0;", "fs_int f15 = -1;", "i18 = o2 * 1 - 1, i19 = i18 + 5;",
+      "i20 = o3 * 2 - 1, i21 = i20 + 5;", "i22 = i18; i22 < i19 && i22 < 5 && f15 < 0; i22 += 4",
+      "i23 = i20; i23 < i21 && i23 < 6 && f15 < 0; i23 += 2", "if (x25 == x17) f15 = ((q6) * 5 + i22) * 6 + i23;",
+      "if (f15 == e1) {"},
+     NULL},
+    /* the gradient of means of 3 x 3, two apart, from one in front: row r is in windows r / 2, where r is above 1, to
+       (r + 1) / 2; each gives a ninth */
+    {"tensors: {g: {shape: [2, 3, 3], dtype: f32}}\noperators: [{op: avg_pool_grad, in: g, out: y, output_size: [5, "
+     "6], "
+     "kernel: 3, stride: 2, padding: 1}]\noutputs: [y]\n",
+     A100,
+     1,
+     0,
+     {{1, 256, 0}},
+     0,
+     {"= e1 / 1 % 6;", "= e1 / 6 % 5;", "= e1 / 30;", "i7 = q5 > 1 ? (q5 - 0) / 2 : 0, i8 = (q5 + 1) / 2;",
+      "o2 = i7; o2 <= i8 && o2 < 3; o2++", "i9 = q4 > 1 ? (q4 - 0) / 2 : 0, i10 = (q4 + 1) / 2;",
+      "o3 = i9; o3 <= i10 && o3 < 3; o3++", "e11 = ((q6) * 3 + o2) * 3 + o3 + 0;", "a0 += x12;", "a0 *= 0.111111111f;"},
+     NULL},
+    /* and of windows that divide 5 x 7 into 2 x 3: row r is in windows r 2 / 5 to ((r + 1) 2 - 1) / 5, whose rows are
+       from o 5 / 2 to above ((o + 1) 5 + 1) / 2 */
+    {"tensors: {g: {shape: [2, 2, 3], dtype: f32}}\noperators: [{op: avg_pool_grad, in: g, out: y, output_size: [5, "
+     "7]}]\noutputs: [y]\n",
+     A100,
+     1,
+     0,
+     {{1, 256, 0}},
+     0,
+     {"i7 = q5 * 2 / 5, i8 = ((q5 + 1) * 2 - 1) / 5;", "o2 = i7; o2 <= i8; o2++",
+      "i9 = q4 * 3 / 7, i10 = ((q4 + 1) * 3 - 1) / 7;", "o3 = i9; o3 <= i10; o3++",
+      "i11 = o2 * 5 / 2, i12 = ((o2 + 1) * 5 + 1) / 2;", "i13 = o3 * 7 / 3, i14 = ((o3 + 1) * 7 + 2) / 3;",
+      "a0 += x16 / (float)(1 * (i12 - i11) * (i14 - i13));"},
+     "a0 *="},
+    /* patches of 2 x 2 put together to 4 x 5: 3 x 4 windows, each tap with a row of its own */
+    {"tensors: {p: {shape: [2, 12, 12], dtype: f32}}\noperators: [{op: fold, in: p, out: y, output_size: [4, 5], "
+     "kernel: "
+     "2, stride: 1, padding: 0}]\noutputs: [y]\n",
+     A100,
+     1,
+     0,
+     {{1, 256, 0}},
+     0,
+     {"= e1 / 1 % 5;", "= e1 / 5 % 4;", "= e1 / 20;", "i7 = q5 > 1 ? (q5 - 1) / 1 : 0, i8 = (q5 + 0) / 1;",
+      "o2 = i7; o2 <= i8 && o2 < 3; o2++", "k9 = q5 + 0 - o2 * 1;", "o3 = i10; o3 <= i11 && o3 < 4; o3++",
+      "k12 = q4 + 0 - o3 * 1;", "e13 = ((((q6) * 2 + k9) * 2 + k12) * 3 + o2) * 4 + o3 + 0;"},
+     NULL},
+    /* the nearest of 6 elements: by 2 / 3, at most the last; by a third of whole numbers; by 6 / 4 */
+    {BETWEEN("op: interpolate, scale_factor: 1.5"),
+     A100,
+     1,
+     0,
+     {{1, 256, 0}},
+     0,
+     {"= e1 / 1 % 9;", "= e1 / 9;", "i4 = (fs_int)fs_mind((double)q2 * 0.66666666666666663, 5);",
+      "e5 = (q3) * 6 + i4 + 0;", "a0 += x6;"},
+     NULL},
+    {BETWEEN("op: interpolate, scale_factor: 3"),
+     A100,
+     1,
+     0,
+     {{1, 256, 0}},
+     0,
+     {"= e1 / 1 % 18;", "= e1 / 18;", "i4 = q2 / 3;", "e5 = (q3) * 6 + i4 + 0;"},
+     NULL},
+    {BETWEEN("op: interpolate, size: 4"),
+     A100,
+     1,
+     0,
+     {{1, 256, 0}},
+     0,
+     {"= e1 / 1 % 4;", "= e1 / 4;", "i4 = (fs_int)((fs_i64)q2 * 6 / 4);"},
+     NULL},
+    /* between two neighbours, by their distances; the last has itself beside it */
+    {BETWEEN("op: interpolate, scale_factor: 2, mode: linear"),
+     A100,
+     1,
+     0,
+     {{1, 256, 0}},
+     0,
+     {"= e1 / 1 % 12;", "s5 = fs_minf(fs_maxf(((float)q2 + 0.5f) * 0.5f - 0.5f, 0), 5);", "i6 = (fs_int)s5;",
+      "k7 = 0; k7 < 2; k7++", "i4 = i6 + k7 <= 5 ? i6 + k7 : i6;", "e8 = (q3) * 6 + i4 + 0;",
+      "a0 += x9 * (k7 ? s5 - (float)i6 : 1 - (s5 - (float)i6));"},
+     NULL},
+    /* means of 2 x 4 windows that divide 5 x 6 */
+    {BETWEEN("op: adaptive_avg_pool2d, output_size: [2, 4]"),
+     A100,
+     1,
+     0,
+     {{1, 256, 0}},
+     0,
+     {"= e1 / 1 % 4;", "= e1 / 4 % 2;", "= e1 / 8;", "i5 = q3 * 5 / 2, i6 = ((q3 + 1) * 5 + 1) / 2;",
+      "i8 = q2 * 6 / 4, i9 = ((q2 + 1) * 6 + 3) / 4;", "i7 = i5; i7 < i6; i7++", "i10 = i8; i10 < i9; i10++",
+      "e11 = ((q4) * 5 + i7) * 6 + i10 + 0;", "a0 /= (float)(1 * (i6 - i5) * (i9 - i8));"},
+     NULL},
+    /* A tile has whole rows of 96 scores, whose means come one after the other. Tiles of 32 rows and 96 columns of 64
+       halves, each row of which is filled up by 8, and 96 rows of 80 and 8 */
+    {"tensors: {q: {shape: [48, 64], dtype: f16}, k: {shape: [96, 64], dtype: f16}, v: {shape: [96, 80], dtype: f16}, "
+     "z: "
+     "{shape: [96], dtype: f16}}\noperators:\n  - {op: linear, in: [q, k], out: s}\n  - {op: layer_norm, in: [s, z, "
+     "z], "
+     "out: n}\n  - {op: matmul, in: [n, v], out: y}\noutputs: [y]\n",
+     "a100-sxm4-40gb",
+     FSIM_STRATEGY_MAXIMAL,
+     1,
+     0,
+     {{2, 64, ((32 + 96) * 72 + 96 * 88) * 2}},
+     0,
+     {"FS_FLASH(32, 96, 48, 96, 1, FS_SAME_ROW, 0)", "second_tile, 18432, 7680, c, 88, 80, j, 1, 1)",
+      "FS_FLASH_COPY_ROWS(f16, rows_tile, p, FS_SAME_ROW, k, 0, 64, 64, t_q, p * 64 + k)", "float a2 = 0.0f;",
+      "FS_FLASH_IN(a2 += score;)", "const float m3 = a2 * 0.0104166667f;", "FS_FLASH_OF(s0) = a2;",
+      "const float v5 = score - m3;", "FS_FLASH_IN(a4 += v6;)", "const float m7 = a4 * 0.0104166667f;",
+      "FS_FLASH_OF(s1) = a4;", "const float v11 = v8 * v10;", "= fs_from_f16(t_z[c]);", "FS_FLASH_KEEP(v14)",
+      "const fs_int o19 = p * 80;", "t_y[o19 + j] = fs_to_f16(result);"},
+     "FS_FLASH_RESCALE"},
+    /* a product and what needs its whole rows, in FP32: 8 rows a block, of 32 threads each, which have 100 products */
+    {"tensors: {q: {shape: [30, 64], dtype: f32}, k: {shape: [100, 64], dtype: f32}}\noperators:\n  - {op: linear, in: "
+     "[q, k], out: s}\n  - {op: softmax, in: s, out: y, dim: 1}\noutputs: [y]\n",
+     "a100-sxm4-40gb",
+     FSIM_STRATEGY_MAXIMAL,
+     1,
+     0,
+     {{4, 256, 0}},
+     0,
+     {"FS_ROWS(p, 30, 8, 32)", "FS_ROW_ARRAY(float, row, 100, 8)", "const fs_int o3 = p * 100;",
+      "k2 = 0; k2 < 64; k2++", "t_q[(e4 / 100u) * 64 + k2];", "t_k[(e4 % 100u) * 64 + k2];", "row[r] = a1;",
+      "FS_LANES_OF(r, reduction(max : a0))", "a0 = fs_maxf(a0, row[r]);", "FS_ROW_MAX(f, a0)",
+      "FS_LANES_OF(r, reduction(+ : a8))", "= row[r] - m7;", "FS_ROW_SUM(f, a8)", "const fs_int o15 = p * 100;",
+      "= v13 / m11;", "t_y[o15 + r] = (float)v14;"},
+     NULL},
+    /* whole numbers: tiles of 32 x 32 in eight steps and two stages, each row filled up by four */
+    {"tensors: {q: {shape: [5, 7], dtype: i32}, k: {shape: [7, 6], dtype: i32}}\noperators:\n  - {op: matmul, in: [q, "
+     "k], "
+     "out: s}\n  - {op: neg, in: s, out: y}\noutputs: [y]\n",
+     A100,
+     1,
+     0,
+     {{1, 128, 2 * 8 * (36 + 36) * 4}},
+     0,
+     {"FS_TILE(i, 32, 32, 8, 2, 16, 8)", "FS_TILE_PLACE(b, 0, 1, 5, 6, 8)", "FS_TILE_ROWS(i, left, 1, 1)",
+      "FS_TILE_COLUMNS(i, right, 0, 2)", "FS_TILE_STEPS(7)", "= t_q[i * 7 + r];", "FS_TILE_SET(i, left, i, r, x0)",
+      "FS_GET(fs_i32, x1, t_k, c + k * 6)", "FS_TILE_SET(i, right, c, k, x2)", "FS_TILE_STORE(left)",
+      "FS_TILE_STORE(right)", "FS_TILE_RESULTS(i, o, c, b, 2)", "const fs_int o5 = o * 6;", "= (fs_i32)(-a3);",
+      "FS_PUT(y6, t_y, o5 + c, (fs_i32)v4);", "FS_FLUSH(fs_i32, y6, t_y, o5 + c)"},
+     "ASYNC"},
 };
 
 /* Finds the lines one behind another. */
