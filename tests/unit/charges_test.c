@@ -104,6 +104,7 @@ static void no_plan_takes_less(void **unused)
     (void)unused;
     int compared = 0, updated = 0, half = 0;
     told_bounds told = {0};
+    share_tally floors = {0}, afters = {0};
     state = 48;
     for (int turn = 0; turn < GRAPHS; turn++) {
         fsim_arena *a = fsim_arena_new();
@@ -123,8 +124,11 @@ static void no_plan_takes_less(void **unused)
             assert_false(truncated);
             const fsim_sum floor = floor_of(&p, NULL, a);
             assert_true(floor > 0 && floor <= m.least);
+            add_share(&floors, (double)floor, (double)m.least);
             const fsim_one_side after = {.after = true, .free = true};
-            assert_true(floor_of(&p, &after, a) <= m.least);
+            const fsim_sum behind = floor_of(&p, &after, a);
+            assert_true(behind <= m.least);
+            add_share(&afters, (double)behind, (double)m.least);
             check_told(&p, m.least, a, &told);
             compared++;
             updated += update == FSIM_SGD;
@@ -137,6 +141,9 @@ static void no_plan_takes_less(void **unused)
     printf("wide kernels told by their places: %d bounds, %d at least half of the least plan\n", told.bounds,
            told.near);
     assert_true(told.bounds > 100 && told.near * 2 > told.bounds);
+    check_share("floors", floors, 0.8339, GRAPHS == 400);
+    check_share("of kernels behind the barrier", afters, 0.5710, GRAPHS == 400);
+    check_share("told by places", told.shares, 0.9421, GRAPHS == 400);
     assert_true(compared > GRAPHS / 4 && updated > GRAPHS / 40 && half > compared / 2);
 }
 
