@@ -18,6 +18,7 @@
 #include "plan/search/space.h"
 #include "plan/search/states.h"
 #include "predict.h"
+#include "priced_check.h"
 #define state seed /* states.h has a type of that name */
 #include "random_workload.h"
 #undef state
@@ -227,7 +228,7 @@ static void note_parts(const list *x, unsigned set, const trial *t, bool *whole)
 
 typedef struct {
     int sets, apart, told, places, whole, said_whole, pieces, said_pieces, enumerated;
-    double floors, worths, bounds; /* sums of shares of the least plan */
+    share_tally floors, worths, bounds; /* as shares of the least plan */
 } tally;
 
 static void check_sets(list *x, tally *sums)
@@ -398,9 +399,9 @@ static void check_worth(list *x, tally *sums)
     assert_true(fsim_frontier_search(x->f) && fsim_frontier_complete(x->f));
     assert_true(fsim_frontier_bound(x->f) <= least);
     sums->enumerated++;
-    sums->floors += (double)floor / (double)least;
-    sums->worths += (double)y.bound / (double)least;
-    sums->bounds += (double)fsim_frontier_bound(x->f) / (double)least;
+    add_share(&sums->floors, (double)floor, (double)least);
+    add_share(&sums->worths, (double)y.bound, (double)least);
+    add_share(&sums->bounds, (double)fsim_frontier_bound(x->f), (double)least);
 }
 
 static void every_set_that_is_a_kernel_is_found(void **unused)
@@ -453,13 +454,12 @@ static void every_set_that_is_a_kernel_is_found(void **unused)
     printf(
         "%d graphs, %d sets; %d pairs apart, %d told at once; %d places computed whole, %d told; %d pieces, %d told\n",
         graphs, sums.sets, sums.apart, sums.told, sums.whole, sums.said_whole, sums.pieces, sums.said_pieces);
-    printf("%d with all plans: work %.3f of the least, prices %.3f, bound %.3f\n", sums.enumerated,
-           sums.floors / sums.enumerated, sums.worths / sums.enumerated, sums.bounds / sums.enumerated);
     assert_true(graphs > GRAPHS / 2 && sums.sets > 10 * graphs && sums.told > sums.apart / 2);
     assert_true(sums.whole < sums.places && sums.said_whole * 100 > sums.whole * 99);
     assert_true(sums.said_pieces * 100 > sums.pieces * 95);
-    assert_true(sums.floors > 0.65 * sums.enumerated && sums.worths > 0.98 * sums.enumerated &&
-                sums.bounds > 0.998 * sums.enumerated);
+    check_share("work", sums.floors, 0.6681, GRAPHS == 400);
+    check_share("prices", sums.worths, 0.9882, GRAPHS == 400);
+    check_share("bounds", sums.bounds, 0.9991, GRAPHS == 400);
 }
 
 int main(void)
