@@ -51,6 +51,9 @@ static bool take(void *to, const fsim_plan *plan)
 
 static told_bounds told;
 static share_tally of_parts, of_part_prices, relaxed, hurried, of_optimum, of_masked, of_given, of_exclusive;
+static struct {
+    int64_t sets, states, steps;
+} effort; /* of searches that end by themselves */
 #ifdef FSIM_SANITIZED
 static const bool usual_graphs = false;
 #else
@@ -162,6 +165,9 @@ static void optimum_is_the_least_of_all(void **unused)
         assert_true(early.kernels > 0 && early.objective >= m.least);
         add_share(&hurried, hasty.lower_bound, (double)early.objective * unit);
         add_share(&of_optimum, proof.lower_bound, (double)m.least * unit);
+        effort.sets += proof.groups_considered;
+        effort.states += proof.states;
+        effort.steps += proof.steps;
         partitions += m.partitions;
         most = m.partitions > most ? m.partitions : most;
         proven += proof.proven;
@@ -184,6 +190,9 @@ static void optimum_is_the_least_of_all(void **unused)
     assert_true(proven * 100 >= turns * 99);
     assert_true(exact * 100 >= colds * 98);
     const bool usual = usual_graphs && graphs == GRAPHS;
+    printf("%lld sets, %lld states, %lld steps\n", (long long)effort.sets, (long long)effort.states,
+           (long long)effort.steps);
+    assert_true(!usual || (effort.sets <= 9705 && effort.states <= 8129 && effort.steps <= 457000));
     check_share("bounds of searches", of_optimum, 0.9999, usual);
     check_share("of hurried ones, to what these found", hurried, 0.9360, usual);
     check_share("relaxed", relaxed, 0.9987, usual);
