@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each operator's example, and the same with one thing changed: a dimension, a dtype, an input, an attribute. What is
+ * refused says why, once, and names the operator; of what is not, every read lies in its tensor and is as large as the
+ * primitive says. depends: compiler memory cost: 1 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "graph/example.h"
+#include "graph/graph.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHANGES = 17 };
+
+/* The first `from` in text becomes `to`; NULL: there is none. */
+static const char *with(fsim_arena *a, const char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+    return at ? fsim_printf(a, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) : NULL;
+}
+
+/* The last of them. */
+static const char *with_last(fsim_arena *a, const char *text, const char *from, const char *to)
+{
+    const char *at = NULL;
+    for (const char *next = text; (next = strstr(next, from)); next++)
+        at = next;
+    return at ? fsim_printf(a, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) : NULL;
+}
+
+/* Lengths of the examples' shapes divided, so that there is less to look at. */
+static const char *made_small(fsim_arena *a, const char *text)
+{
+    const char *out = "", *from = text;
+    for (const char *at = text; *at;) {
+        const int64_t length = strncmp(at, "operators:", 10) == 0 ? -1 : strtoll(at, NULL, 10);
+        if (length < 0) {
+            out = fsim_printf(a, "%s%s", out, from);
+            return out;
+        }
+        const size_t digits = strspn(at, "0123456789");
+        if (digits > 0 && at > text && strchr("[ ", at[-1]) && strchr(",]", at[digits])) {
+            out = fsim_printf(a, "%s%.*s%lld", out, (int)(at - from), from,
+                              (long long)(length >= 256 ? length / 64 : length));
+            from = at + digits;
+        }
+        at += digits > 0 ? digits : 1;
+    }
+    return fsim_printf(a, "%s%s", out, from);
+}
+
+/* The example with change i; NULL where it has nothing of the kind. */
+static const char *changed(fsim_arena *a, const char *text, int i)
+{
+    switch (i) {
+    case 0:
+        return text;
+    case 1:
+        return made_small(a, text);
+    case 2: /* one more in the last dimension of the first tensor */
+        return with(a, text, "], dtype", "1], dtype");
+    case 3: /* and of the last one */
+        return with_last(a, text, "], dtype", "1], dtype");
+    case 4:
+        return with(a, text, "shape: [", "shape: [3, ");
+    case 5:
+        return with_last(a, text, "shape: [", "shape: [3, ");
+    case 6:
+        return with(a, text, "dtype: f16", "dtype: i64");
+    case 7:
+        return with_last(a, text, "dtype: f16", "dtype: bool");
+    case 8:
+        return with_last(a, text, "dtype: f16", "dtype: f32");
+    case 9:
+        return with(a, text, "dtype: i64", "dtype: f32");
+    case 10: /* an input less; */
+        return with(a, text, "in: [x, ", "in: [");
+    case 11: /* one more */
+        return with(a, text, "in: [x, ", "in: [x, x, ");
+    case 12:
+        return with_last(a, text, "dim: 1", "dim: 7");
+    case 13:
+        return with_last(a, text, "}\n", ", dim: -9}\n");
+    case 14:
+        return with_last(a, text, "}\n", ", nothing: 1}\n");
+    case 15:
+        return with(a, text, "shape: [", "shape: [0, ");
+    default:
+        return with_last(a, text, "out: ", "out: [q, p, o, k], was: ");
+    }
+}
+
+/* Do the elements that an access reads by a map lie in its tensor's memory, are they as many as it says, and does it
+ * have as many points as the primitive? */
+static void check_read(const fsim_graph *g, const fsim_node *n, const fsim_access *x, const char *text)
+{
+    const fsim_tensor *t = &g->tensor[g->tensor[x->tensor].storage];
+    int64_t low = x->map.offset, high = x->map.offset;
+    bool exact;
+    for (int i = 0; i < x->map.modes; i++) {
+        const int64_t span = x->map.mode[i].stride * (x->map.mode[i].extent - 1);
+        low += span < 0 ? span : 0;
+        high += span > 0 ? span : 0;
+    }
+    const int64_t points = fsim_map_points(&x->map), all = points * fsim_map_reduced(&x->map);
+    if (low < 0 || high >= t->elems || x->distinct < (g->tensor[n->result[0]].over >= 0 ? 0 : 1) ||
+        x->distinct > t->elems)
+        fail_msg("%s reads %lld to %lld of %lld elements:\n%s", n->name, (long long)low, (long long)high,
+                 (long long)t->elems, text);
+    if (x->how == FSIM_READ_MAP && (points != n->points || all > n->points * n->reduced ||
+                                    (all < (1 << 18) && x->distinct != fsim_map_distinct(&x->map, &exact))))
+        fail_msg("%s: %lld of %lld points, %lld elements:\n%s", n->name, (long long)points, (long long)n->points,
+                 (long long)x->distinct, text);
+}
+
+static void check_graph(const fsim_graph *g, const char *text)
+{
+    int reads = 0, readers = 0;
+    for (int i = 0; i < g->nodes; i++) {
+        const fsim_node *n = &g->node[i];
+        assert_true(n->points > 0 && n->reduced > 0 && n->results > 0);
+        for (int k = 0; k < n->args; k++) {
+            const fsim_tensor *t = &g->tensor[n->arg[k].tensor];
+            assert_true(t->storage == n->arg[k].tensor && t->producer < i);
+            bool listed = false, before = false;
+            for (int r = 0; r < t->readers; r++)
+                listed = listed || t->reader[r] == i;
+            for (int q = 0; q < k; q++)
+                before = before || n->arg[q].tensor == n->arg[k].tensor;
+            assert_true(listed);
+            reads += !before;
+            check_read(g, n, &n->arg[k], text);
+        }
+        for (int r = 0; r < n->results; r++)
+            assert_int_equal(g->tensor[n->result[r]].producer, i);
+        const fsim_tensor *made = &g->tensor[n->result[0]];
+        if (fsim_ops[n->op].class == FSIM_ELEMENTWISE || fsim_ops[n->op].class == FSIM_REDUCE)
+            assert_int_equal(made->elems, n->points);
+    }
+    for (int t = 0; t < g->tensors; t++) {
+        const fsim_tensor *x = &g->tensor[t];
+        int64_t elems = 1;
+        for (int i = 0; i < x->shape.rank; i++)
+            elems *= x->shape.dim[i];
+        assert_int_equal(x->elems, elems);
+        for (int r = 0; r < x->readers; r++) {
+            readers++;
+            assert_true(r == 0 || x->reader[r] > x->reader[r - 1]);
+        }
+    }
+    assert_int_equal(reads, readers);
+}
+
+typedef struct {
+    int taken, refused, named, again;
+} tally;
+
+static void try_one(fsim_op op, int change, tally *sums)
+{
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    const char *text = changed(a, fsim_example(a, op), change);
+    if (text) {
+        const fsim_graph *g = fsim_graph_parse(a, d, "operators.yaml", text, strlen(text), NULL);
+        fsim_diagnostic *list;
+        const int messages = fsim_diag_list(d, a, &list);
+        int errors = 0;
+        bool named = false;
+        for (int i = 0; i < messages; i++) {
+            errors += list[i].severity == FSIM_ERROR;
+            named = named || strncmp(list[i].message, fsim_ops[op].name, strlen(fsim_ops[op].name)) == 0;
+            assert_true(strlen(list[i].message) > 5);
+        }
+        if ((g != NULL) != (errors == 0) || (change == 0 && !g))
+            fail_msg("%s, change %d: %d errors\n%s", fsim_ops[op].name, change, errors, text);
+        if (g)
+            check_graph(g, text);
+        sums->taken += g != NULL;
+        sums->refused += g == NULL;
+        sums->named += named;
+        sums->again += errors > 1 ? errors - 1 : 0;
+        if (errors > 1 && getenv("OPERATORS_TEST_VERBOSE"))
+            for (int i = 0; i < messages; i++)
+                fprintf(stderr, "%s %d: %s\n", fsim_ops[op].name, change, list[i].message);
+    }
+    fsim_arena_free(a);
+}
+
+static void operators_are_taken_or_refused(void **unused)
+{
+    (void)unused;
+    tally sums = {0};
+    for (int op = 0; op < FSIM_OP_COUNT; op++) {
+        fsim_op named;
+        for (int change = 0; change < CHANGES && fsim_op_parse(fsim_ops[op].name, &named); change++)
+            try_one((fsim_op)op, change, &sums);
+    }
+    printf("%d taken, %d refused, %d by the operator's name, %d said twice\n", sums.taken, sums.refused, sums.named,
+           sums.again);
+    /* more operators have more of each; where fewer are taken, or refused, something changed */
+    assert_true(sums.taken >= 1415 && sums.refused >= 1275 && sums.named >= 467 && sums.again <= 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(operators_are_taken_or_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
