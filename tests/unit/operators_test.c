@@ -160,34 +160,38 @@ typedef struct {
     int taken, refused, named, again;
 } tally;
 
-static void try_one(fsim_op op, int change, tally *sums)
+static bool judge(fsim_op op, const char *text, const fsim_derive *how, tally *sums, fsim_arena *a)
+{
+    fsim_diag *d = fsim_diag_new(a);
+    const fsim_graph *g = fsim_graph_parse(a, d, "operators.yaml", text, strlen(text), &(fsim_bindings){.derive = how});
+    fsim_diagnostic *list;
+    const int messages = fsim_diag_list(d, a, &list);
+    int errors = 0;
+    bool named = false;
+    for (int i = 0; i < messages; i++) {
+        errors += list[i].severity == FSIM_ERROR;
+        named = named || strncmp(list[i].message, fsim_ops[op].name, strlen(fsim_ops[op].name)) == 0;
+        assert_true(strlen(list[i].message) > 5);
+    }
+    if ((g != NULL) != (errors == 0))
+        fail_msg("%s: %d errors\n%s", fsim_ops[op].name, errors, text);
+    if (g)
+        check_graph(g, text);
+    sums->taken += g != NULL;
+    sums->refused += g == NULL;
+    sums->named += named;
+    sums->again += errors > 1 ? errors - 1 : 0;
+    for (int i = 0; i < messages && errors > 1 && getenv("OPERATORS_TEST_VERBOSE"); i++)
+        fprintf(stderr, "%s\n", list[i].message);
+    return g != NULL;
+}
+
+static void try_one(fsim_op op, int change, const fsim_derive *how, tally *sums)
 {
     fsim_arena *a = fsim_arena_new();
-    fsim_diag *d = fsim_diag_new(a);
     const char *text = changed(a, fsim_example(a, op), change);
-    if (text) {
-        const fsim_graph *g = fsim_graph_parse(a, d, "operators.yaml", text, strlen(text), NULL);
-        fsim_diagnostic *list;
-        const int messages = fsim_diag_list(d, a, &list);
-        int errors = 0;
-        bool named = false;
-        for (int i = 0; i < messages; i++) {
-            errors += list[i].severity == FSIM_ERROR;
-            named = named || strncmp(list[i].message, fsim_ops[op].name, strlen(fsim_ops[op].name)) == 0;
-            assert_true(strlen(list[i].message) > 5);
-        }
-        if ((g != NULL) != (errors == 0) || (change == 0 && !g))
-            fail_msg("%s, change %d: %d errors\n%s", fsim_ops[op].name, change, errors, text);
-        if (g)
-            check_graph(g, text);
-        sums->taken += g != NULL;
-        sums->refused += g == NULL;
-        sums->named += named;
-        sums->again += errors > 1 ? errors - 1 : 0;
-        if (errors > 1 && getenv("OPERATORS_TEST_VERBOSE"))
-            for (int i = 0; i < messages; i++)
-                fprintf(stderr, "%s %d: %s\n", fsim_ops[op].name, change, list[i].message);
-    }
+    if (text)
+        assert_true(judge(op, text, how, sums, a) || change > 0 || how);
     fsim_arena_free(a);
 }
 
@@ -198,7 +202,7 @@ static void operators_are_taken_or_refused(void **unused)
     for (int op = 0; op < FSIM_OP_COUNT; op++) {
         fsim_op named;
         for (int change = 0; change < CHANGES && fsim_op_parse(fsim_ops[op].name, &named); change++)
-            try_one((fsim_op)op, change, &sums);
+            try_one((fsim_op)op, change, NULL, &sums);
     }
     printf("%d taken, %d refused, %d by the operator's name, %d said twice\n", sums.taken, sums.refused, sums.named,
            sums.again);
@@ -206,8 +210,53 @@ static void operators_are_taken_or_refused(void **unused)
     assert_true(sums.taken >= 1415 && sums.refused >= 1275 && sums.named >= 467 && sums.again <= 3);
 }
 
+/* Written for one example and mapped over three: of all inputs, of the first one, of the last. */
+static void operators_are_mapped(void **unused)
+{
+    (void)unused;
+    tally sums = {0};
+    for (int op = 0; op < FSIM_OP_COUNT; op++) {
+        fsim_op named;
+        for (int i = 0; i < 6 && fsim_op_parse(fsim_ops[op].name, &named); i++) {
+            fsim_arena *a = fsim_arena_new();
+            const char *text = changed(a, fsim_example(a, (fsim_op)op), i % 2);
+            text = i / 2 == 0   ? text
+                   : i / 2 == 1 ? with(a, text, "}\n", ", batch: true}\n")
+                                : with(a, text, "}\noperators", ", batch: true}\noperators");
+            if (text)
+                judge((fsim_op)op, fsim_printf(a, "batch: 3\n%s", text), NULL, &sums, a);
+            fsim_arena_free(a);
+        }
+    }
+    printf("%d mapped, %d refused, %d said twice\n", sums.taken, sums.refused, sums.again);
+    assert_true(sums.taken >= 1061 && sums.refused >= 151 && sums.again == 0);
+}
+
+/* With derivatives, in narrower types, with an update of weights: what has none says so, once. */
+static void operators_are_derived(void **unused)
+{
+    (void)unused;
+    static const fsim_derive ways[] = {
+        {.mode = FSIM_REVERSE, .want = FSIM_WANT_ALL},
+        {.mode = FSIM_TANGENTS, .want = FSIM_WANT_ALL},
+        {.mode = FSIM_REVERSE, .want = FSIM_WANT_ALL, .autocast = FSIM_AUTOCAST_BF16, .ones = true},
+        {.mode = FSIM_REVERSE, .want = FSIM_WANT_WEIGHTS, .autocast = FSIM_AUTOCAST_F16, .update = FSIM_ADAMW},
+        {.mode = FSIM_REVERSE, .want = FSIM_WANT_WEIGHTS, .update = FSIM_MOMENTUM, .micro_batches = 4, .clip = 1},
+        {.autocast = FSIM_AUTOCAST_BF16}};
+    tally sums = {0};
+    for (int op = 0; op < FSIM_OP_COUNT; op++) {
+        fsim_op named;
+        for (size_t i = 0; i < sizeof ways / sizeof *ways && fsim_op_parse(fsim_ops[op].name, &named); i++)
+            for (int change = 0; change < 2; change++)
+                try_one((fsim_op)op, change, &ways[i], &sums);
+    }
+    printf("%d derived, %d refused, %d said twice\n", sums.taken, sums.refused, sums.again);
+    assert_true(sums.taken >= 1405 && sums.refused >= 1031 && sums.again == 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(operators_are_taken_or_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(operators_are_taken_or_refused),
+                                       cmocka_unit_test(operators_are_mapped), cmocka_unit_test(operators_are_derived)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
