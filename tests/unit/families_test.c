@@ -183,6 +183,16 @@ typedef struct {
     int node[MOST], count;
 } trial;
 
+/* Why a set is no kernel: a rule, and primitives of it; in words. */
+static void check_refusal(const list *x, unsigned set, const fsim_refusal *why)
+{
+    const fsim_mark mark = fsim_save(x->a);
+    assert_true(why->rule > FSIM_RULE_NONE && why->rule < FSIM_RULE_USER);
+    assert_true(why->a >= 0 && in(set, why->a) && (why->b == -1 || in(set, why->b)));
+    assert_true(strlen(fsim_refusal_text(x->g, why, x->a)) > 10);
+    fsim_rewind(x->a, mark);
+}
+
 /* The set as a kernel that stores as little as possible: what others read, unless they may compute it again. */
 static trial tried(list *x, unsigned set)
 {
@@ -204,6 +214,8 @@ static trial tried(list *x, unsigned set)
     t.connected = t.count == 1 || fsim_connected(x->g, t.node, t.count, x->a, &why);
     t.legal = c->legal && (t.connected || x->p.recompute);
     t.group = c->group;
+    if (!c->legal)
+        check_refusal(x, set, &c->why);
     return t;
 }
 
