@@ -246,7 +246,7 @@ static void check_group(const list *x, unsigned set, const fsim_group *o, const 
 {
     static bool met[1 << 14];
     int writes = 0, reads = 0;
-    if (o->contractions > 0 || o->across > 0)
+    if (o->joint || o->across > 0)
         return;
     for (int i = 0; i < o->writes; i++) {
         const fsim_tensor *t = &x->g->tensor[o->write[i].tensor];
@@ -263,7 +263,7 @@ static void check_group(const list *x, unsigned set, const fsim_group *o, const 
         int64_t distinct = 0;
         assert_true(t->producer < 0 || !in(set, t->producer));
         assert_true(r->bytes > 0 && r->bytes <= t->bytes && (!r->whole || r->bytes == t->bytes));
-        if (r->unmapped || r->repeats > 0 || t->elems > (int64_t)sizeof met ||
+        if (o->contractions > 0 || r->unmapped || r->repeats > 0 || t->elems > (int64_t)sizeof met ||
             o->points * o->reduced > (int64_t)sizeof met)
             continue;
         memset(met, 0, sizeof met);
