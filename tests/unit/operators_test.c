@@ -12,6 +12,7 @@
 
 #include "graph/example.h"
 #include "graph/graph.h"
+#include "small_example.h"
 #include "validate/reference/reference.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,27 +34,6 @@ static const char *with_last(fsim_arena *a, const char *text, const char *from, 
     for (const char *next = text; (next = strstr(next, from)); next++)
         at = next;
     return at ? fsim_printf(a, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) : NULL;
-}
-
-/* Lengths of the examples' shapes divided, so that there is less to look at. */
-static const char *made_small(fsim_arena *a, const char *text)
-{
-    const char *out = "", *from = text;
-    for (const char *at = text; *at;) {
-        const int64_t length = strncmp(at, "operators:", 10) == 0 ? -1 : strtoll(at, NULL, 10);
-        if (length < 0) {
-            out = fsim_printf(a, "%s%s", out, from);
-            return out;
-        }
-        const size_t digits = strspn(at, "0123456789");
-        if (digits > 0 && at > text && strchr("[ ", at[-1]) && strchr(",]", at[digits])) {
-            out = fsim_printf(a, "%s%.*s%lld", out, (int)(at - from), from,
-                              (long long)(length >= 256 ? length / 64 : length));
-            from = at + digits;
-        }
-        at += digits > 0 ? digits : 1;
-    }
-    return fsim_printf(a, "%s%s", out, from);
 }
 
 /* The example with change i; NULL where it has nothing of the kind. */
