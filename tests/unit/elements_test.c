@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of each operator's example, made small, and of its derivatives, element by element: what they write is all of
- * their results, and what they read is as much as they say. depends: compiler memory cost: 1 */
+ * their results, and what they read is as much as they say. depends: once cost: 1 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

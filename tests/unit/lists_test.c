@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of plans against all plans there are, on random graphs small enough to try them: the best few, those that no
  * other beats in both time and memory, the fastest within a limit of memory, what merging and small changes end with.
- * depends: compiler memory cost: 1 */
+ * depends: once cost: 1 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

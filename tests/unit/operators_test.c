@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each operator's example, and the same with one thing changed: a dimension, a dtype, an input, an attribute. What is
  * refused says why, once, and names the operator; of what is not, every read lies in its tensor and is as large as the
- * primitive says. depends: compiler memory cost: 1 */
+ * primitive says. depends: memory cost: 1 */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A GPU whose every rate is twice as high and whose every latency is half as long takes half as long for a kernel: each
  * figure of the hardware counts the right way round, in every term. Kernels whose model has seconds of its own, that
- * were fitted, take more than half, and no more than before. depends: compiler memory cost: 1 */
+ * were fitted, take more than half, and no more than before. depends: once cost: 1 */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
