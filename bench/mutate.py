@@ -106,12 +106,42 @@ def key_of(mutant, text):
 
 
 def grows_room(mutant, text):
-    """Is it a number that is added to how many items an arena is asked for? Nothing reads what is more than needed."""
+    """Is it a number that is added to how many items an arena is asked for, or the one item that it is asked for? Nothing reads what is more than needed."""
     first = text.rfind("\n", 0, mutant["from"]) + 1
     before = text[first:mutant["from"]]
     call = before.rfind("fsim_new(")
     inside = call >= 0 and before.count("(", call) > before.count(")", call)
-    return mutant["what"] in ("0 to 1", "1 to 2") and inside and bool(re.search(r"[\w)\]] \+ $", before))
+    alone = mutant["what"] == "1 to 2" and text[mutant["to"]] == ")" and bool(re.search(r", $", before))
+    return mutant["what"] in ("0 to 1", "1 to 2") and inside and (alone or bool(re.search(r"[\w)\]] \+ $", before)))
+
+
+def takes_either(mutant, text):
+    """Is it `x > y ? x : y` or the like? Where both are equal, it does not matter which is taken."""
+    if mutant["what"] not in ("> to >=", ">= to >", "< to <=", "<= to <"):
+        return False
+    start = max(text.rfind(c, 0, mutant["from"]) for c in ";{}")
+    left = re.sub(r"\s+", " ", text[start + 1:mutant["from"]])
+    right = re.match(r" (.+?) \? (.+)", re.sub(r"\s+", " ", text[mutant["to"]:text.find(";", mutant["to"])]))
+    if not right:
+        return False
+    y, rest = right.groups()
+    for cut in range(len(left)):
+        x = left[cut:].strip()
+        begins = cut == 0 or re.search(r"(=|\(|,|return|\?|:|&&|\|\|) *$", left[:cut])
+        if not x or not begins or x.count("(") != x.count(")") or re.search(r"\+\+|--|[^=!<>]=[^=]", x + y):
+            continue
+        for taken in ("%s : %s" % (x, y), "%s : %s" % (y, x)):
+            if rest.startswith(taken) and re.match(r"$|[,)\]]| :", rest[len(taken):]):
+                return True
+    return False
+
+
+def only_indents(mutant, text):
+    """Does it change how far a line of a kernel's text is indented, and nothing else? To fsim_say 0 means another place; all other numbers indent."""
+    before = text[text.rfind("\n", 0, mutant["from"]) + 1:mutant["from"]]
+    if re.search(r"\bfsim_say\(e, $", before):
+        return mutant["what"] == "1 to 2"
+    return mutant["what"] in ("0 to 1", "1 to 2", "+ to -") and bool(re.search(r"\bfsim_flash_put(_lines)?\(f, [^,()]*$", before))
 
 
 def judged(root):
@@ -408,6 +438,10 @@ def main():
         m["name"] = key_of(m, texts[m["path"]])
         if grows_room(m, texts[m["path"]]):
             said_of.setdefault(m["name"], "equivalent: room for one item more, which nothing reads")
+        if takes_either(m, texts[m["path"]]):
+            said_of.setdefault(m["name"], "equivalent: of two that are equal either is taken")
+        if only_indents(m, texts[m["path"]]):
+            said_of.setdefault(m["name"], "equivalent: how far a line of the kernel's text is indented")
     kept_at, kept = os.path.join(root, "build", "mutate", "found.json"), {}
     if os.path.exists(kept_at):
         with open(kept_at, encoding="utf-8") as file:

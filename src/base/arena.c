@@ -9,21 +9,28 @@
 enum { BLOCK_BYTES = 64 << 10 };
 
 /* Debug builds have room for one more item behind what an arena gives, and odd bytes in it: an index or a pointer that
- * is read there ends the program. AddressSanitizer reports each access to it, and to what a rewind released. */
+ * is read there ends the program, and so does what was written there, once the memory is given back. AddressSanitizer
+ * reports each access to it, and to what a rewind released. */
 enum { LEAST_GUARD_BYTES = 16, MOST_GUARD_BYTES = 1 << 10, ODD = 0xa5 };
+
+/* The end of what an arena gave: how long all of it is, and how many odd bytes are in front of this. */
+typedef struct {
+    size_t step, odd;
+} ending;
+
 #ifndef __has_feature
 #define __has_feature(x) 0
 #endif
 #if defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer)
 #include <sanitizer/asan_interface.h>
-enum { GUARDED = true };
+enum { GUARDED = true, CHECKED = false };
 static void permit(void *at, size_t bytes) { __asan_unpoison_memory_region(at, bytes); }
 static void forbid(void *at, size_t bytes) { __asan_poison_memory_region(at, bytes); }
 #else
 #ifdef NDEBUG
-enum { GUARDED = false };
+enum { GUARDED = false, CHECKED = false };
 #else
-enum { GUARDED = true };
+enum { GUARDED = true, CHECKED = true };
 #endif
 static void permit(void *at, size_t bytes) { (void)at, (void)bytes; }
 static void forbid(void *at, size_t bytes) { memset(at, ODD, bytes); }
@@ -161,10 +168,30 @@ static void free_block(block *b)
     free(b);
 }
 
+/* Gives back what the block has from `kept` bytes on. */
+static void give_back(block *b, size_t kept)
+{
+    for (size_t end = b->used_bytes; CHECKED && end > kept;) {
+        const unsigned char *at = (const unsigned char *)b->data + end - sizeof(ending);
+        ending last;
+        memcpy(&last, at, sizeof last);
+        bool sound = last.step <= end - kept && last.odd + sizeof last <= last.step;
+        for (size_t i = 1; sound && i <= last.odd; i++)
+            sound = at[-(ptrdiff_t)i] == ODD;
+        if (!sound) {
+            fputs("fusesim: something was written behind memory of an arena\n", stderr);
+            abort();
+        }
+        end -= last.step;
+    }
+    if (GUARDED)
+        forbid((char *)b->data + kept, b->used_bytes - kept);
+    b->used_bytes = kept;
+}
+
 static void release(fsim_arena *a, block *b)
 {
-    if (GUARDED)
-        forbid(b->data, b->used_bytes);
+    give_back(b, 0);
     if (!a->spare && b->room_bytes == BLOCK_BYTES)
         a->spare = b;
     else
@@ -207,10 +234,11 @@ static void *take(fsim_arena *a, size_t count, size_t size)
     const size_t unit = _Alignof(max_align_t), item = size < MOST_GUARD_BYTES ? size : MOST_GUARD_BYTES,
                  guard = !GUARDED                   ? 0
                          : item > LEAST_GUARD_BYTES ? item
-                                                    : LEAST_GUARD_BYTES;
-    if (size && count > (SIZE_MAX - unit - guard) / size)
+                                                    : LEAST_GUARD_BYTES,
+                 told = CHECKED ? sizeof(ending) : 0;
+    if (size && count > (SIZE_MAX - unit - guard - told) / size)
         fsim_out_of_memory();
-    const size_t bytes = count * size, step = (bytes + guard + unit - 1) / unit * unit;
+    const size_t bytes = count * size, step = (bytes + guard + told + unit - 1) / unit * unit;
     if (!a->newest || a->newest->room_bytes - a->newest->used_bytes < step)
         add_block(a, step);
     block *b = a->newest;
@@ -220,6 +248,8 @@ static void *take(fsim_arena *a, size_t count, size_t size)
         permit(at, bytes);
         forbid((char *)at + bytes, step - bytes);
     }
+    if (CHECKED)
+        memcpy((char *)at + step - told, &(ending){step, step - bytes - told}, told);
     return at;
 }
 
@@ -253,9 +283,7 @@ void fsim_rewind(fsim_arena *a, fsim_mark mark)
     }
     if (!a->newest)
         return;
-    if (GUARDED)
-        forbid((char *)a->newest->data + mark.used_bytes, a->newest->used_bytes - mark.used_bytes);
-    a->newest->used_bytes = mark.used_bytes;
+    give_back(a->newest, mark.used_bytes);
 }
 
 char *fsim_strdup(fsim_arena *a, const char *text) { return fsim_strndup(a, text, strlen(text)); }

@@ -14,6 +14,7 @@
 #include "plan/search/floor.h"
 #include "plan/search/frontier.h"
 #include "plan/search/search.h"
+#include "plan/search/sides.h"
 #include "predict.h"
 #include "priced_check.h"
 #include "random.h"
@@ -99,11 +100,41 @@ static const char *random_workload(fsim_arena *a, int n)
     return text;
 }
 
+/* Searches of one side of the barrier after the other. */
+typedef struct {
+    share_tally bounds, before;
+    int64_t sets, states;
+    int met;
+} sides_tally;
+
+/* Both sides together bound every plan; the plan that they make is one, which owns each primitive once at least. */
+static void check_sides(const fsim_problem *p, fsim_sum least, fsim_arena *a, sides_tally *t)
+{
+    fsim_problem fresh = *p;
+    fsim_sides x;
+    fsim_spent spent;
+    fsim_plan plan;
+    fsim_refusal why;
+    fresh.store = fsim_store_new(a);
+    const fsim_budget budget = fsim_budget_of(&fresh, &spent);
+    assert_true(fsim_search_sides(&fresh, &budget, a, &x));
+    assert_true(x.bound > 0 && x.bound <= least && x.before >= 0 && x.before <= x.bound);
+    assert_true(x.groups >= p->graph->nodes && x.states >= p->graph->nodes);
+    assert_true(x.part.parts > 0 && fsim_price(&fresh, &x.part, a, &plan, &why) && plan.objective >= least);
+    add_share(&t->bounds, (double)x.bound, (double)least);
+    add_share(&t->before, (double)x.before, (double)least);
+    t->sets += x.groups;
+    t->states += x.states;
+    t->met += plan.objective == least;
+}
+
 static void no_plan_takes_less(void **unused)
 {
     (void)unused;
     int compared = 0, updated = 0, half = 0;
     told_bounds told = {0};
+    share_tally floors = {0}, afters = {0};
+    sides_tally sides = {0};
     state = 48;
     for (int turn = 0; turn < GRAPHS; turn++) {
         fsim_arena *a = fsim_arena_new();
@@ -123,8 +154,12 @@ static void no_plan_takes_less(void **unused)
             assert_false(truncated);
             const fsim_sum floor = floor_of(&p, NULL, a);
             assert_true(floor > 0 && floor <= m.least);
+            add_share(&floors, (double)floor, (double)m.least);
             const fsim_one_side after = {.after = true, .free = true};
-            assert_true(floor_of(&p, &after, a) <= m.least);
+            const fsim_sum behind = floor_of(&p, &after, a);
+            assert_true(behind <= m.least);
+            add_share(&afters, (double)behind, (double)m.least);
+            check_sides(&p, m.least, a, &sides);
             check_told(&p, m.least, a, &told);
             compared++;
             updated += update == FSIM_SGD;
@@ -137,6 +172,15 @@ static void no_plan_takes_less(void **unused)
     printf("wide kernels told by their places: %d bounds, %d at least half of the least plan\n", told.bounds,
            told.near);
     assert_true(told.bounds > 100 && told.near * 2 > told.bounds);
+    printf("both sides: %d of %d have the least plan, %lld sets, %lld states\n", sides.met, sides.bounds.count,
+           (long long)sides.sets, (long long)sides.states);
+    check_share("both sides", sides.bounds, 0.9898, GRAPHS == 400);
+    check_share("forward", sides.before, 0.3080, GRAPHS == 400);
+    assert_true(sides.met * 10 > sides.bounds.count * 7);
+    assert_true(GRAPHS != 400 || (sides.sets <= 3280 && sides.states <= 3356 && sides.met >= 206));
+    check_share("floors", floors, 0.8339, GRAPHS == 400);
+    check_share("of kernels behind the barrier", afters, 0.5710, GRAPHS == 400);
+    check_share("told by places", told.shares, 0.9421, GRAPHS == 400);
     assert_true(compared > GRAPHS / 4 && updated > GRAPHS / 40 && half > compared / 2);
 }
 

@@ -12,14 +12,15 @@
 #include "hw/load.h"
 #include "plan/rivals/rivals.h"
 #include "predict.h"
+#include "priced_check.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #ifdef FSIM_SANITIZED
-enum { STACKS = 2, FIRST_SEED = 8 };
+enum { USUAL = false, STACKS = 2, FIRST_SEED = 8 };
 #else
-enum { STACKS = 24, FIRST_SEED = 1 };
+enum { USUAL = true, STACKS = 24, FIRST_SEED = 1 };
 #endif
 enum { STEPS = 1000000, MOST_PARTS = 3 };
 
@@ -124,6 +125,8 @@ static fsim_sum searched(fsim_problem p, bool each_layer, fsim_proof *proof, fsi
 
 typedef struct {
     int stacks, proven, left_out, wrong;
+    share_tally layered, whole;
+    int64_t steps;
 } tally;
 
 /* Is the bound above the cost of a plan? */
@@ -144,6 +147,10 @@ static void try_stack(uint64_t seed, int64_t steps, tally *t)
                    least = cost < other ? cost : other;
     const bool wrong = exceeds(&p, &layered, least) || exceeds(&p, &whole, least) || (layered.proven && cost > least) ||
                        (whole.proven && other > least);
+    const double unit = p.objective == FSIM_MINIMISE_TIME ? FSIM_TICK_S : 1;
+    add_share(&t->layered, layered.lower_bound, (double)least * unit);
+    add_share(&t->whole, whole.lower_bound, (double)least * unit);
+    t->steps += layered.steps;
     t->stacks++;
     t->proven += layered.proven;
     t->left_out += layered.proven && layered.steps * 10 < whole.steps * 9;
@@ -175,6 +182,10 @@ static void layers_left_out_change_nothing(void **unused)
     try_many(FIRST_SEED, STACKS, STEPS, &t);
     assert_int_equal(t.wrong, 0);
     assert_true(t.left_out * 3 >= t.stacks);
+    check_share("bounds by layers", t.layered, 0.9143, USUAL);
+    check_share("layer by layer", t.whole, 0.9812, USUAL);
+    printf("%lld steps\n", (long long)t.steps);
+    assert_true(!USUAL || t.steps <= 9790000);
 }
 
 int main(int argc, char **argv)

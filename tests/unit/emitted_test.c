@@ -13,6 +13,7 @@
 
 #include <cmocka.h> /* needs those above */
 
+#include "input/yaml.h"
 #include "validate/device/backends.h"
 #include "validate/trial/run.h"
 
@@ -138,6 +139,53 @@ static void parts_and_places(void **unused)
     run_with(text, FSIM_STRATEGY_OPTIMAL);
 }
 
+/* What is too much to interpret is checked on shorter shapes. Of 65536 x 8192 points a thousandth of a second does
+ * 20000: both lengths are divided by 256, the first power of two by whose square 2^29 is less. Of 2^20 rows of 33
+ * elements 30 are kept: 15, as they are halved once; two primitives have 30 points a row, of which 0.08 s do 1.6
+ * million: 2^15 rows. Without the document nothing is checked. */
+static void too_much_is_checked_on_shorter_shapes(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text;
+        double most_s;
+        bool readable;
+        int64_t scale;
+    } cases[] = {
+        {"tensors: {x: {shape: [65536, 8192], dtype: f32}}\noperators: [{op: relu, in: x, out: y}]\noutputs: [y]\n",
+         1e-3, true, 256},
+        {"tensors: {x: {shape: [65536, 8192], dtype: f32}}\noperators: [{op: relu, in: x, out: y}]\noutputs: [y]\n",
+         1e-3, false, 0},
+        {"tensors: {x: {shape: [1048576, 33], dtype: f32}}\noperators:\n  - {op: slice, in: x, out: s, dim: 1, start: "
+         "3, "
+         "size: 30}\n  - {op: relu, in: s, out: y}\noutputs: [y]\n",
+         0.08, true, 32},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const fsim_strategy strategy[] = {FSIM_STRATEGY_OPTIMAL};
+        fsim_arena *a = fsim_arena_new();
+        fsim_diag *d = fsim_diag_new(a);
+        fsim_fault fault = {0};
+        fsim_device *r = fsim_device_open(FSIM_DEVICE_CPU, &(fsim_device_options){.threads = 1}, a, &fault);
+        const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
+        if (!r)
+            skip();
+        const fsim_yaml *y = fsim_yaml_parse(a, d, "large.yaml", cases[i].text, strlen(cases[i].text));
+        const fsim_graph *g = fsim_graph_parse(a, d, "large.yaml", cases[i].text, strlen(cases[i].text), NULL);
+        assert_true(y && g && hw);
+        const fsim_options options = {
+            .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 60000};
+        fsim_trial t = fsim_trial_of(g, hw, &options, strategy, 1, a);
+        const fsim_trial_source source = {.yaml = cases[i].readable ? y : NULL, .most_s = cases[i].most_s};
+        assert_true(fsim_trial_check(&t, r, &source, &fault));
+        assert_int_equal(t.scale, cases[i].scale);
+        assert_int_equal(t.plan[0].checked, cases[i].scale ? t.plan[0].plan.kernels : 0);
+        assert_int_equal(t.plan[0].wrong, 0);
+        r->backend->close(r);
+        fsim_arena_free(a);
+    }
+}
+
 static bool equal_times(const fsim_times *x, const fsim_times *y)
 {
     return x->samples == y->samples && x->median_s == y->median_s && x->least_s == y->least_s && x->high_s == y->high_s;
@@ -198,8 +246,11 @@ static int compile_quickly(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(windows_and_powers), cmocka_unit_test(places_between_elements),
-                                       cmocka_unit_test(rows_and_columns), cmocka_unit_test(parts_and_places),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(windows_and_powers),
+                                       cmocka_unit_test(places_between_elements),
+                                       cmocka_unit_test(rows_and_columns),
+                                       cmocka_unit_test(parts_and_places),
+                                       cmocka_unit_test(too_much_is_checked_on_shorter_shapes),
                                        cmocka_unit_test(what_is_alike_is_measured_once)};
     return cmocka_run_group_tests(tests, compile_quickly, NULL);
 }

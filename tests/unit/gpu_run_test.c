@@ -9,7 +9,9 @@
 #include <cmocka.h>
 
 #include "validate/cuda/cuda.h"
+#include "validate/device/backends.h"
 #include "validate/reference/reference.h"
+#include "validate/trial/run.h"
 #include <math.h>
 #include <string.h>
 
@@ -472,6 +474,55 @@ static void library_contractions_are_captured(void **state)
     assert_int_equal(fault.status, FSIM_FAILED);
 }
 
+/* Plans of a workload whose kernels are compiled, run on the reference's inputs and measured: three kernels as they
+ * come, of which one is the library's product, and one kernel. */
+static void plans_run_through_the_back_end(void **state)
+{
+    (void)state;
+    static const char text[] = "tensors: {x: {shape: [64, 128], dtype: f32}, w: {shape: [96, 128], dtype: f32}, c: "
+                               "{shape: [96], dtype: f32}}\n"
+                               "operators:\n  - {op: linear, in: [x, w], out: l}\n  - {op: add, in: [l, c], out: a}\n  "
+                               "- {op: relu, in: a, out: "
+                               "y}\noutputs: [y]\n";
+    static const fsim_strategy strategy[] = {FSIM_STRATEGY_UNFUSED, FSIM_STRATEGY_OPTIMAL};
+    fsim_arena *a = fsim_arena_new();
+    fsim_fault fault = {0};
+    fsim_diag *d = fsim_diag_new(a);
+    const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-80gb.yaml");
+    const fsim_graph *g = fsim_graph_parse(a, d, "back.yaml", text, strlen(text), NULL);
+    assert_true(hw && g);
+    const fsim_options options = {
+        .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 60000};
+    fsim_device *r = fsim_device_open(FSIM_DEVICE_CUDA, &(fsim_device_options){.samples = LEAST, .jobs = 1}, a, &fault);
+    if (!r) {
+        print_message("%s\n", fault.message);
+        fsim_arena_free(a);
+        skip();
+    }
+    fsim_trial t = fsim_trial_of(g, hw, &options, strategy, 2, a);
+    assert_true(fsim_trial_check(&t, r, &(fsim_trial_source){.most_s = 10}, &fault));
+    assert_int_equal(t.scale, 1);
+    for (int p = 0; p < 2; p++) {
+        assert_int_equal(t.plan[p].plan.kernels, p ? 1 : 3);
+        assert_int_equal(t.plan[p].checked, t.plan[p].plan.kernels);
+        assert_int_equal(t.plan[p].wrong, 0);
+    }
+    (void)!fsim_trial_measure(&t, r, &(fsim_trial_how){.samples = LEAST, .kernels = true}, &fault);
+    show(&fault);
+    for (int p = 0; p < 2; p++) {
+        assert_true(!t.plan[p].failed && !t.plan[p].differs && !t.plan[p].left_out);
+        assert_true(t.plan[p].measured.stream.samples == LEAST);
+        for (int k = 0; k < t.plan[p].plan.kernels; k++)
+            assert_true(t.plan[p].measured.kernel[k].cold.samples > 0);
+    }
+    const char *facts = r->backend->facts(r, a);
+    assert_true(strstr(facts, " SMs, ") && strstr(facts, "times by "));
+    assert_true(r->backend->free_bytes(r) > 0);
+    assert_null(r->backend->lost(r));
+    r->backend->close(r);
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -486,5 +537,6 @@ int main(void)
         cmocka_unit_test(library_contractions_with_epilogues),
         cmocka_unit_test(library_contractions_are_captured),
     };
-    return cmocka_run_group_tests(tests, open_bench, close_bench);
+    const struct CMUnitTest alone[] = {cmocka_unit_test(plans_run_through_the_back_end)};
+    return cmocka_run_group_tests(tests, open_bench, close_bench) || cmocka_run_group_tests(alone, NULL, NULL);
 }

@@ -50,6 +50,15 @@ static bool take(void *to, const fsim_plan *plan)
 }
 
 static told_bounds told;
+static share_tally of_parts, of_part_prices, relaxed, hurried, of_optimum, of_masked, of_given, of_exclusive;
+static struct {
+    int64_t sets, states, steps;
+} effort; /* of searches that end by themselves */
+#ifdef FSIM_SANITIZED
+static const bool usual_graphs = false;
+#else
+static const bool usual_graphs = true;
+#endif
 
 /* The search of graphs with very many sets, on a small one: kernels whose parts have only inputs in common are left to
  * a bound of each part, which may never exceed the least plan; nor may it where few choices of clones are tried. */
@@ -67,8 +76,9 @@ static void check_parted(const fsim_problem *p, fsim_sum least, fsim_arena *a)
         const fsim_frontier *f = fsim_frontier_of_side(&fresh, node, p->graph->nodes,
                                                        (fsim_scope){FSIM_PARTED, clone_sets ? &few : NULL}, &budget, a);
         assert_true(fsim_frontier_bound(f) <= least);
+        add_share(&of_parts, (double)fsim_frontier_bound(f), (double)least);
     }
-    parted_bound(&fresh, least, a);
+    add_share(&of_part_prices, parted_bound(&fresh, least, a), 1);
     check_told(&fresh, least, a, &told);
 }
 
@@ -90,6 +100,7 @@ static bool as_if_large(fsim_problem *p, fsim_sum least, fsim_arena *a)
     fsim_partition part = {0, fsim_new(a, fsim_part, p->graph->nodes + 1)};
     assert_true(fsim_frontier_complete(f));
     assert_true(fsim_frontier_bound(f) <= least);
+    add_share(&relaxed, (double)fsim_frontier_bound(f), (double)least);
     const bool found = fsim_frontier_with_l2(f, least + 1, &budget, &part, &bound, a);
     assert_true(bound <= least);
     return found && bound == least && fsim_price(&fresh, &part, a, &plan, &why) && plan.objective == least;
@@ -152,6 +163,11 @@ static void optimum_is_the_least_of_all(void **unused)
             wrong++;
         }
         assert_true(early.kernels > 0 && early.objective >= m.least);
+        add_share(&hurried, hasty.lower_bound, (double)early.objective * unit);
+        add_share(&of_optimum, proof.lower_bound, (double)m.least * unit);
+        effort.sets += proof.groups_considered;
+        effort.states += proof.states;
+        effort.steps += proof.steps;
         partitions += m.partitions;
         most = m.partitions > most ? m.partitions : most;
         proven += proof.proven;
@@ -173,6 +189,16 @@ static void optimum_is_the_least_of_all(void **unused)
     assert_true(priced.reached >= 0.95 * priced.turns && priced.met * 10 >= priced.turns * 9);
     assert_true(proven * 100 >= turns * 99);
     assert_true(exact * 100 >= colds * 98);
+    const bool usual = usual_graphs && graphs == GRAPHS;
+    printf("%lld sets, %lld states, %lld steps\n", (long long)effort.sets, (long long)effort.states,
+           (long long)effort.steps);
+    assert_true(!usual || (effort.sets <= 9705 && effort.states <= 8129 && effort.steps <= 457000));
+    check_share("bounds of searches", of_optimum, 0.9999, usual);
+    check_share("of hurried ones, to what these found", hurried, 0.9360, usual);
+    check_share("relaxed", relaxed, 0.9987, usual);
+    check_share("of parts", of_parts, 0.8679, usual);
+    check_share("prices of parts", of_part_prices, 0.7618, usual);
+    check_share("told by places", told.shares, 0.3732, usual);
 }
 
 /* n primitives over [rows, columns] values, of which the first ones make masks of positions, constants and a small
@@ -302,6 +328,8 @@ static bool check_given(const fsim_problem *p, fsim_sum least, fsim_arena *a)
         fprintf(stderr, "%lld without what is given, and %lld or %lld: %lld is the least plan\n", (long long)bound,
                 (long long)given, (long long)by_exclusive.bound, (long long)least);
     assert_true(bound + given <= least && bound + by_exclusive.bound <= least);
+    add_share(&of_given, (double)(bound + given), (double)least);
+    add_share(&of_exclusive, (double)(bound + by_exclusive.bound), (double)least);
     return given > 0 || by_exclusive.bound > 0;
 }
 
@@ -378,6 +406,7 @@ static void masks_left_out(void **unused)
         if (!truncated && fsim_search_without_given(&p, node, g->nodes, &budget, a, &y)) {
             without++;
             close += y.bound * 2 >= m.least;
+            add_share(&of_masked, (double)y.bound, (double)m.least);
             if (y.bound > m.least || !fsim_price(&p, &y.part, a, &plan, &why) || plan.objective < m.least) {
                 fprintf(stderr, "turn %d: bound %lld, least %lld\n%s", turn, (long long)y.bound, (long long)m.least,
                         text);
@@ -392,6 +421,10 @@ static void masks_left_out(void **unused)
     assert_true(without * 4 >= masked);
     assert_true(priced * 5 >= MASKED);
     assert_true(close * 3 >= without);
+    const bool usual = usual_graphs && asked_for(MASKED) == MASKED;
+    check_share("without masks", of_masked, 0.9302, usual);
+    check_share("with a price of these", of_given, 0.9419, usual);
+    check_share("and one by those that no kernel has two of", of_exclusive, 0.8356, usual);
 }
 
 /* Graphs on which a search once went wrong: on every GPU and in every regime, cold and warm, the optimum is the least

@@ -389,6 +389,47 @@ static void exact_operators(void **unused)
     }
 }
 
+static bool is_one_of(fsim_op op, const fsim_op *list, size_t count)
+{
+    bool found = false;
+    for (size_t i = 0; i < count; i++)
+        found = found || list[i] == op;
+    return found;
+}
+
+/* An error grows with the argument where that is rounded in front of an exponential, twice as much in front of one
+ * whose base is 2, and has absolute units where something is subtracted inside. One operation alone, which every device
+ * rounds to the nearest, has one unit; a quotient or a root three; what is computed of several operations more, and two
+ * where a constant is subtracted that is no float. */
+static void units_of_errors(void **unused)
+{
+    (void)unused;
+    static const fsim_op exponentials[] = {FSIM_OP_EXP,  FSIM_OP_SIGMOID, FSIM_OP_SOFTPLUS,  FSIM_OP_EXP2,
+                                           FSIM_OP_SINH, FSIM_OP_COSH,    FSIM_OP_LOGSIGMOID},
+                         differences[] = {FSIM_OP_SIN, FSIM_OP_COS, FSIM_OP_SELU, FSIM_OP_HARDSIGMOID, FSIM_OP_TAN},
+                         nearest[] = {FSIM_OP_ADD, FSIM_OP_SUB, FSIM_OP_MUL, FSIM_OP_SQUARE, FSIM_OP_FMOD},
+                         divided[] = {FSIM_OP_DIV,        FSIM_OP_SQRT,        FSIM_OP_RECIPROCAL,
+                                      FSIM_OP_LEAKY_RELU, FSIM_OP_HARDSIGMOID, FSIM_OP_PRELU,
+                                      FSIM_OP_SMOOTH_L1,  FSIM_OP_DROPOUT,     FSIM_OP_REMAINDER};
+#define IS_IN(list) is_one_of((fsim_op)op, list, sizeof(list) / sizeof *(list))
+    int computed = 0;
+    for (int op = 0; op < FSIM_OP_COUNT; op++) {
+        const fsim_error_units e = fsim_point_rows[op].error;
+        if (e.ulps == 0)
+            continue;
+        computed++;
+        assert_true(e.of_x == (op == FSIM_OP_EXP2 ? 3 : IS_IN(exponentials) ? 2 : 0));
+        assert_true(e.flat == (op == FSIM_OP_SELU ? 8 : op == FSIM_OP_HARDSIGMOID ? 2 : IS_IN(differences) ? 4 : 0));
+        assert_true(IS_IN(nearest)   ? e.ulps == 1
+                    : IS_IN(divided) ? e.ulps == 3
+                                     : e.ulps == (op == FSIM_OP_SOFTSHRINK     ? 2
+                                                  : e.ulps == 4 || e.ulps == 6 ? e.ulps
+                                                                               : 8));
+    }
+    assert_int_equal(computed, 46);
+#undef IS_IN
+}
+
 /* The first outputs of splitmix64 from 0 are 0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4 and 0x06c45d188009454f: of 2^64
  * 0.8833, 0.4315 and 0.0264. An element is kept where its number is not below p. */
 static void dropout_by_hand(void **unused)
@@ -411,6 +452,7 @@ int main(void)
         cmocka_unit_test(divisions_of_whole_numbers),
         cmocka_unit_test(attributes_add_to_the_error),
         cmocka_unit_test(exact_operators),
+        cmocka_unit_test(units_of_errors),
         cmocka_unit_test(dropout_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
