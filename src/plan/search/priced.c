@@ -61,16 +61,19 @@ static void find_prices(part_priced *x, const fsim_budget *budget, const listing
         const fsim_budget own = fsim_budget_but_share(&all, &x->p, of[i].leaves, spent);
         fsim_frontier *f = fsim_frontier_ready(&x->p, x->node, x->nodes, of[i].scope, &own, a);
         x->floor = fsim_frontier_floor(f);
-        if (fsim_frontier_gave_up(f) || !fsim_find_shadow(f, &shadow))
+        if (fsim_frontier_gave_up(f) || !fsim_find_shadow(f, &shadow)) {
+            ended = of[i].scope.how == FSIM_LINKED; /* more sets take more */
             continue;
+        }
         const bool knows_all = fsim_frontier_knows_all(f);
         ended = (knows_all && !of[i].scope.side) || shadow.bound >= known;
-        i = knows_all ? ways - 2 : i; /* what is left are clones */
-        if (x->f && shadow.bound < x->shadow.bound && !ended)
-            continue;
-        x->f = f;
-        x->shadow = shadow;
-        x->scope = of[i].scope;
+        if (!x->f || shadow.bound >= x->shadow.bound || ended) {
+            x->f = f;
+            x->shadow = shadow;
+            x->scope = of[i].scope;
+        }
+        if (knows_all && i < ways - 2)
+            i = ways - 2; /* what is left are choices of clones */
     }
 }
 
