@@ -247,6 +247,24 @@ double fsim_contraction_direct_s(const fsim_graph *g, const fsim_hw *hw, int nod
     return direct_least_s(hw, &d, &s, 1);
 }
 
+double fsim_contraction_untiled_s(const fsim_graph *g, const fsim_hw *hw, int node)
+{
+    enum { LOADED_BYTES = 2 * 4 }; /* both operands of a step, through L1, at least */
+    const double direct = fsim_contraction_direct_s(g, hw, node);
+    if (hw->arch->plain || hw->host)
+        return direct;
+    const fsim_gemm *m = &g->node[node].gemm;
+    const double products = (double)m->batch * (double)m->m * (double)m->n * (double)m->k,
+                 elem = fsim_dtype_bytes(g->tensor[g->node[node].arg[0].tensor].dtype),
+                 l2 = m->convolution ? 0
+                                     : products * elem / fsim_or_else(fsim_hw_get(hw, FSIM_HW_L2_BANDWIDTH), INFINITY),
+                 loads = LOADED_BYTES * products /
+                         (fsim_hw_get(hw, FSIM_HW_SMS) * fsim_hw_get(hw, FSIM_HW_SM_CLOCK) *
+                          fsim_hw_get(hw, FSIM_HW_SHARED_BANDWIDTH));
+    _Static_assert(KERNEL_EXPONENT == 3, "as in fsim_sum_up");
+    return cbrt(direct * direct * direct + l2 * l2 * l2 + loads * loads * loads);
+}
+
 double fsim_contraction_generated_s(const fsim_graph *g, const fsim_hw *hw, int node, double second_s)
 {
     const fsim_gemm *m = &g->node[node].gemm;

@@ -106,9 +106,10 @@ double fsim_contraction_share_s(const fsim_graph *g, const fsim_hw *hw, int node
 double fsim_contraction_alone_s(const fsim_graph *g, const fsim_hw *hw, int node, double second_s);
 /* The same where that kernel is no library's. For convolutions: of any kernel. */
 double fsim_contraction_generated_s(const fsim_graph *g, const fsim_hw *hw, int node, double second_s);
-/* The same of a kernel without tiles, which holds whole rows of results for a reduction, or stores what has no place in
- * a tile; of one contraction. */
+/* The same of a kernel without tiles, which holds whole rows of results for a reduction; of one contraction. */
 double fsim_contraction_direct_s(const fsim_graph *g, const fsim_hw *hw, int node);
+/* The same of a kernel without tiles and without such rows: it stores what has no place in a tile. */
+double fsim_contraction_untiled_s(const fsim_graph *g, const fsim_hw *hw, int node);
 /* Two contractions in a chain, and the shape of the intermediate. masked: half of it may be skipped. */
 typedef struct {
     int first, second;

@@ -58,6 +58,8 @@ bool fsim_frontier_complete(const fsim_frontier *f);
 bool fsim_frontier_gave_up(const fsim_frontier *f);
 /* FSIM_PARTED: may some kernel have parts with only inputs in common? */
 bool fsim_frontier_has_parts(const fsim_frontier *f);
+/* Prices of a list that misses no set may be raised within this budget, which stays referenced. */
+void fsim_frontier_raise_within(fsim_frontier *f, const fsim_budget *budget);
 /* Are all sets known that may be kernels? FSIM_LINKED: after fsim_find_shadow. */
 bool fsim_frontier_knows_all(const fsim_frontier *f);
 /* May some primitive be computed more than once? */

@@ -42,7 +42,8 @@ typedef struct {
     fsim_sum *price;  /* per primitive of the whole graph: its part of that; NULL: nothing was left out */
     fsim_sum floor;   /* the work that no plan can avoid */
     fsim_frontier *f; /* NULL: no prices were found */
-    fsim_scope scope; /* of the frontier */
+    fsim_scope scope; /* of the frontier, */
+    fsim_arena *kept; /* and where it lives; NULL: there is none */
 } part_priced;
 
 static fsim_sum bound_of(const part_priced *x) { return x->shadow.bound + x->givens; }
@@ -52,25 +53,32 @@ static fsim_sum bound_of(const part_priced *x) { return x->shadow.bound + x->giv
 static void find_prices(part_priced *x, const fsim_budget *budget, const listing *of, int ways, fsim_sum known,
                         fsim_arena *a)
 {
-    fsim_spent most;
-    const fsim_budget all = fsim_budget_but_share(budget, &x->p, LIST_SHARES, &most);
+    fsim_spent *most = fsim_new(a, fsim_spent, 1); /* the frontiers refer to both */
+    fsim_budget *all = fsim_new(a, fsim_budget, 1);
+    *all = fsim_budget_but_share(budget, &x->p, LIST_SHARES, most);
     bool ended = false;
     for (int i = 0; i < ways && !ended; i++) {
         fsim_shadow shadow;
-        fsim_spent *spent = fsim_new(a, fsim_spent, 1); /* the frontier refers to it */
-        const fsim_budget own = fsim_budget_but_share(&all, &x->p, of[i].leaves, spent);
-        fsim_frontier *f = fsim_frontier_ready(&x->p, x->node, x->nodes, of[i].scope, &own, a);
+        fsim_arena *own = fsim_arena_new();
+        fsim_spent *spent = fsim_new(own, fsim_spent, 1);
+        const fsim_budget part = fsim_budget_but_share(all, &x->p, of[i].leaves, spent);
+        fsim_frontier *f = fsim_frontier_ready(&x->p, x->node, x->nodes, of[i].scope, &part, own);
+        if (!of[i].scope.side)
+            fsim_frontier_raise_within(f, all);
         x->floor = fsim_frontier_floor(f);
-        if (fsim_frontier_gave_up(f) || !fsim_find_shadow(f, &shadow)) {
-            ended = of[i].scope.how == FSIM_LINKED; /* more sets take more */
-            continue;
-        }
-        const bool knows_all = fsim_frontier_knows_all(f);
-        ended = (knows_all && !of[i].scope.side) || shadow.bound >= known;
-        if (!x->f || shadow.bound >= x->shadow.bound || ended) {
+        const bool found = !fsim_frontier_gave_up(f) && fsim_find_shadow(f, &shadow),
+                   knows_all = found && fsim_frontier_knows_all(f),
+                   enough = found && ((knows_all && !of[i].scope.side) || shadow.bound >= known),
+                   better = found && (!x->f || shadow.bound >= x->shadow.bound || enough);
+        ended = enough || (!found && of[i].scope.how == FSIM_LINKED); /* more sets take more */
+        fsim_arena *left = better ? x->kept : own;
+        if (left)
+            fsim_arena_free(left);
+        if (better) {
             x->f = f;
             x->shadow = shadow;
             x->scope = of[i].scope;
+            x->kept = own;
         }
         if (knows_all && i < ways - 2)
             i = ways - 2; /* what is left are choices of clones */
@@ -199,7 +207,11 @@ void fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
         if (!y.f || (double)bound_of(&y) < (double)known * close_enough)
             find_prices(&x, budget, way + 1, WAYS - 1, known, a);
         y.floor = x.floor > y.floor ? x.floor : y.floor;
-        if (y.f && (!x.f || bound_of(&y) > bound_of(&x))) {
+        const bool without_is_better = y.f && (!x.f || bound_of(&y) > bound_of(&x));
+        fsim_arena *left = without_is_better ? x.kept : y.kept;
+        if (left)
+            fsim_arena_free(left);
+        if (without_is_better) {
             x = y;
             tell_worth(p, &y);
         }
@@ -213,6 +225,7 @@ void fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
             search(p, &x, known, x.left_out ? &own : budget, a, out);
         out->groups = fsim_frontier_groups(x.f);
         out->states = fsim_frontier_states(x.f);
+        fsim_arena_free(x.kept);
     }
     out->ended = out->ended || out->bound >= known;
     out->shortened = x.left_out != NULL;

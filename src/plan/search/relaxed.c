@@ -84,7 +84,8 @@ static double generated_s(const expansion *x)
     return beyond > 1 ? fsim_contraction_generated_for(f->p, f->l.node[contraction]) : 0;
 }
 
-fsim_sum fsim_least_with(const expansion *x, const fsim_variant *v)
+/* work_s: what its contraction takes besides, at least. */
+static fsim_sum least_with(const expansion *x, const fsim_variant *v, double work_s)
 {
     const fsim_frontier *f = x->f;
     fsim_unit_seconds all = {{0}};
@@ -107,7 +108,7 @@ fsim_sum fsim_least_with(const expansion *x, const fsim_variant *v)
     const fsim_least_traffic traffic = fsim_least_traffic_of(x->f, x->set, x->root);
     all.s[FSIM_FLOOR_DRAM] += traffic.bytes > fsim_l2_effective(f->p->hw) ? traffic.without_room : traffic.with_room;
     const double unit = f->p->objective == FSIM_MINIMISE_BYTES ? 1 : 1 / FSIM_TICK_S;
-    all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], generated_s(x));
+    all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], fmax(work_s, generated_s(x)));
     const fsim_group *o = v ? v->kernel->group : NULL;
     if (o && o->template == FSIM_CHAINED_CONTRACTION && f->p->objective != FSIM_MINIMISE_BYTES) {
         const fsim_chain_pair pair = {o->first, o->anchor, (double)o->rows, (double)o->width, o->causal > 0};
@@ -115,6 +116,8 @@ fsim_sum fsim_least_with(const expansion *x, const fsim_variant *v)
     }
     return (fsim_sum)((f->floor_launch + fsim_floor_norm(&all) * unit) * (1 - 1e-9));
 }
+
+fsim_sum fsim_least_with(const expansion *x, const fsim_variant *v) { return least_with(x, v, 0); }
 
 bool fsim_is_joinable_here(const expansion *x)
 {
@@ -139,8 +142,7 @@ fsim_sum fsim_least_untiled(const expansion *x)
     }
     if (count != 1 || p->objective == FSIM_MINIMISE_BYTES)
         return FSIM_NEVER;
-    return fsim_ticks(fmax(0, fsim_floor_launch(p)) +
-                      fsim_contraction_direct_s(p->graph, p->hw, contraction) * (1 - 1e-9));
+    return least_with(x, NULL, fsim_contraction_untiled_s(p->graph, p->hw, contraction) * (1 - 1e-9));
 }
 
 fsim_sum fsim_least_as_part(const expansion *x, fsim_variant *v, fsim_sum alone)

@@ -336,6 +336,8 @@ bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
     leave_unpriced(&w);
     if (!list_sets(&w) || !price_all(&w))
         return false;
+    if (f->raising && !f->l.misses)
+        f->budget = *f->raising;
     fsim_raise_prices(&w);
     out->price = fsim_new(f->a, fsim_sum, f->l.count + 1);
     memcpy(out->price, w.price, (size_t)f->l.count * sizeof *w.price);
@@ -353,6 +355,8 @@ bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
         tell_worth(&w);
     return true;
 }
+
+void fsim_frontier_raise_within(fsim_frontier *f, const fsim_budget *budget) { f->raising = budget; }
 
 void fsim_frontier_limit(fsim_frontier *f, const fsim_shadow *shadow, fsim_sum most, const fsim_budget *budget)
 {

@@ -79,6 +79,7 @@ struct fsim_frontier {
     fsim_places l;
     fsim_arena *a;
     fsim_budget budget;
+    const fsim_budget *raising; /* of prices, where no set is missed; NULL: the same */
     bool every_clone, lean, haste;
     bool with_l2; /* clones may pay because of what L2 holds */
     state *state;
