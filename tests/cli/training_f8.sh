@@ -10,7 +10,7 @@ unset COLUMNS NO_COLOR
 fail=0
 complain() { echo "FAILED: $1"; fail=1; }
 
-step="mlp --hw h100-sxm5-80gb --train --grad weights --optimizer adamw"
+step="mlp --hw h100-sxm5-80gb --train --grad weights --optimizer adamw --search-steps 200000"
 for p in f8 bf16; do
     # shellcheck disable=SC2086
     "$FUSESIM" $step --precision $p --dump graph --json $p.json >$p.txt 2>err || complain "--precision $p: exit status $?: $(cat err)"
@@ -29,7 +29,7 @@ graph = open("f8.txt").read()
 casts = re.findall(r"f8e4m3", graph)
 assert casts, graph[:400]
 END
-"$FUSESIM" mlp --hw h100-sxm5-80gb --train --precision f8 >out 2>err || complain "all gradients: $(cat err)"
+"$FUSESIM" mlp --hw h100-sxm5-80gb --train --precision f8 --search-steps 200000 >out 2>err || complain "all gradients: $(cat err)"
 
 cat >stored.yaml <<'END'
 name: stored
@@ -40,7 +40,7 @@ operators:
   - {op: matmul, in: [x, w], out: y, dtype: bf16}
 outputs: [y]
 END
-"$FUSESIM" stored.yaml --hw h100-sxm5-80gb --train >out 2>err || complain "weights that are stored in 8 bits: $(cat err)"
+"$FUSESIM" stored.yaml --hw h100-sxm5-80gb --train --search-steps 200000 >out 2>err || complain "weights that are stored in 8 bits: $(cat err)"
 for option in "--optimizer adamw" "--micro-batches 2"; do
     # shellcheck disable=SC2086
     "$FUSESIM" stored.yaml --hw h100-sxm5-80gb --train $option >out 2>err && complain "$option takes a weight of 8 bits"

@@ -46,7 +46,7 @@ static fsim_prediction predicted(fsim_arena *a, const char *text, const char *gp
     if (!hw || !g)
         fsim_diag_print(d, stderr, false);
     assert_true(hw && g);
-    const fsim_options o = {.strategy = shown, .regime = FSIM_REGIME_STREAM, .search_steps = 3000000};
+    const fsim_options o = {.strategy = shown, .regime = FSIM_REGIME_STREAM, .search_steps = 1000000};
     return fsim_predict(g, hw, &o, a);
 }
 

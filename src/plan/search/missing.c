@@ -35,47 +35,61 @@ static void list_reached(fsim_places *l, int root, place_list *out)
     }
 }
 
+/* Walks over the places that may be with a root. */
+typedef struct {
+    int *with, roots; /* per place: the number of the last root that it may be with; of roots so far */
+    int *met, walks;  /* per place: the number of the last walk that met it; of walks so far */
+    place_list reached, way;
+} walker;
+
 /* Of the places that may be with root: may a kernel have `last` and root? All places of some path between the two may
- * then be with `last`. at, way: room for as many places as there are. */
-static bool hangs_together(fsim_places *l, int root, int last, const bool *at, bool *met, place_list *way)
+ * then be with `last`. */
+static bool hangs_together(fsim_places *l, walker *w, int root, int last)
 {
     bool found = last == root;
-    way->count = 0;
-    fsim_list_place(way, last);
-    met[last] = true;
-    for (int i = 0; i < way->count && !found; i++)
-        for (int k = l->near_first[way->item[i]]; k < l->near_first[way->item[i] + 1] && !found; k++) {
+    w->walks++;
+    w->met[last] = w->walks;
+    w->way.count = 0;
+    fsim_list_place(&w->way, last);
+    for (int i = 0; i < w->way.count && !found; i++) {
+        const int at = w->way.item[i];
+        for (int k = l->near_first[at]; k < l->near_first[at + 1] && !found; k++) {
             const int y = l->near[k];
-            if (!at[y] || met[y])
+            if (w->with[y] != w->roots || w->met[y] == w->walks)
                 continue;
             found = y == root;
-            met[y] = true;
+            w->met[y] = w->walks;
             if (!fsim_never_together(l, y, last))
-                fsim_list_place(way, y);
+                fsim_list_place(&w->way, y);
         }
-    for (int i = 0; i < l->count; i++)
-        met[i] = false;
+    }
     return found;
 }
 
 /* Marks what may be in sets of a root with too many. */
-static void mark_reached(fsim_places *l, int root, bool *out)
+static void mark_reached(fsim_places *l, walker *w, int root, bool *out)
 {
-    place_list reached = {.a = l->a}, way = {.a = l->a};
-    bool *at = fsim_new(l->a, bool, l->count + 1), *met = fsim_new(l->a, bool, l->count + 1);
-    list_reached(l, root, &reached);
-    for (int i = 0; i < reached.count; i++)
-        at[reached.item[i]] = true;
-    for (int i = 0; i < reached.count; i++)
-        out[reached.item[i]] = out[reached.item[i]] || hangs_together(l, root, reached.item[i], at, met, &way);
+    w->roots++;
+    w->reached.count = 0;
+    list_reached(l, root, &w->reached);
+    for (int i = 0; i < w->reached.count; i++)
+        w->with[w->reached.item[i]] = w->roots;
+    for (int i = 0; i < w->reached.count; i++) {
+        const int at = w->reached.item[i];
+        out[at] = out[at] || hangs_together(l, w, root, at);
+    }
 }
 
 void fsim_find_missing(fsim_places *l)
 {
+    walker w = {.with = fsim_new(l->a, int, l->count + 1),
+                .met = fsim_new(l->a, int, l->count + 1),
+                .reached = {.a = l->a},
+                .way = {.a = l->a}};
     l->missing = fsim_new(l->a, bool, l->count + 1);
     for (int root = 0; root < l->count; root++)
         if (l->family[root]->many)
-            mark_reached(l, root, l->missing);
+            mark_reached(l, &w, root, l->missing);
         else
             mark_ends(l, root);
     for (int root = 0; root < l->count; root++) {

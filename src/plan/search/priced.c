@@ -9,9 +9,9 @@
 #include <limits.h>
 
 enum {
-    LIST_SHARES = 4,
-    SEARCH_SHARES = 2
-}; /* prices leave this part of the budget, and a search may take this of it */
+    LIST_SHARES = 4,  /* prices leave this part of the budget, */
+    SEARCH_SHARES = 2 /* of which a search may take this part */
+};
 
 /* How the sets that may be kernels are listed. */
 typedef struct {
