@@ -37,6 +37,8 @@ static const tile all_tiles[] = {{16, 64},  {16, 128}, {32, 64},  {32, 128},  {6
                                  {64, 128}, {128, 64}, {128, 128}, {128, 256}, {256, 128}},
                   row_tiles[] = {{64, 64}, {64, 128}, {128, 128}},
                   wide_tiles[] = {{64, 64}, {64, 128}, {64, 256}, {128, 64}, {128, 128}, {128, 256}},
+                  narrow_tiles[] = {{64, 32}, {64, 64}}, square_tile[] = {{64, 64}},
+                  paired_tiles[] = {{128, 128}, {128, 256}},
                   block_tiles[] = {{64, 32}, {64, 64}, {64, 128}, {128, 32}, {128, 64}, {128, 128}},
                   any_width[] = {{64, 16},   {64, 32},   {64, 48},   {64, 64},   {64, 80},   {64, 96},
                                  {64, 112},  {64, 128},  {64, 160},  {64, 192},  {64, 224},  {64, 256},
@@ -65,14 +67,21 @@ static const choice choices[FSIM_SERVING_KINDS] = {
     [FSIM_SERVING_GEMM_NVFP4] = {FSIM_F8E4M3, serving_nvfp4_bytes, 1, TILES(few_tiles), 1, false, 2},
 };
 
-/* Where the libraries for one design have others. */
+/* Where the libraries for one design have others for so many rows, the first that holds. together: blocks of a cluster,
+ * which have neighbouring rows; a cluster is launched whole, so that the last one may have tiles without a row
+ * (SGLang's sm90_fp8_dispatch_shape: clusters of two). */
 static const struct {
     fsim_serving_kind kind;
     fsim_design design;
+    double rows;
     const tile *tiles;
-    int count;
-} other_tiles[] = {{FSIM_SERVING_GEMM_F8_TOKEN, FSIM_BLACKWELL, TILES(wide_tiles)},
-                   {FSIM_SERVING_GEMM_F8_BLOCK, FSIM_BLACKWELL, TILES(any_width)}};
+    int count, together;
+} other_tiles[] = {{FSIM_SERVING_GEMM_F8_TOKEN, FSIM_HOPPER, 64, TILES(narrow_tiles), 1},
+                   {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_HOPPER, 128, TILES(square_tile), 1},
+                   {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_HOPPER, INFINITY, TILES(paired_tiles), 2},
+                   {FSIM_SERVING_GEMM_F8_TOKEN, FSIM_BLACKWELL, INFINITY, TILES(wide_tiles), 1},
+                   {FSIM_SERVING_GEMM_F8_BLOCK, FSIM_BLACKWELL, INFINITY, TILES(any_width), 1}};
+enum { OTHERS = sizeof other_tiles / sizeof *other_tiles };
 
 /* Where a library has one tile for so many rows and columns of the result, the first that holds: SGLang's
  * sm89_fp8_dispatch_shape; TensorRT-LLM's gemm_dispatch_sm89. */
@@ -114,7 +123,7 @@ typedef struct {
     const fit *f;
     const choice *c;
     const tile *tiles;
-    int count;
+    int count, together;
     double m, n, k, rate, dram_s, l2_rate;
     double compute_s; /* of the best tile so far */
 } pricing;
@@ -123,10 +132,12 @@ static void take_tiles(pricing *p)
 {
     p->tiles = p->c->tiles;
     p->count = p->c->count;
-    for (size_t i = 0; i < sizeof other_tiles / sizeof *other_tiles; i++)
-        if (other_tiles[i].kind == p->f->kind && other_tiles[i].design == p->f->design) {
+    p->together = 1;
+    for (int i = OTHERS - 1; i >= 0; i--)
+        if (other_tiles[i].kind == p->f->kind && other_tiles[i].design == p->f->design && p->m <= other_tiles[i].rows) {
             p->tiles = other_tiles[i].tiles;
             p->count = other_tiles[i].count;
+            p->together = other_tiles[i].together;
         }
     for (int i = CHOSEN - 1; i >= 0; i--)
         if (chosen_tiles[i].kind == p->f->kind && chosen_tiles[i].design == p->f->design &&
@@ -141,7 +152,8 @@ static int rows_of_tile(const pricing *p) { return p->m <= 128 ? 64 : 128; }
 static double with(const pricing *p, tile t, int split, double *compute_s)
 {
     const fit *f = p->f;
-    const double depth = ceil(p->k / split), blocks = ceil(p->m / t.m) * ceil(p->n / t.n) * split,
+    const double depth = ceil(p->k / split), in_rows = ceil(ceil(p->m / t.m) / p->together) * p->together,
+                 blocks = in_rows * ceil(p->n / t.n) * split,
                  narrow = 1 + serving_narrow * (128 / (double)t.m + 128 / (double)t.n - 2),
                  flops = 2 * (double)t.m * t.n, one = flops * (depth + f->startup) / (p->rate * f->share) * narrow,
                  alone = flops * depth / (p->rate * f->alone) + (depth + f->startup) * f->clocks / p->s->clock,
