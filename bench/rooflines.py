@@ -130,6 +130,37 @@ def line_of(name, gpu, rows):
         "-" if not inside else "%.0f" % (100 * sum(inside) / len(inside)), a * 1e6, min(p, 99), min(q, 99)), meets
 
 
+def shared_layouts(rows):
+    """The ids of experts' rows whose layout (hidden width, a rank's width, experts of a rank) another model of these rows has, too, on some number of ranks: the collector keeps the library's tuning
+    under these three numbers, but the library looks it up with the experts in all and those a token, so that of two such models one ran untuned."""
+    models, of = set(), {}
+    for r, v in rows:
+        models.add((int(v["H"]), int(v["F"]) * int(v["tp"]), int(v["experts"]), int(v["topk"])))
+    for h, f, e, k in models:
+        for ranks in (1 << i for i in range(10)):
+            for tp in (1 << i for i in range(7)):
+                if e % ranks == 0 and f % tp == 0:
+                    of.setdefault((h, f // tp, e // ranks), set()).add((f, e, k))
+    return {r["id"] for r, v in rows if len(of.get((int(v["H"]), int(v["F"]), int(v["experts"]) // int(v["ep"])), ())) > 1}
+
+
+def lines_of_tuned(names, held):
+    """Of the experts' rows that TensorRT-LLM ran: errors of rows not fitted, all, of shared layouts, and of others."""
+    kinds, out = {}, []
+    for name in names:
+        for r in csv.DictReader(open(path_of(name))):
+            if "trtllm" in r["source"] and r["id"] in held:
+                v = dict(x.split("=") for x in r["set"].split(";"))
+                kinds.setdefault((name_of(r["workload"].split("/")[1], v), r["workload"], r["hw"]), []).append((r, v))
+    for (kind, workload, gpu), rows in sorted(kinds.items()):
+        shared = shared_layouts([x for k, group in kinds.items() if k[1:] == (workload, gpu) for x in group])
+        figures = [mean_and_median([(held[r["id"]]["predicted_s"], float(r["time_s"])) for r, _ in rows if want is None or (r["id"] in shared) == want]) for want in (None, True, False)]
+        count = sum(r["id"] in shared for r, _ in rows)
+        mean, median = limit_of(kind, gpu)
+        out.append("| %s | %s | %s | %d | %s | %d | %s | %g%s |" % (kind, gpu, shown(figures[0]), count, shown(figures[1]), len(rows) - count, shown(figures[2]), mean, " (%g)" % median if median else ""))
+    return out
+
+
 def groups_of(names, refit):
     """Rows by (name, GPU)."""
     shipped, rate = validated(names)
@@ -199,7 +230,7 @@ def put_widths(widths, files):
 def main():
     fit = next((a for a in sys.argv if a.startswith("--fit")), None)
     only = fit.partition("=")[2].split(",") if fit and "=" in fit else [n for names in FILES for n in names]
-    lines, rates, counts = [], [], [0, 0]
+    lines, rates, counts, tuned = [], [], [0, 0], []
     for names in FILES:
         names = [n for n in names if os.path.exists(path_of(n))]
         if not names or not any(n in only for n in names):
@@ -213,6 +244,8 @@ def main():
             put_widths(refit.get("refit_widths", []), " and ".join(os.path.basename(path_of(n)) for n in names))
             continue
         groups, rate, rows = groups_of(names, refit)
+        if any(n.startswith("moe") for n in names):
+            tuned = lines_of_tuned(names, {r["id"]: r for r in refit["rows"] if not r.get("excluded")})
         rates.append("| %s | %d | %s |" % (", ".join(os.path.basename(path_of(n)) for n in names), rows, rate))
         for (name, gpu), rows in sorted(groups.items()):
             lines.append(line_of(name, gpu, rows))
@@ -237,6 +270,16 @@ intervals, whose widths are those of rows not fitted. A dash: too few rows (belo
     print("Within the limit: %d of %d.\n" % tuple(counts))
     print("| rows | GPU | number | data sheet | three numbers | fusesim | not fitted | limit | holds | in 80 % | start, us; shares of rate, bandwidth |\n|---|---|--:|--:|--:|--:|--:|--:|---|--:|---|")
     print("\n".join(line for line, _ in lines))
+    if tuned:
+        print("""
+Mixtures of experts under TensorRT-LLM, errors of the same rows not fitted, by whether another model of the file has the row's layout, too (hidden width, a rank's width, experts of a rank). The collector of these rows
+(aiconfigurator, `collector/trtllm/collect_moe.py`) keeps what the library tuned in a file named by these three numbers and takes an existing file instead of tuning; the library looks its kernels up with the number of all experts
+and of those a token besides. So of two models with one layout the one that came second ran untuned kernels, which take 2 to 5 times as long. Which one that was followed from a shuffle; a server tunes its own layout. A row
+belongs to a column by its shape alone, whatever it took.
+
+| rows | GPU | all | shared | errors | others | errors | limit |
+|---|---|--:|--:|--:|--:|--:|--:|""")
+        print("\n".join(tuned))
     print("\n| file | rows | predicted a second, one core |\n|---|--:|--:|")
     print("\n".join(rates))
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* serving_moe.c: a rank's share of a gated mixture of experts: routing, permutation, two grouped products, combination.
  *
- *     busy = floor + experts + sum over both products of (compute^2.5 + DRAM^2.5)^0.4 + permutation
+ *     busy = floor + experts + active experts + sum over both products of (compute^2.5 + DRAM^2.5)^0.4 + permutation
  * A grouped product has for each active expert the tiles that its rows fill, in rounds over the SMs as in
  * serving_product.c; each product has the fastest of the tiles that the library has. Balanced routing gives each expert
  * the same number of rows, and the ranks that get more the first. The permutation's passes over tokens find in an L2
  * that is one piece (Ada) what the replay before left there, as far as inputs and results fit. Skewed routing draws an
  * expert's load from x^-alpha on [1, 0.8 tokens]; the most loaded rank is what counts. Its load over the mean: the
  * larger of what the spread of loads makes of a rank's sum, 1.5 x (standard deviation / root of experts a rank) x the
- * expected largest of so many ranks, and of what the most loaded expert alone makes of it. vLLM's kernel in Triton,
- * which Ampere's rows ran, has tiles of its own: 16 x 32 for at most as many tokens as a rank has experts, else 64 x 64
- * (its get_default_config), but for mixtures of up to 8 experts, for which it ships the fastest; each expert that may
- * have a row takes its time; and all ranks' routed rows pass through memory on every rank (its fused_experts_impl). */
+ * expected largest of so many ranks, and of what the most loaded expert alone makes of it. An expert with any row takes
+ * a time of its own: CUTLASS's grouped products on Hopper and Blackwell write the descriptors of its operands. vLLM's
+ * kernel in Triton, which Ampere's rows ran, has tiles of its own: 16 x 32 for at most as many tokens as a rank has
+ * experts, else 64 x 64 (its get_default_config), but for mixtures of up to 8 experts, for which it ships the fastest;
+ * each expert that may have a row takes its time; and all ranks' routed rows pass through memory on every rank (its
+ * fused_experts_impl). */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
 
@@ -20,7 +22,8 @@
 typedef struct {
     fsim_serving_kind kind;
     fsim_design design;
-    double floor, share, startup, clocks, weights, activations, expert_s, routed_passes, token_passes, from, l2;
+    double floor, share, startup, clocks, weights, activations, expert_s, routed_passes, token_passes, from, l2,
+        active_s;
 } fit;
 
 static const fit fits[] = {
@@ -240,6 +243,7 @@ fsim_serving_time fsim_serving_experts(const fsim_serving_site *s)
     const double both_s = fmax(least_s, products_s(&p, hidden, width)),
                  floor_s = fmax(0, f->floor - LAUNCHES * fsim_hw_get(s->hw, FSIM_HW_LAUNCH_GRAPH)),
                  experts = is_triton(f) ? fmin(r.experts, r.tokens * r.topk) : r.experts;
-    return fsim_serving_sum(p.compute_s, p.dram_s,
-                            floor_s + f->expert_s * experts + both_s + passes_s(&p, hidden, width), LAUNCHES);
+    return fsim_serving_sum(
+        p.compute_s, p.dram_s,
+        floor_s + f->expert_s * experts + f->active_s * r.active + both_s + passes_s(&p, hidden, width), LAUNCHES);
 }
