@@ -132,7 +132,7 @@ def line_of(name, gpu, rows):
 
 def shared_layouts(rows):
     """The ids of experts' rows whose layout (hidden width, a rank's width, experts of a rank) another model of these rows has, too, on some number of ranks: the collector keeps the library's tuning
-    under these three numbers, but the library looks it up with the experts in all and those a token, so that of two such models one ran untuned."""
+    under these three numbers, but the library looks it up with the experts a token and the numbers of ranks besides, so that of two such models one ran untuned."""
     models, of = set(), {}
     for r, v in rows:
         models.add((int(v["H"]), int(v["F"]) * int(v["tp"]), int(v["experts"]), int(v["topk"])))
@@ -273,8 +273,8 @@ intervals, whose widths are those of rows not fitted. A dash: too few rows (belo
     if tuned:
         print("""
 Mixtures of experts under TensorRT-LLM, errors of the same rows not fitted, by whether another model of the file has the row's layout, too (hidden width, a rank's width, experts of a rank). The collector of these rows
-(aiconfigurator, `collector/trtllm/collect_moe.py`) keeps what the library tuned in a file named by these three numbers and takes an existing file instead of tuning; the library looks its kernels up with the number of all experts
-and of those a token besides. So of two models with one layout the one that came second ran untuned kernels, which take 2 to 5 times as long. Which one that was followed from a shuffle; a server tunes its own layout. A row
+(aiconfigurator, `collector/trtllm/collect_moe.py`) keeps what the library tuned in a file named by these three numbers and takes an existing file instead of tuning; the library (`MoERunner.unique_id`) looks its kernels up with the
+experts a token and the numbers of ranks besides. So of two models with one layout the one that came second ran untuned kernels, which take 2 to 5 times as long. Which one that was followed from a shuffle; a server tunes its own layout. A row
 belongs to a column by its shape alone, whatever it took.
 
 | rows | GPU | all | shared | errors | others | errors | limit |
