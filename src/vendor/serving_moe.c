@@ -9,10 +9,11 @@
  * expert's load from x^-alpha on [1, 0.8 tokens]; the most loaded rank is what counts. Its load over the mean: the
  * larger of what the spread of loads makes of a rank's sum, 1.5 x (standard deviation / root of experts a rank) x the
  * expected largest of so many ranks, and of what the most loaded expert alone makes of it. An expert with any row takes
- * a time of its own: CUTLASS's grouped products on Hopper and Blackwell write the descriptors of its operands. vLLM's
- * kernel in Triton, which Ampere's rows ran, has tiles of its own: 16 x 32 for at most as many tokens as a rank has
- * experts, else 64 x 64 (its get_default_config), but for mixtures of up to 8 experts, for which it ships the fastest;
- * each expert that may have a row takes its time; and all ranks' routed rows pass through memory on every rank (its
+ * a time of its own in 8 bits, beside that of each expert of the rank: found in the errors of rows not fitted, perhaps
+ * the descriptors that a grouped product writes for its operands; in 16 bits it brought nothing. vLLM's kernel in
+ * Triton, which Ampere's rows ran, has tiles of its own: 16 x 32 for at most as many tokens as a rank has experts, else
+ * 64 x 64 (its get_default_config), but for mixtures of up to 8 experts, for which it ships the fastest; each expert
+ * that may have a row takes its time; and all ranks' routed rows pass through memory on every rank (its
  * fused_experts_impl). */
 #include "vendor/constants.h"
 #include "vendor/serving.h"
