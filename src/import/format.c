@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/format.h"
 
+#include "import/foreign.h"
 #include "import/mend.h"
 
 #include <stdint.h>
@@ -19,7 +20,11 @@ static bool is_any(const char *text, size_t bytes)
     return true;
 }
 
-static bool is_zip(const char *text, size_t bytes) { return bytes >= 4 && memcmp(text, "PK\3\4", 4) == 0; }
+/* Its first entry, or, of an empty one, its end. */
+static bool is_zip(const char *text, size_t bytes)
+{
+    return bytes >= 4 && (memcmp(text, "PK\3\4", 4) == 0 || memcmp(text, "PK\5\6", 4) == 0);
+}
 
 /* A varint of at most 9 bytes at text[*at]; *at becomes the place behind it. */
 static bool take_varint(const char *text, size_t bytes, size_t *at, uint64_t *value)
@@ -62,10 +67,27 @@ static bool is_onnx(const char *text, size_t bytes)
     return (bytes >= 2 && text[0] == 0x08 && (text[1] & 0x80) == 0) || is_model(text, bytes);
 }
 
+/* Is it a tree in YAML, whatever its name is? */
+static bool is_mapping(fsim_arena *a, const fsim_import_source *from)
+{
+    const fsim_yaml *y = fsim_yaml_parse(a, fsim_diag_new(a), from->path, from->text, from->bytes);
+    return y && y->kind == FSIM_YAML_MAPPING;
+}
+
 static bool read_yaml(fsim_arena *a, fsim_diag *d, const fsim_import_source *from, const fsim_workload_wanted *how,
                       fsim_imported *out)
 {
     (void)how;
+    const char *other = fsim_foreign_file(a, from->text, from->bytes);
+    if (other) {
+        fsim_error(d, (fsim_loc){from->path, 0, 0}, "no workload: this is %s", other);
+        return false;
+    }
+    other = fsim_foreign_name(a, from->path, from->text, from->bytes);
+    if (other && !is_mapping(a, from)) {
+        fsim_error(d, (fsim_loc){from->path, 0, 0}, "%s", other);
+        return false;
+    }
     fsim_diag_source(d, from->path, from->text, from->bytes);
     out->yaml = fsim_yaml_parse(a, d, from->path, from->text, from->bytes);
     return out->yaml != NULL;

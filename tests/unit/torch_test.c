@@ -215,7 +215,7 @@ static void contradictions(void **unused)
     (void)unused;
     const char *both = "s1=4 s2=3";
     assert_refused("[1, 2", both, "no JSON");
-    assert_refused("[]", both, "no JSON");
+    assert_refused("[]", both, "JSON, but no object");
     assert_refused("{}", both, "graph_module");
     assert_refused("{\"graph_module\": {\"graph\": 3}}", both, "graph");
     assert_refused("{\"schema_version\": {\"major\": 9, \"minor\": 1}, \"torch_version\": \"3.1\"}", both, "9.1");

@@ -80,7 +80,7 @@ static int is_program(const char *name)
 static zip_int64_t find_program(const archive *x)
 {
     const zip_int64_t count = zip_get_num_entries(x->zip, 0);
-    const char *what = NULL;
+    size_t kind = sizeof others / sizeof *others;
     zip_int64_t found = -1;
     int best = 0, rivals = 0;
     for (zip_int64_t i = 0; i < count; i++) {
@@ -91,16 +91,16 @@ static zip_int64_t find_program(const archive *x)
             best = is;
             found = i;
         }
-        for (size_t k = 0; name && !what && k < sizeof others / sizeof *others; k++)
-            what = strstr(name, others[k].part) ? others[k].what : NULL;
+        for (size_t k = 0; name && k < kind; k++) /* rows in front say more than those behind */
+            kind = strstr(name, others[k].part) ? k : kind;
     }
     if (rivals > 1)
         fsim_error(x->d, x->at, "the archive holds %d programs; wanted one (save each in a file of its own)", rivals);
     else if (found < 0)
         fsim_error(x->d, x->at, "this is %s; wanted a torch.export archive: %s",
-                   what    ? what
-                   : count ? "a zip without a program (models/model.json)"
-                           : "an empty zip",
+                   kind < sizeof others / sizeof *others ? others[kind].what
+                   : count                               ? "a zip without a program (models/model.json)"
+                                                         : "an empty zip",
                    how);
     return rivals > 1 ? -1 : found;
 }
@@ -159,7 +159,12 @@ const char *fsim_torch_archive(fsim_arena *a, fsim_diag *d, const fsim_import_so
     zip_source_t *source = zip_source_buffer_create(from->text, from->bytes, 0, &why);
     x.zip = source ? zip_open_from_source(source, ZIP_RDONLY, &why) : NULL;
     if (!x.zip) {
-        fsim_error(d, x.at, "this zip cannot be read (%s): is it whole?", zip_error_strerror(&why));
+        if (zip_error_code_zip(&why) == ZIP_ER_NOZIP)
+            fsim_error(d, x.at,
+                       "this zip has no end: of %zu bytes, it is cut short or damaged; copy or export it again",
+                       from->bytes);
+        else
+            fsim_error(d, x.at, "this zip cannot be read (%s): is it whole?", zip_error_strerror(&why));
         if (source)
             zip_source_free(source);
     }

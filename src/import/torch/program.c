@@ -484,8 +484,12 @@ static void read_ranges(reader *r, const cJSON *y, fsim_torch_program *p)
 static bool check_version(reader *r, const cJSON *root)
 {
     const cJSON *schema = get(root, "schema_version"), *major = get(schema, "major"), *minor = get(schema, "minor");
-    if (!cJSON_IsNumber(major)) /* the oldest files lack it in part */
+    if (!cJSON_IsNumber(major)) {       /* the oldest files lack it in part */
+        if (get(root, "torch_version")) /* which only newer ones have */
+            fsim_warning(r->d, r->at, "the program does not say its schema; read as one of schema %d",
+                         FSIM_TORCH_NEWEST_SCHEMA);
         return true;
+    }
     if (major->valuedouble >= FSIM_TORCH_OLDEST_SCHEMA && major->valuedouble <= FSIM_TORCH_NEWEST_SCHEMA)
         return true;
     const cJSON *torch = get(root, "torch_version");
@@ -535,7 +539,14 @@ const fsim_torch_program *fsim_torch_parse(fsim_arena *a, fsim_diag *d, const ch
     cJSON *tree = cJSON_ParseWithLengthOpts(json, bytes, &stop, false);
     if (!cJSON_IsObject(tree)) {
         const size_t offset = stop >= json && stop <= json + bytes ? (size_t)(stop - json) : 0;
-        fsim_error(d, r.at, "the program in the archive is no JSON at byte %zu of %zu", offset, bytes);
+        if (bytes == 0)
+            fsim_error(d, r.at, "the program in the archive is empty");
+        else if (tree)
+            fsim_error(d, r.at,
+                       "the program in the archive is JSON, but no object; this is none that torch.export wrote");
+        else
+            fsim_error(d, r.at, "the program in the archive is no JSON at byte %zu of %zu: cut short or damaged",
+                       offset, bytes);
         cJSON_Delete(tree);
         return NULL;
     }
