@@ -37,6 +37,7 @@ void fsim_set_attr(fsim_call *call, fsim_attr attr, double value)
         return;
     put_field(&call->attrs, fsim_attr_rows[attr].field, value);
     call->attrs.has_scalar = call->attrs.has_scalar || attr == FSIM_ATTR_SCALAR;
+    call->attrs.has_work = call->attrs.has_work || attr == FSIM_ATTR_INSTRUCTIONS;
     const bool promotes = attr == FSIM_ATTR_SCALAR || attr == FSIM_ATTR_MIN || attr == FSIM_ATTR_MAX ||
                           attr == FSIM_ATTR_INPUT || attr == FSIM_ATTR_OTHER;
     if (promotes && isfinite(value) && call->number != FSIM_FRACTION)

@@ -123,5 +123,10 @@ bool fsim_rule_custom(fsim_call *call)
         return false;
     if (!call->args && !call->list[FSIM_ATTR_SHAPE].present)
         return fsim_refuse(call, "wants 'shape' where it has no input");
-    return fsim_add_whole(call, &out);
+    if (!fsim_add_whole(call, &out))
+        return false;
+    fsim_node *n = &call->build->graph->node[call->build->graph->nodes - 1];
+    n->flops = call->attrs.flops;
+    n->instructions = call->attrs.instructions;
+    return true;
 }

@@ -30,6 +30,12 @@ typedef struct {
     int count;
 } counted;
 
+/* What is assumed of operators of this name. */
+typedef struct {
+    const char *name, *what;
+    int count;
+} assumption;
+
 struct fsim_draft {
     fsim_arena *a;
     fsim_diag *d;
@@ -44,9 +50,10 @@ struct fsim_draft {
     fsim_draft_result *expect;
     fsim_names expected; /* name -> place in expect */
     counted *unknown;
+    assumption *assumed;
     const char **input; /* of the model; axes: of each */
     int *axes, inputs, input_room, axes_room;
-    int missings, missing_room, expects, expect_room, unknowns, unknown_room;
+    int missings, missing_room, expects, expect_room, unknowns, unknown_room, assumptions, assumption_room;
 };
 
 /* The tree. */
@@ -278,6 +285,16 @@ static void count_unknown(fsim_draft *x, const char *what)
     *FSIM_PUSH(x->a, x->unknown, x->unknowns, x->unknown_room) = (counted){what, 1};
 }
 
+void fsim_draft_assume(fsim_draft *x, const char *what, const char *assumed)
+{
+    for (int i = 0; i < x->assumptions; i++)
+        if (strcmp(x->assumed[i].name, what) == 0 && strcmp(x->assumed[i].what, assumed) == 0) {
+            x->assumed[i].count++;
+            return;
+        }
+    *FSIM_PUSH(x->a, x->assumed, x->assumptions, x->assumption_room) = (assumption){what, assumed, 1};
+}
+
 void fsim_draft_unknown(fsim_draft *x, const char *what, int ins, const char *const *in, int outs,
                         fsim_draft_result *out)
 {
@@ -474,6 +491,14 @@ static void say_unknown(fsim_draft *x)
                      x->unknown[i].count > 1 ? fsim_printf(x->a, " (%d times)", x->unknown[i].count) : "");
 }
 
+static void say_assumed(fsim_draft *x)
+{
+    for (int i = 0; i < x->assumptions; i++)
+        fsim_warning(x->d, x->file, "operator '%s'%s: %s", x->assumed[i].name,
+                     x->assumed[i].count > 1 ? fsim_printf(x->a, " (%d times)", x->assumed[i].count) : "",
+                     x->assumed[i].what);
+}
+
 /* Takes out operators whose results nobody reads, and then tensors that no operator reads: zero points that are zero,
  * scales that products do not need, and the second name of a tied weight. */
 static void drop_dead(fsim_draft *x)
@@ -514,6 +539,7 @@ const fsim_yaml *fsim_draft_finish(fsim_draft *x, const char *name)
     if (fsim_errors(x->d) > x->errors)
         return NULL;
     say_unknown(x);
+    say_assumed(x);
     drop_dead(x);
     growing root = begin(x, FSIM_YAML_MAPPING);
     put(x, &root, "name", scalar(x, name));

@@ -81,6 +81,10 @@ typedef struct {
 void fsim_draft_unknown(fsim_draft *x, const char *what, int ins, const char *const *in, int outs,
                         fsim_draft_result *out);
 
+/* What is assumed of an operator `what` of the file, whose cost depends on what the file does not say. Warned of by
+ * name and count when the draft is finished. */
+void fsim_draft_assume(fsim_draft *x, const char *what, const char *assumed);
+
 /* An operator of a tree as a copy of its inputs to one result, which keeps its name: for an operator that does not fit.
  * Its place, its layer and where it is from are `like`'s. */
 fsim_yaml *fsim_draft_copied(const fsim_draft *x, const fsim_yaml *like, int ins, const char *const *in,

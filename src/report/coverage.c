@@ -5,13 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_unknown(const fsim_source *s) { return s->op == FSIM_OP_CUSTOM && s->from; }
+static bool is_unknown(const fsim_graph *g, const fsim_source *s)
+{
+    return s->op == FSIM_OP_CUSTOM && s->from && s->nodes > 0 && !g->node[s->first].attrs.has_work;
+}
 
 /* Is it a further result of the operator before it? Those are operators of their own that read nothing. */
 static bool is_further(const fsim_graph *g, int i)
 {
     const fsim_source *s = &g->source[i];
-    return i > 0 && is_unknown(s) && is_unknown(s - 1) && strcmp(s->from, s[-1].from) == 0 && s->nodes > 0 &&
+    return i > 0 && is_unknown(g, s) && is_unknown(g, s - 1) && strcmp(s->from, s[-1].from) == 0 && s->nodes > 0 &&
            g->node[s->first].args == 0;
 }
 
@@ -30,7 +33,7 @@ static fsim_counted *counted(const fsim_graph *g, bool unknown, fsim_arena *a, i
     for (int i = 0; i < g->sources; i++) {
         const fsim_source *s = &g->source[i];
         const char *name = unknown ? s->from : fsim_ops[s->op].name;
-        if (is_unknown(s) != unknown || is_further(g, i))
+        if (is_unknown(g, s) != unknown || is_further(g, i))
             continue;
         int n = fsim_names_get(&at, name);
         if (n < 0) {

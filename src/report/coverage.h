@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* coverage.h: how many of a workload's operators are known. Those that an importer did not know are `custom` and say
- * where they are from: each costs a copy. */
+/* coverage.h: how many of a workload's operators are known. Those that an importer did not know are `custom`, say
+ * where they are from and not how much they compute: each costs a copy. */
 #ifndef FUSESIM_REPORT_COVERAGE_H
 #define FUSESIM_REPORT_COVERAGE_H
 

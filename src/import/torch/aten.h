@@ -107,8 +107,9 @@ bool fsim_aten_reshape(fsim_aten *c, int k, fsim_torch_value *v);
 /* Output k is a part or another form of v, for what is written into it in place: see fsim_torch_value. A part that
  * lacks dim is one element along it. */
 void fsim_aten_view(fsim_aten *c, int k, fsim_torch_value *v, int dim, int64_t start);
-/* An opaque operator that is known to be one: no warning. Makes all outputs. */
-bool fsim_aten_opaque(fsim_aten *c);
+/* What is assumed of the node, where its cost depends on data that the file does not have: warned of by the operator's
+ * name and count when all is translated. */
+void fsim_aten_assume(fsim_aten *c, const char *what);
 /* May the result be written into v's memory? v is then this node's to change, or a state that the result replaces, and
  * nobody else reads it. */
 bool fsim_aten_may_overwrite(const fsim_aten *c, const fsim_torch_value *v);

@@ -164,6 +164,8 @@ bool fsim_aten_same_shape(const fsim_shape *x, const fsim_shape *y)
     return x->rank == y->rank && memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim) == 0;
 }
 
+void fsim_aten_assume(fsim_aten *c, const char *what) { fsim_draft_assume(c->x, c->node->target, what); }
+
 /* Results. */
 
 /* The names of inputs in the workload; NULL where one has none. */

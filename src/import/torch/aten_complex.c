@@ -2,7 +2,7 @@
 /* aten_complex.c: complex numbers as pairs of real ones, along a last dimension of 2 that a complex tensor has here
  * beside those of the file. What only moves elements moves pairs; a product is a rotation. Fourier transforms are
  * opaque. */
-#include "import/torch/aten.h"
+#include "import/torch/work.h"
 
 #include <string.h>
 
@@ -113,27 +113,39 @@ bool fsim_aten_op_fourier(fsim_aten *c, const char *word)
     fsim_torch_value *x = fsim_aten_self(c), *y = c->out[0];
     int64_t dims[16];
     int passes = fsim_aten_ints(c, "dim", dims);
-    passes = passes > 0 ? passes : *word == '0' && x ? x->shape.rank - x->complex : *word - '0';
-    if (x && !x->complex && y->complex && fsim_aten_elems(&y->shape) == 2 * fsim_aten_elems(&x->shape)) {
-        fsim_shape one = y->shape; /* as complex numbers at first: zeros beside them */
+    if (!x || !y)
+        return false;
+    const int rank = x->shape.rank - x->complex;
+    const fsim_shape from = x->shape, to = y->shape, *complex = y->complex ? &to : &from,
+                     *real = y->complex ? &from : &to;
+    const bool widened = !x->complex && y->complex && fsim_aten_elems(&to) == 2 * fsim_aten_elems(&from);
+    const int halved = x->complex == y->complex || widened ? -1 : y->complex ? 0 : 1; /* the first pass, or the last */
+    if (passes < 1) {
+        passes = *word == '0' ? rank : *word - '0';
+        for (int i = 0; i < passes; i++)
+            dims[i] = i - passes;
+    }
+    if (widened) { /* as complex numbers at first: zeros beside them */
+        fsim_shape one = to;
         one.dim[one.rank - 1] = 1;
         x = fsim_aten_reshaped(c, x, &one);
-        x = x ? fsim_aten_step(c, "pad", FSIM_AS("pairs", &y->shape, x->dtype), 1, &x) : NULL;
+        x = x ? fsim_aten_step(c, "pad", FSIM_AS("pairs", &to, x->dtype), 1, &x) : NULL;
         fsim_draft_ints(c->x, "padding", 2, (int64_t[2]){0, 1});
     }
-    for (; x && passes > 1; passes--) {
-        const fsim_shape s = y->complex ? y->shape : x->shape;
-        x = fsim_aten_step(c, "custom", FSIM_AS("pass", &s, x->dtype), 1, &x);
-        if (x) {
-            fsim_draft_ints(c->x, "shape", s.rank, s.dim);
-            fsim_draft_word(c->x, "dtype", fsim_dtype_names[x->dtype]);
-        }
+    for (int pass = 0; pass < passes; pass++) { /* the last dimension is the one of real numbers */
+        const int axis = fsim_aten_axis(dims[y->complex ? passes - 1 - pass : pass], rank);
+        const bool half = halved == 0 ? pass == 0 : halved == 1 && pass == passes - 1;
+        if (axis < 0 || !x)
+            return false;
+        const double length = (double)(half ? real : complex)->dim[axis],
+                     points = (double)fsim_aten_elems(half ? real : complex) / (half ? 1 : 2),
+                     flops = length > 0 ? fsim_aten_fourier_flops(length, points / length, half) : 0;
+        const fsim_aten_work work = {flops, flops};
+        if (pass == passes - 1)
+            return fsim_aten_own_kernel(c, 0, 1, &x, work);
+        x = fsim_aten_own_step(c, FSIM_AS("pass", complex, x->dtype), 1, &x, work);
     }
-    if (!fsim_aten_make(c, 0, "custom", 1, &x))
-        return false;
-    fsim_draft_ints(c->x, "shape", y->shape.rank, y->shape.dim);
-    fsim_draft_word(c->x, "dtype", fsim_dtype_names[y->dtype]);
-    return true;
+    return false;
 }
 
 /* Frames of a signal, each times the window, transformed: [B, T] as [B, F, frames]. */
@@ -158,13 +170,48 @@ bool fsim_aten_op_stft(fsim_aten *c, const char *word)
     fsim_draft_int(c->x, "step", hop);
     if (window)
         x = fsim_aten_step(c, "mul", FSIM_AS("windowed", &frames, y->dtype), 2, (fsim_torch_value *[2]){x, window});
-    x = fsim_aten_step(c, "custom", FSIM_AS("spectra", &spectra, y->dtype), 1, &x);
-    fsim_draft_ints(c->x, "shape", spectra.rank, spectra.dim);
-    fsim_draft_word(c->x, "dtype", fsim_dtype_names[y->dtype]);
+    const double flops =
+        fsim_aten_fourier_flops((double)size, (double)fsim_aten_elems(&frames) / (double)size, !x->complex);
+    x = fsim_aten_own_step(c, FSIM_AS("spectra", &spectra, y->dtype), 1, &x, (fsim_aten_work){flops, flops});
     if (!fsim_aten_make(c, 0, "transpose", 1, &x))
         return false;
     fsim_draft_ints(c->x, "dim", 2, (int64_t[2]){last, rank});
     return true;
+}
+
+/* Spectra [B, F, frames] as a signal: each transformed back, times the window, the sums of those that overlap, and the
+ * same of the window's squares, by which they are divided. */
+bool fsim_aten_op_istft(fsim_aten *c, const char *word)
+{
+    (void)word;
+    fsim_torch_value *x = fsim_aten_self(c), *window = fsim_aten_tensor(c, "window"), *y = c->out[0];
+    const int64_t size = fsim_aten_int(c, "n_fft", 0), hop = fsim_aten_int(c, "hop_length", size / 4);
+    if (!x || !x->complex || y->complex || x->shape.rank < 3 || x->shape.rank > 4 || size < 1 || hop < 1 ||
+        y->shape.rank < 1 || (window && fsim_aten_elems(&window->shape) != size))
+        return false;
+    const int rank = x->shape.rank; /* with the pairs */
+    const int64_t rows = rank == 4 ? x->shape.dim[0] : 1, count = x->shape.dim[rank - 2];
+    const fsim_shape frames = {.rank = 3, .dim = {rows, count, size}}, one = {.rank = 1, .dim = {size}},
+                     length = {.rank = 1, .dim = {y->shape.dim[y->shape.rank - 1]}};
+    const double flops = fsim_aten_fourier_flops((double)size, (double)(rows * count), true);
+    fsim_torch_value *back =
+        fsim_aten_own_step(c, FSIM_AS("frames", &frames, y->dtype), 1, &x, (fsim_aten_work){flops, flops});
+    if (window)
+        back =
+            fsim_aten_step(c, "mul", FSIM_AS("windowed", &frames, y->dtype), 2, (fsim_torch_value *[2]){back, window});
+    const fsim_aten_work sums = fsim_aten_work_of(FSIM_ATEN_ADDED, (double)fsim_aten_elems(&frames)),
+                         own = fsim_aten_work_of(FSIM_ATEN_ADDED, (double)(count * size));
+    if (!window)
+        window = fsim_aten_step(c, "fill", FSIM_AS("window", &one, y->dtype), 0, NULL);
+    if (!fsim_aten_arg(c, "window")) {
+        fsim_draft_ints(c->x, "shape", one.rank, one.dim);
+        fsim_draft_int(c->x, "value", 1);
+        fsim_draft_word(c->x, "dtype", fsim_dtype_names[y->dtype]);
+    }
+    fsim_torch_value *squares = fsim_aten_step(c, "square", FSIM_AS("squares", &one, y->dtype), 1, &window);
+    fsim_torch_value *in[2] = {fsim_aten_own_step(c, FSIM_AS("sums", &y->shape, y->dtype), 1, &back, sums),
+                               fsim_aten_own_step(c, FSIM_AS("envelope", &length, y->dtype), 1, &squares, own)};
+    return fsim_aten_make(c, 0, "div", 2, in);
 }
 
 /* Operators that others have for real numbers, on pairs. */
@@ -246,6 +293,7 @@ static const struct {
     {"conj_physical", OWN},
     {"angle", OWN},
     {"stft", OWN},
+    {"istft", OWN},
     {"view", MOVES},
     {"_unsafe_view", MOVES},
     {"reshape", MOVES},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aten_composed.c: operators that PyTorch itself makes of others, as those others: joins and products under other
  * names, diagonals, functions without a primitive of their own. */
-#include "import/torch/aten.h"
+#include "import/torch/work.h"
 
 #include <math.h>
 #include <string.h>
@@ -388,14 +388,14 @@ bool fsim_aten_op_distance(fsim_aten *c, const char *word)
 }
 
 /* All rows of x[..., P, D] with all of y[..., R, D]: by the product of both where p is 2 and there are more than 25
- * rows, as PyTorch does it (compute_mode), else each pair. */
+ * rows, as PyTorch does it (compute_mode), else each pair in one kernel. */
 bool fsim_aten_op_cdist(fsim_aten *c, const char *word)
 {
     (void)word;
     fsim_torch_value *x = fsim_aten_tensor(c, "x1"), *y = fsim_aten_tensor(c, "x2");
     const double p = fsim_aten_number(c, "p", 2);
     const fsim_shape *s = &c->out[0]->shape;
-    if (!x || !y || x->shape.rank != y->shape.rank || x->shape.rank + 1 > FSIM_MAX_RANK || x->shape.rank < 2)
+    if (!x || !y || x->shape.rank != y->shape.rank || x->shape.rank < 2)
         return false;
     const int rank = x->shape.rank;
     const int64_t mode = fsim_aten_int(c, "compute_mode", 0), P = s->dim[rank - 2], R = s->dim[rank - 1];
@@ -417,23 +417,10 @@ bool fsim_aten_op_cdist(fsim_aten *c, const char *word)
         x = unary(c, "relu", x);
         return fsim_aten_make(c, 0, "sqrt", 1, &x);
     }
-    fsim_shape a = x->shape, b = y->shape, pairs = *s;
-    a.dim[a.rank++] = x->shape.dim[rank - 1];
-    a.dim[rank - 1] = 1;
-    b.dim[b.rank++] = y->shape.dim[rank - 1];
-    b.dim[rank - 1] = R;
-    b.dim[rank - 2] = 1;
-    pairs.dim[pairs.rank++] = x->shape.dim[rank - 1];
-    x = fsim_aten_step(c, "sub", FSIM_AS("gaps", &pairs, c->out[0]->dtype), 2,
-                       (fsim_torch_value *[2]){fsim_aten_reshaped(c, x, &a), fsim_aten_reshaped(c, y, &b)});
-    if (isinf(p))
-        return false;
-    if (!fsim_aten_make(c, 0, "norm", 1, &x))
-        return false;
-    put_dim(c, -1);
-    if (p != 2)
-        fsim_draft_number(c->x, "p", p);
-    return true;
+    const bool power = p != 0 && p != 1 && p != 2 && !isinf(p);
+    const double coordinates = (double)fsim_aten_elems(s) * (double)x->shape.dim[rank - 1];
+    return fsim_aten_own_kernel(c, 0, 2, (fsim_torch_value *[2]){x, y},
+                                fsim_aten_work_of(power ? FSIM_ATEN_GAP_POWER : FSIM_ATEN_GAP, coordinates));
 }
 
 /* Products under other names, as sums of products of letters. */

@@ -202,6 +202,82 @@ static bool product_of_two(fsim_aten *c, const char *equation, fsim_torch_value 
     return true;
 }
 
+/* The letters of x and y together, as far as another term or the result has them. */
+static char *letters_left(fsim_aten *c, const char *x, const char *y, const char *others)
+{
+    const char *const side[2] = {x, y};
+    char *left = fsim_new(c->a, char, strlen(x) + strlen(y) + 1);
+    size_t count = 0;
+    for (int i = 0; i < 2; i++)
+        for (const char *l = side[i]; *l; l++)
+            if (strchr(others, *l) && !strchr(left, *l))
+                left[count++] = *l;
+    return left;
+}
+
+/* Three operands and more, two at a time, as PyTorch contracts them: in the order of `path`, which the exporter notes
+ * where opt_einsum is installed, else from left to right. Each product takes the place of its first operand; in a path,
+ * the last place. */
+static bool in_pairs(fsim_aten *c, const char *equation, int count, fsim_torch_value **in)
+{
+    enum { MOST = 6 };
+    int64_t path[16], length[128] = {0};
+    const int steps = fsim_aten_ints(c, "path", path);
+    const char *letter[MOST], *arrow = strstr(equation, "->"), *from = equation;
+    if (!arrow || strchr(equation, ' '))
+        return false;
+    for (int i = 0; i < count; i++, from += strcspn(from, ",-") + 1) {
+        letter[i] = fsim_strndup(c->a, from, strcspn(from, ",-"));
+        if (!in[i] || in[i]->shape.rank != (int)strlen(letter[i]))
+            return false;
+        for (int d = 0; d < in[i]->shape.rank; d++) {
+            int64_t *l = &length[(unsigned char)letter[i][d] & 127];
+            *l = in[i]->shape.dim[d] > *l ? in[i]->shape.dim[d] : *l;
+        }
+    }
+    for (int step = 0; count > 2; step++) {
+        int64_t a = 0, b = 1;
+        if (steps >= 2 * (step + 1)) {
+            a = path[2 * step] < path[2 * step + 1] ? path[2 * step] : path[2 * step + 1];
+            b = path[2 * step] + path[2 * step + 1] - a;
+        }
+        if (a < 0 || a == b || b >= count)
+            return false;
+        const char *others = arrow + 2;
+        for (int i = 0; i < count; i++)
+            others = i != a && i != b ? fsim_printf(c->a, "%s%s", others, letter[i]) : others;
+        char *left = letters_left(c, letter[a], letter[b], others);
+        fsim_shape s = {.rank = 0};
+        if (strlen(left) > FSIM_MAX_RANK)
+            return false;
+        for (const char *l = left; *l; l++)
+            s.dim[s.rank++] = length[(unsigned char)*l & 127];
+        fsim_torch_value *y =
+            fsim_aten_step(c, "einsum", FSIM_AS(left, &s, c->out[0]->dtype), 2, (fsim_torch_value *[2]){in[a], in[b]});
+        if (!y)
+            return false;
+        fsim_draft_word(c->x, "equation", fsim_printf(c->a, "%s,%s->%s", letter[a], letter[b], left));
+        if (steps < 0) {
+            in[a] = y;
+            letter[a] = left;
+        }
+        for (int i = 0, to = 0; i < count; i++)
+            if (i != b && (steps < 0 || i != a)) {
+                in[to] = in[i];
+                letter[to++] = letter[i];
+            }
+        count--;
+        if (steps >= 0) {
+            in[count - 1] = y;
+            letter[count - 1] = left;
+        }
+    }
+    if (!fsim_aten_make(c, 0, "einsum", 2, in))
+        return false;
+    fsim_draft_word(c->x, "equation", fsim_printf(c->a, "%s,%s->%s", letter[0], letter[1], arrow + 2));
+    return true;
+}
+
 bool fsim_aten_op_einsum(fsim_aten *c, const char *word)
 {
     (void)word;
@@ -213,6 +289,8 @@ bool fsim_aten_op_einsum(fsim_aten *c, const char *word)
     equation = without_dots(c, equation, count, in);
     if (equation && count == 2 && (outer_product(c, equation, in) || product_of_two(c, equation, in)))
         return true;
+    if (equation && count > 2)
+        return in_pairs(c, equation, count, in);
     if (!equation || !fsim_aten_make(c, 0, "einsum", count, in))
         return false;
     fsim_draft_word(c->x, "equation", equation);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aten_index.c: what data choose: lookups, indexing as NumPy has it, writes into a part. */
-#include "import/torch/aten.h"
+#include "import/torch/work.h"
 
 #include <string.h>
 
@@ -50,10 +50,9 @@ bool fsim_aten_op_embedding_bag(fsim_aten *c, const char *word)
         fsim_torch_value *v = c->out[k];
         if (!v || v->empty || (k > 0 && !c->read[k]))
             continue;
-        if (!fsim_aten_make(c, k, "custom", offsets ? 2 : 1, in))
+        const double sums = k == 0 ? (double)fsim_aten_elems(&rows) : 0;
+        if (!fsim_aten_own_kernel(c, k, offsets ? 2 : 1, in, (fsim_aten_work){sums, sums}))
             return false;
-        fsim_draft_ints(c->x, "shape", v->shape.rank, v->shape.dim);
-        fsim_draft_word(c->x, "dtype", fsim_dtype_names[v->dtype]);
     }
     return true;
 }
@@ -150,26 +149,27 @@ static bool read_picks(fsim_aten *c, const fsim_torch_value *x, picks *p)
     return p->first >= 0;
 }
 
-/* Where a mask of x's first dimensions holds: as PyTorch has it, the places first, whose number the file says (a symbol
- * of --dim), then a gather of rows by the gather's rule. */
-static bool where_it_holds(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *mask)
+/* Where a mask of x's dimensions from `dim` on holds: as PyTorch has it, the places first, whose number the file says
+ * (a symbol of --dim), then a gather of rows by the gather's rule. */
+static bool where_it_holds(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *mask, int dim)
 {
     const fsim_shape *out = &c->out[0]->shape;
     const int skipped = mask->shape.rank;
-    if (out->rank < 1 || skipped > x->shape.rank || out->rank != x->shape.rank - skipped + 1)
-        return fsim_aten_opaque(c);
-    const fsim_shape places = {.rank = 1, .dim = {out->dim[0]}};
-    fsim_shape rows = {.rank = 1, .dim = {fsim_aten_elems(&mask->shape)}};
-    for (int i = skipped; i < x->shape.rank; i++)
+    if (out->rank <= dim || dim + skipped > x->shape.rank || out->rank != x->shape.rank - skipped + 1)
+        return false;
+    const fsim_shape places = {.rank = 1, .dim = {out->dim[dim]}};
+    fsim_shape rows = x->shape;
+    rows.rank = dim;
+    rows.dim[rows.rank++] = fsim_aten_elems(&mask->shape);
+    for (int i = dim + skipped; i < x->shape.rank; i++)
         rows.dim[rows.rank++] = x->shape.dim[i];
     if (fsim_aten_elems(&rows) != fsim_aten_elems(&x->shape))
-        return fsim_aten_opaque(c);
-    fsim_torch_value *at = fsim_aten_step(c, "custom", FSIM_AS("places", &places, FSIM_I64), 1, &mask);
-    if (!at)
         return false;
-    fsim_draft_ints(c->x, "shape", 1, places.dim);
-    fsim_draft_word(c->x, "dtype", fsim_dtype_names[FSIM_I64]);
-    return rows_along(c, fsim_aten_reshaped(c, x, &rows), 0, at);
+    fsim_aten_assume(c, fsim_printf(c->a, "where its mask holds depends on data; assumed: in %lld of %lld places",
+                                    (long long)places.dim[0], (long long)rows.dim[dim]));
+    fsim_torch_value *at =
+        fsim_aten_own_step(c, FSIM_AS("places", &places, FSIM_I64), 1, &mask, (fsim_aten_work){0, 0});
+    return at && rows_along(c, fsim_aten_reshaped(c, x, &rows), dim, at);
 }
 
 bool fsim_aten_op_masked_select(fsim_aten *c, const char *word)
@@ -181,7 +181,16 @@ bool fsim_aten_op_masked_select(fsim_aten *c, const char *word)
     fsim_shape both = x->shape;
     if (!broadcast(&both, &mask->shape))
         return false;
-    return where_it_holds(c, fsim_aten_expanded(c, x, &both), fsim_aten_expanded(c, mask, &both));
+    return where_it_holds(c, fsim_aten_expanded(c, x, &both), fsim_aten_expanded(c, mask, &both), 0);
+}
+
+/* Is the index of dimension i the only one? */
+static bool alone(fsim_torch_value *const *list, int count, int i)
+{
+    for (int k = 0; k < count; k++)
+        if (k != i && list[k])
+            return false;
+    return true;
 }
 
 bool fsim_aten_op_index(fsim_aten *c, const char *word)
@@ -194,7 +203,7 @@ bool fsim_aten_op_index(fsim_aten *c, const char *word)
         return false;
     for (int i = 0; i < count; i++) {
         if (list[i] && is_mask(list[i]))
-            return count == 1 ? where_it_holds(c, x, list[0]) : fsim_aten_opaque(c);
+            return alone(list, count, i) && where_it_holds(c, x, list[i], i);
         if (list[i]) {
             dims[ins - 1] = i;
             in[ins++] = list[i];
@@ -216,7 +225,7 @@ static bool scatter_masked(fsim_aten *c, fsim_torch_value *x, fsim_torch_value *
 {
     const fsim_shape *s = &c->out[0]->shape;
     if (from->empty || !fsim_aten_same_shape(&x->shape, s))
-        return fsim_aten_opaque(c);
+        return false;
     const fsim_shape flat = {.rank = 1, .dim = {fsim_aten_elems(s)}},
                      given = {.rank = 1, .dim = {fsim_aten_elems(&from->shape)}};
     mask = fsim_aten_expanded(c, fsim_aten_cast(c, mask, FSIM_BOOL), s);

@@ -185,14 +185,13 @@ bool fsim_aten_op_clamp(fsim_aten *c, const char *word)
 /* A branch that is a number is `input` or `other`. */
 bool fsim_aten_op_where(fsim_aten *c, const char *word)
 {
-    (void)word;
     static const char *const names[2] = {"self|input", "other"}, *const keys[2] = {"input", "other"};
     fsim_torch_value *in[3] = {fsim_aten_tensor(c, "condition")};
     double value[2];
     bool whole[2], number[2];
     int ins = 1;
     if (c->outs != 1)
-        return fsim_aten_opaque(c); /* where(condition): the places where it holds */
+        return fsim_aten_op_chosen(c, word); /* where(condition): the places where it holds */
     for (int i = 0; i < 2; i++) {
         number[i] = fsim_aten_scalar(c, fsim_aten_arg(c, names[i]), &value[i], &whole[i]);
         if (!number[i])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aten_product.c: products, convolutions, attention, windows. */
-#include "import/torch/aten.h"
+#include "import/torch/work.h"
 
 #include <string.h>
 
@@ -409,16 +409,13 @@ static fsim_torch_value *reached(fsim_aten *c, fsim_torch_value *x, const window
     return x;
 }
 
-/* The places of the largest, where they are read. */
-static bool pool_places(fsim_aten *c, fsim_torch_value *x)
+/* The places of the largest of each window, where they are read. */
+static bool pool_places(fsim_aten *c, fsim_torch_value *x, double window_elems)
 {
     if (c->outs < 2 || !c->out[1] || !c->read[1])
         return true;
-    if (!fsim_aten_make(c, 1, "custom", 1, &x))
-        return false;
-    fsim_draft_ints(c->x, "shape", c->out[1]->shape.rank, c->out[1]->shape.dim);
-    fsim_draft_word(c->x, "dtype", fsim_dtype_names[c->out[1]->dtype]);
-    return true;
+    const double compared = (double)fsim_aten_elems(&c->out[1]->shape) * window_elems;
+    return fsim_aten_own_kernel(c, 1, 1, &x, fsim_aten_work_of(FSIM_ATEN_LARGEST, compared));
 }
 
 bool fsim_aten_op_pool(fsim_aten *c, const char *word)
@@ -438,7 +435,10 @@ bool fsim_aten_op_pool(fsim_aten *c, const char *word)
     fsim_draft_ints(c->x, "stride", w.axes, w.stride);
     put_list(c, "padding", w.axes, w.padding, 0);
     put_list(c, "dilation", w.axes, w.dilation, 1);
-    return unbatched(c) && pool_places(c, x);
+    double elems = 1;
+    for (int i = 0; i < w.axes; i++)
+        elems *= (double)w.kernel[i];
+    return unbatched(c) && pool_places(c, x, elems);
 }
 
 /* Windows as long as the result needs. */
@@ -452,13 +452,32 @@ bool fsim_aten_op_adaptive_pool(fsim_aten *c, const char *word)
     if (rank < axes || !make_batch(c, fsim_printf(c->a, "adaptive_%s_pool%dd", how, axes), axes + 2, 1, in))
         return false;
     fsim_draft_ints(c->x, "output_size", axes, c->out[0]->shape.dim + rank - axes);
-    return unbatched(c) && pool_places(c, in[0]);
+    const double results = (double)fsim_aten_elems(&c->out[0]->shape);
+    return unbatched(c) && pool_places(c, in[0], results > 0 ? (double)fsim_aten_elems(&in[0]->shape) / results : 1);
+}
+
+/* Smaller images without aliases: a window as wide as what becomes one element, with as many neighbours on either side
+ * as the filter has, in rows and then in columns. */
+static bool smoothed(fsim_aten *c, fsim_torch_value *x)
+{
+    const double side = strstr(c->op, "lanczos") ? 3 : strstr(c->op, "bicubic") ? 2 : 1; /* ATen UpSample.cuh */
+    double taps[2];
+    for (int i = 0; i < 2; i++) {
+        const double scale = (double)x->shape.dim[2 + i] / (double)c->out[0]->shape.dim[2 + i];
+        taps[i] = 2 * side * (scale > 1 ? scale : 1);
+    }
+    const double weighted = taps[0] * (taps[1] + 1) * (double)fsim_aten_elems(&c->out[0]->shape);
+    return fsim_aten_own_kernel(c, 0, 1, &x, fsim_aten_work_of(FSIM_ATEN_WEIGHTED, weighted));
 }
 
 bool fsim_aten_op_interpolate(fsim_aten *c, const char *word)
 {
     fsim_torch_value *x = fsim_aten_self(c);
     const int rank = c->out[0]->shape.rank;
+    const fsim_shape *s = &c->out[0]->shape;
+    if (x && rank == 4 && strstr(c->op, "_aa") && fsim_aten_elems(s) > 0 &&
+        (strstr(c->op, "lanczos") || x->shape.dim[2] > s->dim[2] || x->shape.dim[3] > s->dim[3]))
+        return smoothed(c, x);
     if (rank < 3 || rank > 5 || !fsim_aten_make(c, 0, "interpolate", 1, &x))
         return false;
     fsim_draft_ints(c->x, "size", rank - 2, c->out[0]->shape.dim + 2);

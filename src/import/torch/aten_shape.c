@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aten_shape.c: views, copies into other shapes, and what joins and cuts. The file has the shape of every result. */
-#include "import/torch/aten.h"
+#include "import/torch/work.h"
 
 #include <string.h>
 
@@ -10,16 +10,11 @@ bool fsim_aten_op_reshape(fsim_aten *c, const char *word)
     return fsim_aten_reshape(c, 0, fsim_aten_self(c));
 }
 
-bool fsim_aten_op_opaque(fsim_aten *c, const char *word)
-{
-    (void)word;
-    return fsim_aten_opaque(c);
-}
-
 bool fsim_aten_op_none(fsim_aten *c, const char *word)
 {
+    (void)c;
     (void)word;
-    return c->outs == 0 || fsim_aten_opaque(c);
+    return true;
 }
 
 static void put_dims(fsim_aten *c, int count, const int64_t *dim) { fsim_draft_ints(c->x, "dim", count, dim); }
@@ -82,6 +77,16 @@ bool fsim_aten_op_repeat(fsim_aten *c, const char *word)
     return fsim_aten_reshape(c, 0, fsim_aten_expanded(c, fsim_aten_reshaped(c, x, &apart), &wide));
 }
 
+/* Each row as often as data say: the sums of the repeats, and a pass that copies. */
+static bool repeated_by_data(fsim_aten *c)
+{
+    const fsim_torch_value *x = fsim_aten_self(c);
+    fsim_aten_assume(c, fsim_printf(c->a, "how long its result is depends on data; assumed: %lld elements of %lld",
+                                    (long long)fsim_aten_elems(&c->out[0]->shape),
+                                    x ? (long long)fsim_aten_elems(&x->shape) : 0));
+    return fsim_aten_whole_kernel(c, (fsim_aten_work){0, 0});
+}
+
 /* Each element so many times. Repeats that are data choose rows. */
 bool fsim_aten_op_repeat_interleave(fsim_aten *c, const char *word)
 {
@@ -91,7 +96,7 @@ bool fsim_aten_op_repeat_interleave(fsim_aten *c, const char *word)
     double times;
     bool whole;
     if (!x || !fsim_aten_scalar(c, repeats, &times, &whole))
-        return fsim_aten_opaque(c);
+        return repeated_by_data(c);
     const fsim_shape flat = {.rank = 1, .dim = {fsim_aten_elems(&x->shape)}};
     x = dim ? x : fsim_aten_reshaped(c, x, &flat);
     const int axis = x ? fsim_aten_axis(dim ? fsim_aten_int(c, "dim", 0) : 0, x->shape.rank) : -1;
@@ -468,25 +473,6 @@ bool fsim_aten_op_flip(fsim_aten *c, const char *word)
         return false;
     put_dims(c, count, dims);
     return true;
-}
-
-/* A view by strides. One with as many elements in the same order but for dimensions of 1, as core ATen has it of means
- * and of squeezed weights, is a reshape; what others read is not followed. */
-bool fsim_aten_op_as_strided(fsim_aten *c, const char *word)
-{
-    (void)word;
-    fsim_torch_value *x = fsim_aten_self(c);
-    const fsim_shape *s = &c->out[0]->shape;
-    int own = 0, wanted = 0;
-    while (x && (own < x->shape.rank || wanted < s->rank)) {
-        if (own < x->shape.rank && x->shape.dim[own] == 1)
-            own++;
-        else if (wanted < s->rank && s->dim[wanted] == 1)
-            wanted++;
-        else if (own == x->shape.rank || wanted == s->rank || x->shape.dim[own++] != s->dim[wanted++])
-            return fsim_aten_opaque(c);
-    }
-    return x && fsim_aten_reshape(c, 0, x);
 }
 
 /* What lies `from` on along dim, one shorter than x. */

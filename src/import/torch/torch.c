@@ -5,6 +5,7 @@
 #include "import/torch/archive.h"
 #include "import/torch/import.h"
 #include "import/torch/whole.h"
+#include "import/torch/work.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -88,17 +89,27 @@ static const char **all_inputs(fsim_aten *c, int *ins)
     return fsim_torch_names(c, *ins, in);
 }
 
-bool fsim_aten_opaque(fsim_aten *c)
+int fsim_aten_first_read(const fsim_aten *c)
+{
+    for (int k = 0; k < c->outs; k++)
+        if (c->out[k] && !c->out[k]->empty && c->read[k])
+            return k;
+    return 0;
+}
+
+bool fsim_aten_whole_kernel(fsim_aten *c, fsim_aten_work work)
 {
     int ins;
     const char **in = all_inputs(c, &ins);
-    for (int k = 0; k < c->outs; k++) {
+    const int first = fsim_aten_first_read(c);
+    for (int k = first; k < c->outs; k++) {
         fsim_torch_value *v = c->out[k];
-        if (!v || v->tensor)
+        if (!v || v->tensor || v->empty || (k > first && !c->read[k]))
             continue;
-        v->tensor = fsim_draft_op(c->x, "custom", fsim_torch_wanted(c, v), k == 0 ? ins : 0, in);
+        v->tensor = fsim_draft_op(c->x, "custom", fsim_torch_wanted(c, v), k == first ? ins : 0, in);
         fsim_draft_ints(c->x, "shape", v->shape.rank, v->shape.dim);
         fsim_draft_word(c->x, "dtype", fsim_dtype_names[v->dtype]);
+        fsim_aten_put_work(c, &v->shape, k == first ? work : (fsim_aten_work){0, 0});
     }
     return true;
 }
