@@ -47,6 +47,8 @@ static void other_words(void **unused)
          "matmul matmul", 2.0 * 4 * 8 * 2 + 2.0 * 4 * 2 * 6},
         {"x f32 2 30 8\ny f32 2 40 8\nz f32 2 30 40 = aten.cdist.default(x1: x, x2: y)",
          "pad pad transpose matmul relu sqrt", 2.0 * 2 * 30 * 40 * 10},
+        {"x f32 2 30 8\ny f32 40 8\nz f32 2 30 40 = aten.cdist.default(x1: x, x2: y)",
+         "reshape expand pad pad transpose matmul relu sqrt", 2.0 * 2 * 30 * 40 * 10},
         {"x f32 2 3 8\ny f32 2 4 8\nz f32 2 3 4 = aten.cdist.default(x1: x, x2: y)", "custom", 0},
         {"x f32 3 4 5\nz f32 3 4 = aten.diagonal.default(self: x, dim1: 1, dim2: 2)", "arange index", 0},
         {"x f32 3 4\nz f32 3 = aten.diagonal.default(self: x, offset: 1)", "arange arange index", 0},

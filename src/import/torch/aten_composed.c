@@ -387,6 +387,23 @@ bool fsim_aten_op_distance(fsim_aten *c, const char *word)
     return true;
 }
 
+/* The one of two operands that has fewer dimensions, for each of the other's batches, which the result has. */
+static bool as_batches(fsim_aten *c, fsim_torch_value **x, fsim_torch_value **y)
+{
+    fsim_torch_value **less = (*x)->shape.rank < (*y)->shape.rank ? x : y;
+    const fsim_shape *own = &(*less)->shape;
+    fsim_shape one = c->out[0]->shape, all = one;
+    const int more = one.rank - own->rank;
+    if (own->rank < 2 || more < 1 || one.rank != (less == x ? *y : *x)->shape.rank)
+        return false;
+    for (int i = 0; i < one.rank; i++) {
+        one.dim[i] = i < more ? 1 : own->dim[i - more];
+        all.dim[i] = i < one.rank - 2 ? all.dim[i] : own->dim[i - more];
+    }
+    *less = fsim_aten_expanded(c, fsim_aten_reshaped(c, *less, &one), &all);
+    return *less != NULL;
+}
+
 /* All rows of x[..., P, D] with all of y[..., R, D]: by the product of both where p is 2 and there are more than 25
  * rows, as PyTorch does it (compute_mode), else each pair in one kernel. */
 bool fsim_aten_op_cdist(fsim_aten *c, const char *word)
@@ -395,7 +412,7 @@ bool fsim_aten_op_cdist(fsim_aten *c, const char *word)
     fsim_torch_value *x = fsim_aten_tensor(c, "x1"), *y = fsim_aten_tensor(c, "x2");
     const double p = fsim_aten_number(c, "p", 2);
     const fsim_shape *s = &c->out[0]->shape;
-    if (!x || !y || x->shape.rank != y->shape.rank || x->shape.rank < 2)
+    if (!x || !y || (x->shape.rank != y->shape.rank && !as_batches(c, &x, &y)) || x->shape.rank < 2)
         return false;
     const int rank = x->shape.rank;
     const int64_t mode = fsim_aten_int(c, "compute_mode", 0), P = s->dim[rank - 2], R = s->dim[rank - 1];
