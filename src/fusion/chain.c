@@ -341,16 +341,25 @@ int fsim_chains_from(const fsim_limits *limits, int n, fsim_joint *out, int room
     return seconds < 0 ? -1 : count;
 }
 
-int fsim_contraction_company(const fsim_limits *limits, int n)
+int fsim_contraction_siblings(const fsim_limits *limits, int n)
 {
     const fsim_graph *g = limits->graph;
     const fsim_tensor *shared = &g->tensor[g->node[n].arg[0].tensor];
-    for (int r = 0; r < shared->readers; r++)
-        if (shared->reader[r] != n && are_siblings(g, n, shared->reader[r]))
-            return MOST_SIBLINGS;
-    if (g->node[n].gemm.convolution)
-        return 1;
-    return fsim_may_lead_chain(limits, n) || may_end_chain(limits, n) ? 2 : 1;
+    int count = 0;
+    for (int r = 0; r < shared->readers && count + 1 < MOST_SIBLINGS; r++)
+        count += shared->reader[r] != n && are_siblings(g, n, shared->reader[r]);
+    return count;
+}
+
+bool fsim_may_be_chained(const fsim_limits *limits, int n)
+{
+    return !limits->graph->node[n].gemm.convolution && (fsim_may_lead_chain(limits, n) || may_end_chain(limits, n));
+}
+
+int fsim_contraction_company(const fsim_limits *limits, int n)
+{
+    const int siblings = fsim_contraction_siblings(limits, n);
+    return siblings > 0 ? 1 + siblings : fsim_may_be_chained(limits, n) ? 2 : 1;
 }
 
 /* Could the reductions from low to high be in the middle of a chain between contraction n and another one? None of

@@ -3,7 +3,7 @@
  * primitives these go through. */
 #include "fusion/partners.h"
 
-enum { NEIGHBOURHOOD = 512 }; /* primitives that are looked at */
+enum { NEIGHBOURHOOD = 4096 }; /* primitives that are looked at, at most: as far as what is between leads */
 
 static fsim_class class_of(const fsim_graph *g, int n) { return fsim_ops[g->node[n].op].class; }
 
@@ -32,10 +32,6 @@ static int next_link(const fsim_graph *g, int at, bool producers, int *k, int *r
 }
 
 static int primitive_at(const neighbourhood *w, int by) { return w->up ? w->n - by : w->n + by; }
-static bool exists_at(const neighbourhood *w, int by)
-{
-    return primitive_at(w, by) >= 0 && primitive_at(w, by) < w->g->nodes;
-}
 
 /* Can no kernel have n and the other at home, or does that lead to no contraction that it has? */
 static bool across(const neighbourhood *w, int other)
@@ -68,32 +64,34 @@ static int relation_of(const neighbourhood *w, int by)
     return is == BETWEEN && (!held || across(w, at)) ? BEYOND : is;
 }
 
-/* Does what is between lead out of the neighbourhood? */
-static bool leads_out(const neighbourhood *w)
+/* How far from the contraction what is between leads from the primitive there: the distance of its furthest link. */
+static int leads_to(const neighbourhood *w, int by)
 {
-    for (int by = 0; by < NEIGHBOURHOOD && exists_at(w, by); by++) {
-        const int at = primitive_at(w, by);
-        int k = 0, r = 0;
-        if (w->is[by] != BETWEEN || (by > 0 && class_of(w->g, at) == FSIM_CONTRACTION))
-            continue;
-        for (int other; (other = next_link(w->g, at, w->up, &k, &r)) >= 0;)
-            if ((w->up ? w->n - other : other - w->n) >= NEIGHBOURHOOD && !across(w, other))
-                return true;
+    const int at = primitive_at(w, by);
+    int k = 0, r = 0, furthest = 0;
+    if (w->is[by] != BETWEEN || (by > 0 && class_of(w->g, at) == FSIM_CONTRACTION))
+        return 0;
+    for (int other; (other = next_link(w->g, at, w->up, &k, &r)) >= 0;) {
+        const int far = w->up ? w->n - other : other - w->n;
+        if (far > furthest && !(far >= NEIGHBOURHOOD && across(w, other)))
+            furthest = far;
     }
-    return false;
+    return furthest;
 }
 
 int fsim_chain_partners(const fsim_graph *g, int n, bool up, int *out, int room)
 {
     neighbourhood w = {.g = g, .n = n, .up = up, .one_side = is_one_sided(g, n, up), .is = {BETWEEN}};
-    int count = 0;
-    for (int by = 1; by < NEIGHBOURHOOD && exists_at(&w, by); by++) {
+    int count = 0, furthest = leads_to(&w, 0);
+    for (int by = 1; by <= furthest && furthest < NEIGHBOURHOOD; by++) {
         w.is[by] = (char)relation_of(&w, by);
+        const int far = leads_to(&w, by);
+        furthest = far > furthest ? far : furthest;
         if (w.is[by] != BETWEEN || class_of(g, primitive_at(&w, by)) != FSIM_CONTRACTION)
             continue;
         if (count == room)
             return -1;
         out[count++] = primitive_at(&w, by);
     }
-    return leads_out(&w) ? -1 : count;
+    return furthest < NEIGHBOURHOOD ? count : -1;
 }

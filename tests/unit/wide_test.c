@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "fusion/chain.h"
+#include "plan/price/user_rules.h"
 #include "plan/search/frontier.h"
 #include "plan/search/search.h"
 #include "predict.h"
@@ -92,6 +94,51 @@ static const char *recurrence(fsim_arena *a, int steps, int batch, int width)
     return written(&w);
 }
 
+/* A recurrent network whose products of inputs are computed at once: step i reads row i of them. gated: an LSTM, whose
+ * gates are slices of the step's sums. */
+static const char *recurrence_of_rows(fsim_arena *a, int steps, int batch, int width, bool gated)
+{
+    const int sums = gated ? 4 * width : width;
+    writer w = {.a = a};
+    write_line(&w,
+               fsim_printf(a,
+                           "tensors:\n  x: {shape: [%d, %d, %d], dtype: f32}\n  h0: {shape: [%d, %d], dtype: f32}\n"
+                           "  c0: {shape: [%d, %d], dtype: f32}\n  wh: {shape: [%d, %d], dtype: f32, role: weight}\n"
+                           "  bh: {shape: [%d], dtype: f32, role: weight}\n  wo: {shape: [%d, %d], dtype: f32, role: "
+                           "weight}\n  bo: {shape: [%d], dtype: f32, role: weight}\n"
+                           "operators:\n  - {op: relu, in: x, out: inputs}\n",
+                           steps, batch, sums, batch, width, batch, width, sums, width, sums, width, width, width));
+    for (int i = 0; i < steps; i++) {
+        write_line(
+            &w, fsim_printf(a,
+                            "  - {op: slice, in: inputs, out: row%d, dim: 0, start: %d, size: 1}\n"
+                            "  - {op: reshape, in: row%d, out: x%d, shape: [%d, %d]}\n"
+                            "  - {op: linear, in: [h%d, wh, bh], out: l%d}\n  - {op: add, in: [l%d, x%d], out: s%d}\n",
+                            i, i, i, i, batch, sums, i, i, i, i, i));
+        if (!gated)
+            write_line(&w, fsim_printf(a, "  - {op: tanh, in: s%d, out: h%d}\n", i, i + 1));
+        for (int k = 0; k < 4 && gated; k++)
+            write_line(&w, fsim_printf(a,
+                                       "  - {op: slice, in: s%d, out: s%d_%d, dim: 1, start: %d, size: %d}\n"
+                                       "  - {op: %s, in: s%d_%d, out: g%d_%d}\n",
+                                       i, i, k, k * width, width, k == 2 ? "tanh" : "sigmoid", i, k, i, k));
+        if (gated)
+            write_line(&w, fsim_printf(a,
+                                       "  - {op: mul, in: [g%d_1, c%d], out: kept%d}\n"
+                                       "  - {op: mul, in: [g%d_0, g%d_2], out: new%d}\n"
+                                       "  - {op: add, in: [kept%d, new%d], out: c%d}\n"
+                                       "  - {op: tanh, in: c%d, out: act%d}\n"
+                                       "  - {op: mul, in: [g%d_3, act%d], out: h%d}\n",
+                                       i, i, i, i, i, i, i, i, i + 1, i + 1, i, i, i, i + 1));
+    }
+    write_line(&w, "  - {op: concat, in: [h1");
+    for (int i = 1; i < steps; i++)
+        write_line(&w, fsim_printf(a, ", h%d", i + 1));
+    write_line(&w, "], out: states, dim: 0}\n  - {op: linear, in: [states, wo, bo], out: y}\n  - {op: log_softmax, in: "
+                   "y, out: z, dim: 1}\n");
+    return written(&w);
+}
+
 /* Sums over `count` slices of a tensor, or `count` operators on tensors of their own with one operand in common. */
 static const char *siblings(fsim_arena *a, int count, int rows, int columns)
 {
@@ -139,7 +186,7 @@ static const char *wide_sum(fsim_arena *a, int count, int side)
 static const char *small_graph(fsim_arena *a)
 {
     const int side = (int[]){128, 512, 2048}[draw(3)];
-    switch (draw(5)) {
+    switch (draw(6)) {
     case 0:
         return fork_join(a, 2 + (int)draw(2), 1 + (int)draw(2), 1 + (int)draw(2), side);
     case 1:
@@ -148,6 +195,8 @@ static const char *small_graph(fsim_arena *a)
         return siblings(a, 2 + (int)draw(6), side, 64 << draw(6));
     case 3:
         return dense(a, 2 + (int)draw(2), side, 16 << draw(5));
+    case 4:
+        return recurrence_of_rows(a, 2, 16 << draw(4), 64 << draw(4), false);
     default:
         return wide_sum(a, 2 + (int)draw(3), side);
     }
@@ -310,7 +359,8 @@ static void large_ones_are_proven(void **unused)
                 {"h100-sxm5-80gb", fork_join(a, 8, 4, 20, 2048), 0},
                 {"h100-sxm5-80gb", wide_sum(a, 120, 2048), 0},
                 {"t4", recurrence(a, 64, 64, 512), 1e-3},
-                {"h100-sxm5-80gb", recurrence(a, 64, 64, 512), 1e-3}};
+                {"h100-sxm5-80gb", recurrence(a, 64, 64, 512), 1e-3},
+                {"h100-sxm5-80gb", recurrence_of_rows(a, 60, 8, 256, true), 0.02}};
     for (size_t i = 0; i < sizeof turn / sizeof *turn; i++) {
         const fixture f = load(turn[i].gpu, a, turn[i].text);
         const fsim_options o = {.regime = FSIM_REGIME_STREAM};
@@ -326,9 +376,42 @@ static void large_ones_are_proven(void **unused)
     fsim_arena_free(a);
 }
 
+/* How many contractions a kernel may have with one: of k that read the same tensor all, but no more than eight; of a
+ * recurrence, whose states all are parts of one result far behind, one. */
+static void contractions_have_their_company(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_options o = {.regime = FSIM_REGIME_STREAM};
+    for (int count = 1; count <= 10; count++) {
+        writer w = {.a = a};
+        write_line(&w,
+                   "tensors: {x: {shape: [512, 512], dtype: f16}, w: {shape: [512, 512], dtype: f16}}\noperators:\n");
+        for (int i = 0; i < count; i++)
+            write_line(&w, fsim_printf(a, "  - {op: matmul, in: [x, w], out: y%d}\n", i));
+        const fixture f = load("t4", a, written(&w));
+        const fsim_problem p = fsim_problem_of(f.g, f.hw, &o, a);
+        const fsim_limits limits = fsim_limits_of(&p);
+        for (int n = 0; n < f.g->nodes; n++)
+            assert_int_equal(fsim_contraction_company(&limits, n), count < 8 ? count : 8);
+    }
+    const fixture f = load("h100-sxm5-80gb", a, recurrence_of_rows(a, 60, 8, 256, true));
+    const fsim_problem p = fsim_problem_of(f.g, f.hw, &o, a);
+    const fsim_limits limits = fsim_limits_of(&p);
+    int recurrent = 0;
+    for (int n = 0; n < f.g->nodes; n++)
+        if (f.g->node[n].gemm.k && f.g->node[n].gemm.m == 8) {
+            recurrent++;
+            assert_int_equal(fsim_contraction_company(&limits, n), 1);
+        }
+    assert_int_equal(recurrent, 60);
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(small_ones_are_least_of_all),
-                                       cmocka_unit_test(bounds_once_too_high), cmocka_unit_test(large_ones_are_proven)};
+                                       cmocka_unit_test(bounds_once_too_high), cmocka_unit_test(large_ones_are_proven),
+                                       cmocka_unit_test(contractions_have_their_company)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

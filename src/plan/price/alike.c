@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ALIGNED = 256 }; /* elements: more than any access of one thread, and any line, has */
+
 /* Classes. */
 
 static uint64_t mixed_real(uint64_t h, double x)
@@ -26,7 +28,7 @@ static uint64_t mixed_shape(uint64_t h, const fsim_shape *s)
     return h;
 }
 
-static uint64_t class_of_access(const fsim_graph *g, const fsim_access *x, uint64_t h)
+static uint64_t class_of_access(const fsim_graph *g, const fsim_access *x, int64_t offset, uint64_t h)
 {
     const fsim_tensor *t = &g->tensor[x->tensor];
     h = fsim_mix(h, (uint64_t)x->how << 8 | (uint64_t)t->dtype << 4 | (uint64_t)t->role);
@@ -34,7 +36,7 @@ static uint64_t class_of_access(const fsim_graph *g, const fsim_access *x, uint6
     h = t->known ? fsim_mix(h, 1) : h;
     h = fsim_mix(mixed_shape(h, &t->shape), t->producer >= 0);
     h = fsim_mix(h, (uint64_t)x->map.modes << 32 | (uint64_t)x->map.split << 16);
-    h = fsim_mix(h, (uint64_t)x->map.offset);
+    h = fsim_mix(h, (uint64_t)offset);
     for (int i = 0; i < x->map.modes && i < FSIM_MAX_MODES; i++)
         h = fsim_mix(fsim_mix(h, (uint64_t)x->map.mode[i].extent), (uint64_t)x->map.mode[i].stride);
     h = fsim_mix(h, (uint64_t)x->axes);
@@ -54,7 +56,10 @@ static uint64_t class_of_access(const fsim_graph *g, const fsim_access *x, uint6
                     (uint64_t)x->distinct);
 }
 
-uint64_t fsim_primitive_class(const fsim_graph *g, int node)
+/* An offset as legality sees one: zero, below it, or how it is aligned. */
+static int64_t alignment(int64_t offset) { return offset <= 0 ? offset : ALIGNED + offset % ALIGNED; }
+
+static uint64_t class_of_primitive(const fsim_graph *g, int node, bool anywhere)
 {
     const fsim_node *n = &g->node[node];
     uint64_t h =
@@ -69,7 +74,7 @@ uint64_t fsim_primitive_class(const fsim_graph *g, int node)
         h = mixed_real(h, fsim_attr_value(&n->attrs, f));
     h = fsim_mix(h, n->effect);
     for (int k = 0; k < n->args; k++)
-        h = class_of_access(g, &n->arg[k], h);
+        h = class_of_access(g, &n->arg[k], anywhere ? alignment(n->arg[k].map.offset) : n->arg[k].map.offset, h);
     for (int r = 0; r < n->results; r++) {
         const fsim_tensor *t = &g->tensor[n->result[r]];
         h = fsim_mix(h, (uint64_t)t->elems << 8 | (uint64_t)t->dtype << 3 | (uint64_t)t->output << 2 |
@@ -78,6 +83,9 @@ uint64_t fsim_primitive_class(const fsim_graph *g, int node)
     }
     return h;
 }
+
+uint64_t fsim_primitive_class(const fsim_graph *g, int node) { return class_of_primitive(g, node, false); }
+uint64_t fsim_primitive_class_anywhere(const fsim_graph *g, int node) { return class_of_primitive(g, node, true); }
 
 /* Per tensor: is it known before the run, as folding into weights sees it (fusion/fold.h)? */
 static bool *constants(const fsim_graph *g, fsim_arena *a)

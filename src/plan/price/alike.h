@@ -17,6 +17,8 @@ static inline uint64_t fsim_mix(uint64_t h, uint64_t x)
 /* A hash of all that legality and prices see of primitive n alone: its operator, attributes, shapes, and how it reads
  * its arguments, but not who makes or reads them. */
 uint64_t fsim_primitive_class(const fsim_graph *g, int n);
+/* The same, but for where in an argument its reads begin: only how that is aligned counts. */
+uint64_t fsim_primitive_class_anywhere(const fsim_graph *g, int n);
 
 /* What the comparisons need to know of a graph. */
 typedef struct {

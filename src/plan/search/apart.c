@@ -171,7 +171,7 @@ static void find_solo(fsim_places *l, const numbering *n, const spaces *s)
     }
 }
 
-/* The points of the kernels that contraction i, which is the only one of its kernels, may be in: its own, and those of
+/* The points of the kernels that have contraction i alone: its own, and those of
  * reductions that have as many, or reduce as many. */
 static fsim_bits of_lone(const fsim_places *l, const numbering *n, int i)
 {
@@ -190,7 +190,21 @@ static fsim_bits of_lone(const fsim_places *l, const numbering *n, int i)
 
 static bool is_lone(const fsim_places *l, int i)
 {
-    return class_of(l, i) == FSIM_CONTRACTION && fsim_contraction_company(&l->p->limits, l->node[i]) == 1;
+    return class_of(l, i) == FSIM_CONTRACTION && !fsim_may_be_chained(&l->p->limits, l->node[i]);
+}
+
+/* The points of the kernels that contraction i, which is in no chain, may be in. Those side by side with it have
+ * spaces of their own. */
+static fsim_bits of_siblings(const fsim_places *l, const numbering *n, int i)
+{
+    const fsim_tensor *t = &l->p->graph->tensor[fsim_place_node(l, i)->arg[0].tensor];
+    fsim_bits out = of_lone(l, n, i);
+    for (int r = 0; r < t->readers; r++) {
+        const int other = l->place[t->reader[r]];
+        if (other >= 0 && other != i && fsim_may_be_siblings(l, i, other))
+            out = fsim_bits_or(out, of_lone(l, n, other));
+    }
+    return out;
 }
 
 void fsim_find_apart(fsim_places *l)
@@ -229,7 +243,7 @@ void fsim_find_apart(fsim_places *l)
         }
         l->lone[i] = is_lone(l, i);
         if (l->lone[i])
-            l->spaces[i] = of_lone(l, n, i);
+            l->spaces[i] = of_siblings(l, n, i);
     }
     if (l->p->graph->barrier)
         find_solo(l, n, s);
@@ -242,7 +256,8 @@ static bool leads_nowhere(const fsim_places *l, int x, int y)
            (l->aloof[y] && !fsim_bits_meet(&l->spaces[y], &l->spaces[x]));
 }
 
-/* Does no kernel have the lone contraction x and y? Nothing that depends on y fits its space, nor does x. */
+/* Does no kernel have the lone contraction x and y? Nothing that depends on y fits its space, nor does x, nor those
+ * side by side with it. */
 static bool is_beyond_lone(const fsim_places *l, int x, int y)
 {
     const bool leads = y < x && (x - y > FSIM_BITS || fsim_bit(&l->after[y], x - y - 1));

@@ -13,9 +13,13 @@
 #include "plan/price/user_rules.h"
 #include "plan/search/places.h"
 
+#include <limits.h>
+
 enum {
-    ANSWERS = 1024, /* kept, by the classes of both */
-    KINDS = 200     /* classes among which is looked; of more it is assumed that they have independent ones */
+    ANSWERS = 1024,        /* kept, by the classes of both */
+    KINDS = 200,           /* classes among which is looked; of more it is assumed that they have independent ones */
+    FAR_ANSWERS = 1 << 14, /* kept, of places that are far apart */
+    FAR_LOOKED = 2048      /* places that access a tensor; of more it is assumed that some are independent */
 };
 
 /* Places of one class, ascending. */
@@ -32,10 +36,23 @@ typedef struct {
     int classes, room;
 } pairs;
 
-/* Does the higher one depend on the lower one? Not known for places that are far apart: no. */
+/* Of the places that access a tensor: the last one that does not need a place, and the first one that this place does
+ * not need. */
+struct fsim_far_end {
+    int tensor, place; /* 1 + each; 0: no answer yet */
+    int last, first;
+};
+
+/* Does the higher one depend on the lower one? Of places that are far apart only one path is looked at, which goes as
+ * far as it can at each step until a single place is between the two: where that does not lead there, no. */
 static bool ordered(const fsim_places *l, int low, int high)
 {
-    return high - low <= FSIM_BITS && fsim_bit(&l->after[low], high - low - 1);
+    while (high - low > 2 * FSIM_BITS && !fsim_bits_empty(&l->after[low]))
+        low += 1 + fsim_bits_last(&l->after[low]);
+    if (high - low <= FSIM_BITS)
+        return fsim_bit(&l->after[low], high - low - 1);
+    const fsim_bits up = fsim_bits_shifted(l->before[high], high - FSIM_BITS - low - 1);
+    return high - low <= 2 * FSIM_BITS && fsim_bits_meet(&l->after[low], &up);
 }
 
 static bool linked(const fsim_places *l, int x, int y) { return x < y ? ordered(l, x, y) : ordered(l, y, x); }
@@ -163,6 +180,7 @@ void fsim_find_beside(fsim_places *l)
 {
     pairs w = {.l = l, .refused = fsim_new(l->a, uint64_t, ANSWERS), .one_space = has_one_space(l)};
     int *all = fsim_new(l->a, int, l->count + 1);
+    bool any_far = false;
     l->shares = fsim_new(l->a, bool, l->count + 1);
     l->joinable = fsim_new(l->a, bool, l->count + 1);
     l->seen = fsim_new(l->a, int, l->count + 1);
@@ -173,7 +191,9 @@ void fsim_find_beside(fsim_places *l)
     for (int i = 0; i < l->count; i++) {
         all[i] = i;
         l->any_joinable = l->any_joinable || l->shares[i];
+        any_far = any_far || l->far[i];
     }
+    l->far_end = any_far ? fsim_new(l->a, struct fsim_far_end, FAR_ANSWERS) : NULL;
     find_heavy(l);
     if (l->any_joinable)
         mark_all(&w, all, l->count, true, l->joinable);
@@ -220,6 +240,49 @@ static bool may_stand_beside(fsim_places *l, int root, const fsim_own_set *s, in
     return true;
 }
 
+static const struct fsim_far_end *far_end_of(fsim_places *l, int tensor, int place)
+{
+    struct fsim_far_end *x = &l->far_end[fsim_mix(fsim_mix(1, (uint64_t)tensor), (uint64_t)place) % FAR_ANSWERS];
+    if (x->tensor == tensor + 1 && x->place == place + 1)
+        return x;
+    const int *who = l->touching + l->touching_first[tensor],
+              count = l->touching_first[tensor + 1] - l->touching_first[tensor];
+    *x = (struct fsim_far_end){tensor + 1, place + 1, INT_MAX, -1};
+    if (count > FAR_LOOKED)
+        return x;
+    int last = count, first = -1;
+    while (--last >= 0 && who[last] > place && ordered(l, place, who[last]))
+        ;
+    while (++first < count && who[first] < place && ordered(l, who[first], place))
+        ;
+    x->last = last >= 0 ? who[last] : -1;
+    x->first = first < count ? who[first] : INT_MAX;
+    return x;
+}
+
+/* May another part of a kernel own a place that accesses a tensor of place `at`, and that is too far from it for the
+ * bits? One that comes later may not need all of the set, and none of the set may need one that comes before. */
+static bool may_have_far(fsim_places *l, int root, const fsim_own_set *s, int at)
+{
+    if (!l->far[at])
+        return false;
+    for (int k = l->touched_first[at]; k < l->touched_first[at + 1]; k++) {
+        const int first = l->touching_first[l->touched[k]], end = l->touching_first[l->touched[k] + 1];
+        bool later = false, before = l->touching[first] <= at - FSIM_BITS;
+        if (!before && l->touching[end - 1] < at + FSIM_BITS)
+            continue;
+        FSIM_EACH_BIT(i, s->own)
+        {
+            const struct fsim_far_end *x = far_end_of(l, l->touched[k], root - FSIM_BACK + i);
+            later = later || x->last >= at + FSIM_BITS;
+            before = before && x->first <= at - FSIM_BITS;
+        }
+        if (later || before)
+            return true;
+    }
+    return false;
+}
+
 /* Is q met for the first time in this walk? */
 static bool is_met(fsim_places *l, int q)
 {
@@ -234,7 +297,7 @@ bool fsim_may_be_beside(fsim_places *l, int root, const fsim_own_set *s)
     FSIM_EACH_BIT(i, s->own)
     {
         const int at = root - FSIM_BACK + i;
-        if (l->far[at])
+        if (may_have_far(l, root, s, at))
             return true;
         for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++)
             if (is_met(l, l->near[k]) && may_stand_beside(l, root, s, l->near[k]))
@@ -302,7 +365,7 @@ fsim_company fsim_company_of(fsim_places *l, int root, fsim_own_set *s)
     }
     for (int i = 0; i < queue.count && !is_whole(l, &s->company); i++) {
         const int at = queue.item[i];
-        if (l->far[at])
+        if (may_have_far(l, root, s, at))
             s->company = whole;
         for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++)
             list_beside(l, root, s, &queue, l->near[k]);

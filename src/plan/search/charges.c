@@ -268,7 +268,7 @@ static void join(grouping *w, int x, int y)
 static bool has_siblings(const fsim_frontier *f, int place)
 {
     const fsim_limits limits = fsim_limits_of(f->p);
-    return fsim_contraction_company(&limits, f->l.node[place]) > 2;
+    return fsim_contraction_siblings(&limits, f->l.node[place]) > 0;
 }
 
 static void join_siblings(grouping *w, int i)

@@ -50,7 +50,7 @@ static void find_least(exclusive *w)
     }
     for (int i = 0; i < f->l.count; i++) {
         w->least[i] = f->floor_launch;
-        if (known && fsim_node_of(f, i)->gemm.k && fsim_contraction_company(&limits, f->l.node[i]) <= 2)
+        if (known && fsim_node_of(f, i)->gemm.k && fsim_contraction_siblings(&limits, f->l.node[i]) == 0)
             w->least[i] += in_ticks(fsim_contraction_alone_for(f->p, f->l.node[i]));
     }
 }

@@ -413,8 +413,14 @@ static bool read_beyond(const fsim_places *l, int t, int place)
     return x->readers > 0 && x->reader[x->readers - 1] > l->node[place];
 }
 
+static int64_t offset_of(const fsim_places *l, int place, int argument)
+{
+    return fsim_place_node(l, place)->arg[argument].map.offset;
+}
+
 /* Does place i, around root, read what place i - by reads around root - by, as a kernel sees it: the same of its
- * neighbours, and of what is made further back, below `low`, the same tensors as places before it? */
+ * neighbours, and of what is made further back, below `low`, the same tensors as places before it, and as far from
+ * where these read? */
 static bool reads_alike(const fsim_places *l, int i, int by, int root, int low)
 {
     const fsim_node *x = fsim_place_node(l, i), *y = fsim_place_node(l, i - by);
@@ -422,12 +428,18 @@ static bool reads_alike(const fsim_places *l, int i, int by, int root, int low)
         const int t = x->arg[k].tensor, s = y->arg[k].tensor, from = fsim_place_of_maker(l, t),
                   other = fsim_place_of_maker(l, s);
         const bool near = (from >= 0 && from >= root - FSIM_BACK) || (other >= 0 && other >= root - by - FSIM_BACK);
-        if (near && from - by != other)
+        const int64_t apart = offset_of(l, i, k) - offset_of(l, i - by, k); /* how far its read is from the other's */
+        if (near && (from - by != other || apart != 0))
             return false;
         for (int j = 0; j < k; j++)
-            if ((x->arg[j].tensor == t) != (y->arg[j].tensor == s))
+            if ((x->arg[j].tensor == t) != (y->arg[j].tensor == s) ||
+                (x->arg[j].tensor == t && offset_of(l, i, j) - offset_of(l, i - by, j) != apart))
                 return false;
-        if (from < low && reader_before(l, t, i, low) != reader_before(l, s, i - by, low - by))
+        const uint64_t reader = from < low ? reader_before(l, t, i, low) : 0;
+        const int distance = (int)(reader >> 16), argument = (int)(reader & 0xffff) - 1;
+        if (from < low &&
+            (reader != reader_before(l, s, i - by, low - by) ||
+             (reader && offset_of(l, i - distance, argument) - offset_of(l, i - distance - by, argument) != apart)))
             return false;
     }
     return true;

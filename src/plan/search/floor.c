@@ -100,8 +100,7 @@ double fsim_floor_norm(const fsim_unit_seconds *sum)
 static double alone_s(const fsim_floor *f, int node)
 {
     const fsim_limits limits = fsim_limits_of(f->p);
-    const int company = fsim_contraction_company(&limits, node);
-    return company > 2 ? 0 : fsim_contraction_alone_for(f->p, node);
+    return fsim_contraction_siblings(&limits, node) > 0 ? 0 : fsim_contraction_alone_for(f->p, node);
 }
 
 void fsim_floor_find_best_alone(fsim_floor *f, const int *node, int count, fsim_arena *a)

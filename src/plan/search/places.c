@@ -6,7 +6,7 @@
 #include "fusion/fuse.h"
 #include <string.h>
 
-enum { NEAR = 8 }; /* producers further back look alike where it is compared which they are (families.c) */
+enum { NEAR = 8 }; /* producers further back look alike: families.c compares which they are, and where they are read */
 
 static void link_producers(fsim_places *l, const bool *wanted)
 {
@@ -252,6 +252,8 @@ static void find_near(fsim_places *l)
     l->near_first[l->count] = near.count;
     l->near = near.item;
     l->missed = fsim_new(l->a, signed char, near.count + 1);
+    l->touched = all.item;
+    l->touched_first = first;
     l->touching = who;
     l->touching_first = many;
 }
@@ -284,12 +286,11 @@ static int *places_in_calls(const fsim_places *l)
     return in;
 }
 
-/* far: the distance from which on all producers look alike. in_call: places_in_calls. */
-static uint64_t class_of_place(const fsim_places *l, int i, int far, int in_call)
+/* h: the primitive's own. far: the distance from which on all producers look alike. in_call: places_in_calls. */
+static uint64_t class_of_place(const fsim_places *l, int i, uint64_t h, int far, int in_call)
 {
     const fsim_graph *g = l->p->graph;
     const fsim_node *n = fsim_place_node(l, i);
-    uint64_t h = fsim_primitive_class(g, l->node[i]);
     h = fsim_mix(h, (uint64_t)l->must[i] | (uint64_t)l->clonable[i] << 1 | (uint64_t)l->outside[i] << 2 |
                         (uint64_t)n->side << 3 | (uint64_t)in_call << 8);
     for (int k = 0; k < n->args; k++) {
@@ -350,10 +351,10 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     find_near(out);
     fsim_find_apart(out);
     const int *in_call = places_in_calls(out);
-    for (int i = 0; i < count; i++)
-        out->class[i] = class_of_place(out, i, FSIM_BITS, in_call[i]); /* no kernel reaches further */
-    for (int i = 0; i < count; i++)
-        out->near_class[i] = class_of_place(out, i, NEAR, in_call[i]);
+    for (int i = 0; i < count; i++) { /* no kernel reaches further than FSIM_BITS */
+        out->class[i] = class_of_place(out, i, fsim_primitive_class(p->graph, node[i]), FSIM_BITS, in_call[i]);
+        out->near_class[i] = class_of_place(out, i, fsim_primitive_class_anywhere(p->graph, node[i]), NEAR, in_call[i]);
+    }
     if (limits.parted)
         fsim_find_beside(out);
     out->wide = limits.watched && !out->complete; /* without kernels of independent parts it may be complete */

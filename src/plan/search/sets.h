@@ -106,14 +106,15 @@ typedef struct {
     int *near_first, *near; /* places that have a tensor in common, also through clones; */
     int *last_near;         /* the highest of them */
     int *touching_first,
-        *touching;       /* places that access tensor t of the graph, themselves or through producers cloned
-                            into their kernel: touching[touching_first[t], touching_first[t + 1]), ascending */
+        *touching;                /* places that access tensor t of the graph, themselves or through producers cloned
+                                     into their kernel: touching[touching_first[t], touching_first[t + 1]), ascending */
+    int *touched_first, *touched; /* the other way round: the tensors of place i */
     signed char *missed; /* families.c: per entry of near, whether a set misses it: 1, -1 where not, 0 not known yet */
     bool *must, *clonable;
     bool *outside;             /* a reader is not in the list */
     bool *aloof;               /* apart.c: no kernel has it and a contraction */
     bool *solo;                /* apart.c: nor this and a contraction; a graph with gradients, in which others may be */
-    bool *lone;                /* apart.c: a contraction that no kernel has with another one */
+    bool *lone;                /* apart.c: a contraction that is in no chain */
     fsim_bits *spaces;         /* apart.c: aloof or lone: the points of spaces that it fits, as bits */
     fsim_bits *results;        /* apart.c: the points of what depends on it */
     fsim_bits *before, *after; /* bit j of before[i]: i - FSIM_BITS + j leads to i; of after[i]: i leads to i + 1 + j */
@@ -139,8 +140,9 @@ typedef struct {
     bool *ends;    /* linked: may a kernel have the place and another one that is too far for the bits? */
     bool *heavy;   /* parted: of what a kernel may hold side by side, which one pays for its launch */
     bool any_joinable;
-    int *seen, seens; /* beside.c: per place: the number of the last walk that met it */
-    fsim_bits fixed;  /* beside.c: what can't be a clone, as bits of the sets of fixed_root - 1; 0: of none */
+    struct fsim_far_end *far_end; /* beside.c: answers about places that are far apart; NULL: there are none */
+    int *seen, seens;             /* beside.c: per place: the number of the last walk that met it */
+    fsim_bits fixed; /* beside.c: what can't be a clone, as bits of the sets of fixed_root - 1; 0: of none */
     int fixed_root;
 } fsim_places;
 
