@@ -67,6 +67,8 @@ static inline void write_value(FILE *out, char *text)
         fprintf(out, "{\"as_string\": \"%.*s\"}", (int)strlen(text) - 2, text + 1);
     else if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
         fprintf(out, "{\"as_bool\": %s}", text);
+    else if (strcmp(text, "none") == 0)
+        fprintf(out, "{\"as_none\": true}");
     else if (isalpha((unsigned char)*text))
         fprintf(out, "{\"as_tensor\": {\"name\": \"%s\"}}", text);
     else

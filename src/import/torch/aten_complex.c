@@ -201,9 +201,8 @@ bool fsim_aten_op_istft(fsim_aten *c, const char *word)
             fsim_aten_step(c, "mul", FSIM_AS("windowed", &frames, y->dtype), 2, (fsim_torch_value *[2]){back, window});
     const fsim_aten_work sums = fsim_aten_work_of(FSIM_ATEN_ADDED, (double)fsim_aten_elems(&frames)),
                          own = fsim_aten_work_of(FSIM_ATEN_ADDED, (double)(count * size));
-    if (!window)
+    if (!window) {
         window = fsim_aten_step(c, "fill", FSIM_AS("window", &one, y->dtype), 0, NULL);
-    if (!fsim_aten_arg(c, "window")) {
         fsim_draft_ints(c->x, "shape", one.rank, one.dim);
         fsim_draft_int(c->x, "value", 1);
         fsim_draft_word(c->x, "dtype", fsim_dtype_names[y->dtype]);

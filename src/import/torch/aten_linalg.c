@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A matrix of q by p, p the shorter side, and k right sides. */
+/* A matrix of q by p, p the shorter side, and k right sides. In what is said, q is m and p is n. */
 typedef struct {
     double q, p, k;
 } sides;
@@ -19,12 +19,15 @@ static double cholesky(sides s) { return s.p * s.p * s.p / 3; }
 static double cholesky_inverse(sides s) { return 2 * s.p * s.p * s.p / 3; }
 static double only_r(sides s) { return 2 * (s.q * s.p * s.p - s.p * s.p * s.p / 3); }
 static double qr(sides s) { return 2 * only_r(s); }
+static double qr_wide(sides s) { return 2 * s.q * s.p * s.p + 2 * s.p * s.p * s.p / 3; }
+static double qr_full(sides s) { return 4 * s.q * s.q * s.p - 2 * s.q * s.p * s.p + 2 * s.p * s.p * s.p / 3; }
 static double squares(sides s) { return only_r(s) + 4 * s.q * s.p * s.k - s.p * s.p * s.k; }
 static double eigh(sides s) { return 9 * s.p * s.p * s.p; }
 static double eigvalsh(sides s) { return 4 * s.p * s.p * s.p / 3; }
 static double eig(sides s) { return 25 * s.p * s.p * s.p; }
 static double eigvals(sides s) { return 10 * s.p * s.p * s.p; }
 static double svd(sides s) { return 14 * s.q * s.p * s.p + 8 * s.p * s.p * s.p; }
+static double svd_full(sides s) { return 4 * s.q * s.q * s.p + 8 * s.q * s.p * s.p + 9 * s.p * s.p * s.p; }
 static double svdvals(sides s) { return 4 * s.q * s.p * s.p - 4 * s.p * s.p * s.p / 3; }
 static double pinv(sides s) { return svd(s) + 2 * s.q * s.p * s.p; }
 
@@ -43,22 +46,31 @@ static const struct {
             {"cholesky_inverse", "2/3 n^3", cholesky_inverse},
             {"only_r", "2 (m n^2 - n^3 / 3)", only_r},
             {"qr", "4 (m n^2 - n^3 / 3)", qr},
+            {"qr_wide", "2 m n^2 + 2/3 n^3", qr_wide},
+            {"qr_full", "4 m^2 n - 2 m n^2 + 2/3 n^3", qr_full},
             {"squares", "2 (m n^2 - n^3 / 3) + 4 m n k - n^2 k", squares},
             {"eigh", "9 n^3", eigh},
             {"eigvalsh", "4/3 n^3", eigvalsh},
             {"eig", "25 n^3", eig},
             {"eigvals", "10 n^3", eigvals},
             {"svd", "14 m n^2 + 8 n^3", svd},
+            {"svd_full", "4 m^2 n + 8 m n^2 + 9 n^3", svd_full},
             {"svdvals", "4 m n^2 - 4/3 n^3", svdvals},
             {"pinv", "16 m n^2 + 8 n^3", pinv}};
 
-/* What the operator's arguments leave of its word: without vectors, only R. */
-static const char *as_asked(fsim_aten *c, const char *word)
+/* What the operator's arguments leave of its word: without vectors, only R, or vectors of all the longer side. */
+static const char *as_asked(fsim_aten *c, const char *word, double m, double n)
 {
-    if (strcmp(word, "qr") == 0 && strcmp(fsim_aten_text(c, "mode", "reduced"), "r") == 0)
-        return "only_r";
-    if (strcmp(word, "svd") == 0 && !fsim_aten_flag(c, "compute_uv", true))
-        return "svdvals";
+    if (strcmp(word, "qr") == 0) {
+        const char *mode = fsim_aten_text(c, "mode", "reduced");
+        const bool full = strcmp(mode, "complete") == 0 || !fsim_aten_flag(c, "some", true);
+        return strcmp(mode, "r") == 0 ? "only_r" : m < n ? "qr_wide" : full && m > n ? "qr_full" : word;
+    }
+    if (strcmp(word, "svd") == 0) {
+        const bool full = strcmp(c->op, "svd") == 0 ? !fsim_aten_flag(c, "some", true)
+                                                    : fsim_aten_flag(c, "full_matrices", c->op[0] != '_');
+        return !fsim_aten_flag(c, "compute_uv", true) ? "svdvals" : full && m != n ? "svd_full" : word;
+    }
     return strcmp(word, "eigh") == 0 && !fsim_aten_flag(c, "compute_v", true) ? "eigvalsh" : word;
 }
 
@@ -73,7 +85,7 @@ bool fsim_aten_op_linalg(fsim_aten *c, const char *word)
     const double m = (double)s->dim[s->rank - 2], n = (double)s->dim[s->rank - 1],
                  batch = (double)fsim_aten_elems(s) / (m * n);
     const sides of = {m > n ? m : n, m > n ? n : m, right ? (double)fsim_aten_elems(&right->shape) / (batch * m) : 0};
-    word = as_asked(c, word);
+    word = as_asked(c, word, m, n);
     size_t i = 0;
     while (strcmp(rows[i].word, word) != 0)
         i++;

@@ -87,8 +87,7 @@ static bool windows_of(fsim_aten *c, fsim_torch_value *x)
 }
 
 /* A view by strides. One with as many elements in the same order but for dimensions of 1, as core ATen has it of means
- * and of squeezed weights, is a reshape; what others read is not followed, but windows
- * that overlap. */
+ * and of squeezed weights, is a reshape; of what others read, only windows that overlap are followed. */
 bool fsim_aten_op_as_strided(fsim_aten *c, const char *word)
 {
     (void)word;

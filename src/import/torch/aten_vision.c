@@ -82,7 +82,7 @@ bool fsim_aten_op_deform_conv(fsim_aten *c, const char *word)
                      made = {.rank = 3, .dim = {s->dim[0], s->dim[1], places}},
                      side = {.rank = 3, .dim = {1, s->dim[1], 1}};
     x = fsim_aten_own_step(c, FSIM_AS("columns", &columns, x->dtype), masked ? 3 : 2, taps,
-                           fsim_aten_work_of(FSIM_ATEN_TAP, (double)fsim_aten_elems(&columns)));
+                           fsim_aten_work_of(FSIM_ATEN_MOVED_TAP, (double)fsim_aten_elems(&columns)));
     if (!x)
         return false;
     x = fsim_aten_step(c, "matmul", FSIM_AS("product", &made, x->dtype), 2,
