@@ -170,6 +170,12 @@ static void free_block(block *b)
     free(b);
 }
 
+/* Is each of these bytes ODD? The first is, and each of the others is like the one in front of it. */
+static bool is_odd(const unsigned char *at, size_t bytes)
+{
+    return bytes == 0 || (at[0] == ODD && memcmp(at, at + 1, bytes - 1) == 0);
+}
+
 /* Gives back what the block has from `kept` bytes on. */
 static void give_back(block *b, size_t kept)
 {
@@ -177,9 +183,8 @@ static void give_back(block *b, size_t kept)
         const unsigned char *at = (const unsigned char *)b->data + end - sizeof(ending);
         ending last;
         memcpy(&last, at, sizeof last);
-        bool sound = last.step <= end - kept && last.odd + sizeof last <= last.step;
-        for (size_t i = 1; sound && i <= last.odd; i++)
-            sound = at[-(ptrdiff_t)i] == ODD;
+        const bool sound =
+            last.step <= end - kept && last.odd + sizeof last <= last.step && is_odd(at - last.odd, last.odd);
         assert(sound); /* or something was written behind memory of the arena */
         (void)sound;
         end -= last.step;

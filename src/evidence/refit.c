@@ -235,10 +235,12 @@ static double descend(fit *f, double *base)
     const wanted *w = f->of;
     double damped = 0.1, best = loss_at(f, f->x), step[MOST], at[MOST];
     int idle = 0;
+    bool moved = true; /* then f->error is of f->x; else base and the slopes still are */
     for (int round = 0; round < ROUNDS && idle < 2; round++) {
         const double before = best;
-        (void)loss_at(f, f->x);
-        set_slopes(f, f->x, base);
+        if (moved)
+            set_slopes(f, f->x, base);
+        moved = false;
         for (int t = 0; t < TRIES; t++) {
             step_of(f, base, damped, step);
             for (int k = 0; k < w->free; k++)
@@ -247,6 +249,7 @@ static double descend(fit *f, double *base)
             damped *= loss < best ? 0.3 : 5;
             if (loss < best) {
                 best = loss;
+                moved = true;
                 memcpy(f->x, at, sizeof at);
                 break;
             }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # validate --refit: rows that obey the equations are predicted exactly by numbers that were fitted to other rows; a family of rows that does not is not followed; with measured rows, errors of rows not
 # fitted stay as small as they were.
-# cost: 8
+# cost: 16
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 export LC_ALL=C
