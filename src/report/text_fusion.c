@@ -5,23 +5,45 @@
 #include "base/names.h"
 #include <math.h>
 
-enum { REFUSALS_SHOWN = 5, LOSSES_SHOWN = 5 };
+enum { REFUSALS_SHOWN = 5, LOSSES_SHOWN = 5, RECOMPUTED_SHOWN = 3, KERNELS_SHOWN = 8 };
 
 /* " (x 11)", or "" for what comes once. */
 static const char *times_text(fsim_arena *a, int times) { return times > 1 ? fsim_printf(a, " (x %d)", times) : ""; }
 
-/* "t1 in 3 and 5": kernels are listed by number, because the table may truncate names and their marks. */
+/* "t1 in kernel 3, t2, t3 and 5 more in kernel 4": what kernel i computes again; NULL where that is nothing. Kernels
+ * are listed by number, because the table may truncate names and their marks. */
+static const char *recomputed_by(const fsim_text_page *r, int i)
+{
+    const fsim_group *group = r->plan->kernel[i].group;
+    const char *list = NULL;
+    int count = 0, shown = 0;
+    for (int m = 0; m < group->members; m++)
+        count += group->member[m].clone;
+    const int most = r->verbose || count <= RECOMPUTED_SHOWN + 1 ? count : RECOMPUTED_SHOWN;
+    for (int m = 0; m < group->members && shown < most; m++)
+        if (group->member[m].clone) {
+            list =
+                fsim_printf(r->a, "%s%s%s", list ? list : "", list ? ", " : "", r->g->node[group->member[m].node].name);
+            shown++;
+        }
+    return list ? fsim_printf(r->a, "%s%s in kernel %d%s", list,
+                              count > most ? fsim_printf(r->a, " and %d more", count - most) : "", i + 1,
+                              times_text(r->a, r->repeats.times[i]))
+                : NULL;
+}
+
 void fsim_text_recomputed(const fsim_text_page *r)
 {
     const char *list = NULL;
+    int kernels = 0;
     for (int i = 0; i < r->plan->kernels; i++) {
-        const fsim_group *group = r->plan->kernel[i].group;
-        for (int m = 0; m < group->members && r->repeats.times[i] > 0; m++)
-            if (group->member[m].clone)
-                list =
-                    fsim_printf(r->a, "%s%s%s in kernel %d%s", list ? list : "", list ? ", " : "",
-                                r->g->node[group->member[m].node].name, i + 1, times_text(r->a, r->repeats.times[i]));
+        const char *of = r->repeats.times[i] > 0 ? recomputed_by(r, i) : NULL;
+        kernels += of != NULL;
+        if (of && (r->verbose || kernels <= KERNELS_SHOWN))
+            list = list ? fsim_printf(r->a, "%s; %s", list, of) : of;
     }
+    if (list && !r->verbose && kernels > KERNELS_SHOWN)
+        list = fsim_printf(r->a, "%s; and in %d more (--verbose)", list, kernels - KERNELS_SHOWN);
     if (list)
         fsim_paragraph(&r->page, FSIM_PLAIN, 0, 2, fsim_printf(r->a, "Recomputed: %s.", list));
 }

@@ -110,7 +110,7 @@ void fsim_markdown_next(FILE *out, const fsim_prediction *p, fsim_arena *a);
 
 /* text_fusion.c: nothing is printed where there is nothing to say. */
 
-/* Primitives that run in several kernels: "Recomputed: t1 in kernel 3." */
+/* Primitives that run in several kernels: "Recomputed: t1 in kernel 3; t2, t3, t4 and 5 more in kernel 7." */
 void fsim_text_recomputed(const fsim_text_page *r);
 /* Operators that are folded into weights, and so cost nothing at run time. */
 void fsim_text_folded(const fsim_text_page *r);

@@ -422,9 +422,10 @@ static void masks_left_out(void **unused)
     assert_true(priced * 5 >= MASKED);
     assert_true(close * 3 >= without);
     const bool usual = usual_graphs && asked_for(MASKED) == MASKED;
-    check_share("without masks", of_masked, 0.9302, usual);
-    check_share("with a price of these", of_given, 0.9419, usual);
-    check_share("and one by those that no kernel has two of", of_exclusive, 0.8356, usual);
+    assert_true(!usual || (without >= 54 && priced >= 70)); /* 50 and 58 with shares of 0.9305, 0.9422 and 0.8360 */
+    check_share("without masks", of_masked, 0.9275, usual);
+    check_share("with a price of these", of_given, 0.9414, usual);
+    check_share("and one by those that no kernel has two of", of_exclusive, 0.8264, usual);
 }
 
 /* Graphs on which a search once went wrong: on every GPU and in every regime, cold and warm, the optimum is the least
