@@ -73,14 +73,23 @@ static bool ends(const char *path, const char *tail)
     return n > k && strcasecmp(path + n - k, tail) == 0;
 }
 
+/* No control characters but those that lay out a text? */
+static bool is_text(const char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if ((unsigned char)text[i] < ' ' && !memchr("\t\n\v\f\r\033", text[i], 6))
+            return false;
+    return true;
+}
+
 const char *fsim_foreign_name(fsim_arena *a, const char *path, const char *text, size_t bytes)
 {
     const bool torch = ends(path, ".pt2") || ends(path, ".pt") || ends(path, ".pth"), onnx = ends(path, ".onnx");
     if (!torch && !onnx)
         return NULL;
-    const char *found = bytes == 0                  ? "the file is empty"
-                        : memchr(text, '\0', bytes) ? "the file begins as no model does; it is damaged or another file"
-                                                    : "the file is text";
+    const char *found = bytes == 0             ? "the file is empty"
+                        : is_text(text, bytes) ? "the file is text"
+                                               : "the file begins as no model does; it is damaged or another file";
     if (torch)
         return fsim_printf(a,
                            "%s; wanted a torch.export archive, a zip ('PK'): export the model with torch.export.save "

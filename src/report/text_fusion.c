@@ -10,8 +10,8 @@ enum { REFUSALS_SHOWN = 5, LOSSES_SHOWN = 5, RECOMPUTED_SHOWN = 3, KERNELS_SHOWN
 /* " (x 11)", or "" for what comes once. */
 static const char *times_text(fsim_arena *a, int times) { return times > 1 ? fsim_printf(a, " (x %d)", times) : ""; }
 
-/* "t1 in kernel 3, t2, t3 and 5 more in kernel 4": what kernel i computes again; NULL where that is nothing. Kernels
- * are listed by number, because the table may truncate names and their marks. */
+/* "t1, t2, t3 and 5 more in kernel 4": what kernel i computes again; NULL where that is nothing. Kernels are listed by
+ * number, because the table may truncate names and their marks. */
 static const char *recomputed_by(const fsim_text_page *r, int i)
 {
     const fsim_group *group = r->plan->kernel[i].group;
@@ -35,15 +35,16 @@ static const char *recomputed_by(const fsim_text_page *r, int i)
 void fsim_text_recomputed(const fsim_text_page *r)
 {
     const char *list = NULL;
-    int kernels = 0;
-    for (int i = 0; i < r->plan->kernels; i++) {
+    int left = 0;
+    for (int i = 0, shown = 0; i < r->plan->kernels; i++) {
         const char *of = r->repeats.times[i] > 0 ? recomputed_by(r, i) : NULL;
-        kernels += of != NULL;
-        if (of && (r->verbose || kernels <= KERNELS_SHOWN))
+        if (of && (r->verbose || shown++ < KERNELS_SHOWN))
             list = list ? fsim_printf(r->a, "%s; %s", list, of) : of;
+        else
+            left += of != NULL;
     }
-    if (list && !r->verbose && kernels > KERNELS_SHOWN)
-        list = fsim_printf(r->a, "%s; and in %d more (--verbose)", list, kernels - KERNELS_SHOWN);
+    if (left)
+        list = fsim_printf(r->a, "%s; more in %d kernel%s (--verbose)", list, left, left > 1 ? "s" : "");
     if (list)
         fsim_paragraph(&r->page, FSIM_PLAIN, 0, 2, fsim_printf(r->a, "Recomputed: %s.", list));
 }

@@ -52,6 +52,7 @@ for name, content, message in (
     ("empty.pt2", b"", "the file is empty; wanted a torch.export archive"),
     ("cut.pt2", torch_model[:len(torch_model) // 2], "this zip has no end: of "),
     ("damaged.pt2", b"\1\0\2", "begins as no model does"),
+    ("noise.pt2", b"\x9b\xe1\x07k\x12\xf3", "begins as no model does"),
     ("without.pt2", without("model.json"), "this is a zip without a program (models/model.json)"),
     ("nothing.pt2", zipped(), "this is an empty zip"),
     ("script.pt", zipped(("m/data.pkl", b""), ("m/code/__torch__.py", b"")), "this is a TorchScript archive"),
