@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes one operator of C at a time, and asks whether a test notices.
 
-    bench/mutate.sh [--count N] [--seconds S] [--seed S] [--budget S] [--out FILE] [--list] [--survivors] [PATH[:LINE] ...]
+    bench/mutate.sh [--count N] [--seconds S] [--seed S] [--budget S] [--out FILE] [--list] [--survivors] [--scripts]
+                    [PATH[:LINE] ...]
 
 PATH is a folder or a source below src/ or validate/ (default: the folders of FOLDERS below that are counted); with a LINE, all mutants
 of that line. N mutants (default 20) of each folder are drawn with a seed, so that two runs draw the same ones; a longer run goes on where a shorter
@@ -12,7 +13,8 @@ loaded before the library (libmutant.so); of the tests that run its line, those 
 survivor at once. Where its object code is as before, it is an equivalent one.
 
 What was found is kept in build/mutate/found.json while the sources are as they were; --survivors tries the ones that survived
-once more, with the tests that were added or changed, or had no time. A survivor is either equivalent (no input can tell it from the original), which bench/mutants.txt then says with
+once more, with the tests that were added or changed, or had no time. With --scripts the program is built, too, and what outlives the unit tests is tried
+with scripts of tests/cli that state facts (SCRIPTS below), on whatever line it is. A survivor is either equivalent (no input can tell it from the original), which bench/mutants.txt then says with
 the reason, or a test is missing, which it may say too. FILE gets a table by folder and a line for each survivor. Mutants that don't compile are not counted.
 """
 import argparse
@@ -34,6 +36,13 @@ FOLDERS = ["src/cost", "src/fusion", "src/graph", "src/plan/search", "src/emit",
 OTHERS = ["src/kernel", "src/plan/price", "src/plan/rivals", "src/vendor", "src/hw", "src/input"]
 # Tests that prove nothing alone: what they compare is written down by the program.
 LEFT_OUT = {"onnx_models", "torch_models", "schema"}
+
+# Scripts of tests/cli that state facts of a folder: kernels agree with the reference, plans and bounds with what is worked out of the definitions a second time.
+# No script that compares with what the program once wrote is among them.
+KERNELS = ["backward", "codegen", "joint", "operators"]
+PLANS = ["certificate", "equal_layers", "proof"]
+SCRIPTS = {"src/cost": PLANS, "src/fusion": PLANS + KERNELS, "src/graph": PLANS + KERNELS, "src/plan/search": PLANS, "src/emit": KERNELS + ["validate_cuda"],
+           "validate": ["calibrate_cuda", "host", "operators", "registers", "trust", "validate", "validate_cpu", "validate_cuda"]}
 
 UNTESTED = "survived: no test runs its line"
 # ./test runs the tests under sanitizers, too: what a mutant does without a definition ends it.
@@ -174,8 +183,8 @@ def digest_of(path):
 class Tree:
     """A copy of the sources, its library as a shared one, and the tests."""
 
-    def __init__(self, root):
-        self.root, self.at, self.digests = root, os.path.join(root, "build", "mutate"), {}
+    def __init__(self, root, scripts):
+        self.root, self.at, self.digests, self.scripts = root, os.path.join(root, "build", "mutate"), {}, scripts
         self.copy, self.build, self.counting = (os.path.join(self.at, name) for name in ("tree", "build", "counting"))
         os.makedirs(self.copy, exist_ok=True)
         for name in os.listdir(root):
@@ -203,7 +212,7 @@ class Tree:
         names = subprocess.run(["cmake", "--build", self.build, "--target", "help"], capture_output=True, text=True, check=True).stdout
         self.tests = sorted(set(re.findall(r"\b(\w+)_test\b", names)) - LEFT_OUT)
         mock = ["mockgpu"] if re.search(r"\bmockgpu\b", names) else []
-        if self.call(["cmake", "--build", self.build, "-j2", "--target", "fusesim_core"] + mock + [t + "_test" for t in self.tests], 7200) != 0:
+        if self.call(["cmake", "--build", self.build, "-j2", "--target", "fusesim_core"] + ["fusesim"] * scripts + mock + [t + "_test" for t in self.tests], 7200) != 0:
             sys.exit("mutate: the tests can't be built in %s" % self.build)
 
         if self.call(["cmake", "--build", self.counting, "-j2", "--target", "fusesim_core"], 7200) != 0:
@@ -248,7 +257,17 @@ class Tree:
         self.used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         return None if cpu and status in (-24, -9) else status
 
+    def run_script(self, name, cpu=None, **more):
+        scratch = os.path.join(self.at, "scratch", name)
+        shutil.rmtree(scratch, ignore_errors=True)
+        os.makedirs(scratch)
+        more.update(FUSESIM=os.path.join(self.build, "fusesim"), SOURCE_DIR=self.copy, MOCKGPU=os.path.join(self.build, "tests", "libmockgpu.so"))
+        status = self.call(["sh", "-c", 'cd "$1" && exec bash "$2"', "sh", scratch, os.path.join(self.copy, "tests", "cli", name + ".sh")], 600, cpu, **more)
+        return 0 if status == 77 else status # skipped
+
     def run(self, test, cpu=None, **more):
+        if test.startswith("cli."):
+            return self.run_script(test[4:], cpu, **more)
         if test == "gpu_run": # on the GPU that is none
             mock = os.path.join(self.build, "tests", "libmockgpu.so")
             more.update({"FUSESIM_%s_LIB" % name: mock for name in ("CUDA", "NVRTC", "CUPTI", "CUBLAS", "CUBLASLT", "NVML")}, MOCK_SKIP_REPEATS="1")
@@ -304,6 +323,24 @@ class Tree:
         self.version = {test: all_[test][0][:12] for test in now}
         return now
 
+    def known_scripts(self):
+        """{script: CPU seconds}, measured once."""
+        found = {}
+        for name in sorted(set(sum(SCRIPTS.values(), []))) if self.scripts else []:
+            path, version = os.path.join(self.at, "known", "cli.%s.json" % name), digest_of(os.path.join(self.copy, "tests", "cli", name + ".sh"))[:12]
+            kept = None
+            if os.path.exists(path):
+                with open(path, encoding="utf-8") as file:
+                    kept = json.load(file)
+            if not kept or kept[0] != version:
+                kept = (version, self.used if self.run("cli." + name) == 0 else None)
+                with open(path, "w", encoding="utf-8") as file:
+                    json.dump(kept, file)
+            if kept[1] is not None:
+                found["cli." + name] = kept[1]
+                self.version["cli." + name] = version
+        return found
+
     def digest(self, path):
         if path not in self.digests:
             self.digests[path] = digest_of(os.path.join(self.copy, path))
@@ -329,6 +366,7 @@ class Judge:
 
     def __init__(self, tree, budget, found):
         self.tree, self.budget, self.known = tree, budget, tree.known()
+        self.scripts = tree.known_scripts()
         self.same, self.kills, self.sound = {}, {}, {}
         for name, one in found.items():
             if one[1].startswith("killed by "):
@@ -349,7 +387,12 @@ class Judge:
             lines = ran.get(mutant["path"], {})
             if lines is None or lines.get(mutant["line"], 1 if lines else 0): # a line without code of its own belongs to another
                 tests.append(test)
-        return sorted(tests, key=lambda t: (self.known[t][0] + 0.05) / self.worth(mutant["path"], t))
+        scripts = ["cli." + name for name in SCRIPTS.get(folder_of(mutant["path"]), []) if "cli." + name in self.scripts]
+        cheap_first = lambda t: (self.usual(t) + 0.05) / self.worth(mutant["path"], t)  # noqa: E731
+        return sorted(tests, key=cheap_first) + sorted(scripts, key=cheap_first)
+
+    def usual(self, test):
+        return self.scripts[test] if test in self.scripts else self.known[test][0]
 
     def fails_anyway(self, test):
         """Since the sources changed, or on a machine that is busy."""
@@ -374,13 +417,13 @@ class Judge:
         if tree.call([os.environ.get("CC", "cc"), "-shared", "-Wl,-soname,libmutant.so", "-o", tree.library, base], 100) != 0:
             return "no code"
         for test in tests:
-            usual = self.known[test][0]
+            usual = self.usual(test)
             if outlived.get(test) == tree.version[test] or (spent > 0 and spent + usual > self.budget):
                 continue
             status = tree.run(test, 2 + 4 * usual, LD_LIBRARY_PATH=os.path.dirname(tree.library))
             spent += tree.used
             if status != 0 and self.fails_anyway(test):
-                del self.known[test]
+                (self.scripts if test in self.scripts else self.known).pop(test)
             elif status != 0:
                 self.note(path, test)
                 return "killed by %s" % test if status is not None else "killed: %s hangs" % test
@@ -413,6 +456,7 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--survivors", action="store_true")
+    parser.add_argument("--scripts", action="store_true")
     parser.add_argument("paths", nargs="*", default=[])
     args = parser.parse_args()
     root = os.getcwd()
@@ -454,7 +498,7 @@ def main():
         if not before or before[0] != digest or again:
             if time.monotonic() > end:
                 continue
-            judge = judge or Judge(Tree(root), args.budget, kept)
+            judge = judge or Judge(Tree(root, args.scripts), args.budget, kept)
             outlived = before[2] if again and len(before) > 2 else {}
             kept[m["name"]] = before = (digest, judge.judge(m, texts[m["path"]], outlived), outlived)
             print("%s:%d: %s: %s" % (m["path"], m["line"], m["what"], before[1]), flush=True)
