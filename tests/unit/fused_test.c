@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Laws of kernels, of all sets of primitives of small random graphs: what a kernel moves and computes is what its
+ * primitives need, and it is never slower than two kernels that it could be split into, unless it says so.
+ * depends: compiler memory cost: 1 */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "plan/price/price.h"
+#include "predict.h"
+#include "random_rows.h"
+#include "random_workload.h"
+#include <stdio.h>
+#include <string.h>
+
+#ifdef FSIM_SANITIZED
+enum { GRAPHS = 20 };
+#else
+enum { GRAPHS = 300 };
+#endif
+enum { MOST = 8 };
+
+typedef struct {
+    bool legal, penalised, recomputes;
+    double time_s, bytes, flops, needed;
+} priced;
+
+typedef struct {
+    int kernels, splits, penalised, exact;
+} tally;
+
+/* What a set of primitives needs: elements of each tensor that it reads or that others read of it. */
+static void check_kernel(const fsim_graph *g, unsigned set, const fsim_kernel *k, priced *out, tally *sums)
+{
+    const fsim_group *o = k->group;
+    double flops = 0, written = 0, read = 0, time = 0;
+    int reads = 0, writes = 0;
+    for (int t = 0; t < g->tensors; t++) {
+        const fsim_tensor *x = &g->tensor[t];
+        const bool made = x->producer >= 0 && (set >> x->producer & 1);
+        bool inside = false, outside = x->output || x->materialize;
+        for (int r = 0; r < x->readers; r++)
+            *(set >> x->reader[r] & 1 ? &inside : &outside) = true;
+        if (x->storage != t)
+            continue;
+        reads += !made && inside;
+        writes += made && (outside || x->readers == 0);
+        written += made && (outside || x->readers == 0) ? (double)x->bytes : 0;
+    }
+    for (int n = 0; n < g->nodes; n++)
+        flops += set >> n & 1 ? g->node[n].flops * (double)g->node[n].points * (double)g->node[n].reduced : 0;
+    for (int i = 0; i < o->reads; i++) {
+        const fsim_tensor *x = &g->tensor[o->read[i].tensor];
+        read += (double)k->input[i].bytes;
+        assert_true(k->input[i].bytes > 0 && k->input[i].bytes <= x->bytes);
+        assert_true(k->input[i].read_bytes >= k->input[i].bytes &&
+                    (i == 0 || o->read[i].tensor > o->read[i - 1].tensor));
+    }
+    for (int u = 0; u < FSIM_UNIT_COUNT; u++) {
+        time += k->time[u];
+        assert_true(k->unit[u] >= 0 && k->unit[u] <= k->time_s * (1 + 1e-9) && k->time[u] <= k->unit[u] * (1 + 1e-9));
+    }
+    const bool once = !o->recomputes && k->passes == 1 && o->contractions == 0;
+    if (once ? k->flops != flops : k->flops < flops)
+        fail_msg("%.9g FLOP, its primitives %.9g", k->flops, flops);
+    assert_true(k->dram_write_bytes >= (o->writes == writes ? (int64_t)written : 0));
+    if (o->reads != reads || o->writes > writes)
+        fail_msg("%d reads, %d writes; by tensors %d and %d", o->reads, o->writes, reads, writes);
+    assert_true(fabs(time - k->time_s) <= 1e-9 * k->time_s);
+    *out = (priced){true, k->penalised, o->recomputes, k->time_s, read + (double)k->dram_write_bytes, k->flops, flops};
+    sums->kernels++;
+    sums->penalised += k->penalised;
+    sums->exact += k->flops == flops;
+}
+
+static void check_graph(const char *text, const fsim_hw *hw, fsim_arena *a, tally *sums)
+{
+    static priced of[1 << MOST];
+    fsim_diag *d = fsim_diag_new(a);
+    const fsim_graph *g = fsim_graph_parse(a, d, "fused.yaml", text, strlen(text), NULL);
+    const fsim_options options = {.strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM};
+    assert_non_null(g);
+    if (g->nodes > MOST)
+        return;
+    fsim_problem p = fsim_problem_of(g, hw, &options, a);
+    for (unsigned set = 1; set < 1u << g->nodes; set++) {
+        int node[MOST], count = 0;
+        for (int n = 0; n < g->nodes; n++)
+            if (set >> n & 1)
+                node[count++] = n;
+        const fsim_kernel *k = fsim_kernel_alone(&p, node, count, a);
+        of[set] = (priced){0};
+        if (k)
+            check_kernel(g, set, k, &of[set], sums);
+        for (unsigned part = (set - 1) & set; k && part > (set & ~part); part = (part - 1) & set) {
+            const priced *x = &of[set], *y = &of[part], *z = &of[set & ~part];
+            if (!y->legal || !z->legal)
+                continue;
+            sums->splits++;
+            if (!x->penalised && x->time_s > (y->time_s + z->time_s) * (1 + 1e-12))
+                fail_msg("kernel %x takes %.9g s, its parts %x %.9g s and %x %.9g s:\n%s", set, x->time_s, part,
+                         y->time_s, set & ~part, z->time_s, text);
+            if (x->bytes > (y->bytes + z->bytes) * (1 + 1e-12))
+                fail_msg("kernel %x moves %.9g bytes, its parts %x %.9g and %x %.9g:\n%s", set, x->bytes, part,
+                         y->bytes, set & ~part, z->bytes, text);
+        }
+    }
+}
+
+static void laws_of_sets(void **unused)
+{
+    (void)unused;
+    static const char *const gpus[] = {"hwmodels/a100-sxm4-40gb", "tests/hw/toy", "hwmodels/h100-sxm5-80gb"};
+    fsim_arena *all = fsim_arena_new();
+    const fsim_hw *hw[3];
+    tally sums = {0};
+    for (int i = 0; i < 3; i++)
+        hw[i] = fsim_hw_read(all, fsim_diag_new(all), fsim_printf(all, FUSESIM_SOURCE_DIR "/%s.yaml", gpus[i]));
+    for (int seed = 1; seed <= GRAPHS; seed++) {
+        fsim_arena *a = fsim_arena_new();
+        state = (uint64_t)seed;
+        const int n = 3 + (int)draw(5);
+        check_graph(seed % 2 ? random_workload(a, n, 64, seed % 4 == 1 ? 64 : 48, 1) : random_rows(a, 2 + n / 3),
+                    hw[seed % 3], a, &sums);
+        fsim_arena_free(a);
+    }
+    printf("%d kernels, %d penalised, %d with the primitives' FLOP; %d splits\n", sums.kernels, sums.penalised,
+           sums.exact, sums.splits);
+    assert_true(sums.kernels > 20 * GRAPHS && sums.kernels > sums.penalised && sums.splits > 100 * GRAPHS / 2);
+    fsim_arena_free(all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(laws_of_sets)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
