@@ -30,9 +30,12 @@ bool fsim_rule_reshape(fsim_call *call)
     double elems = 1;
     for (int i = 0; i < out.rank; i++)
         elems *= (double)out.dim[i];
-    if (elems != (double)t->elems)
+    if (elems != (double)t->elems) {
+        if (guess >= 0)
+            out.dim[guess] = -1; /* as it was written */
         return fsim_refuse(call, "cannot view %s (%lld elements) as %s", text_of(call, &t->shape), (long long)t->elems,
                            text_of(call, &out));
+    }
     call->result[0] = fsim_add_view(call->build, call->at, call->out[0], &out, call->arg[0], 0);
     return call->result[0] >= 0;
 }
