@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "fusion/partners.h"
 #include "plan/price/price.h"
 #include "predict.h"
 #include "random_rows.h"
@@ -134,8 +135,57 @@ static void laws_of_sets(void **unused)
     fsim_arena_free(all);
 }
 
+static fsim_class class_of(const fsim_graph *g, int n) { return fsim_ops[g->node[n].op].class; }
+
+/* Contractions n and m, m behind n, may be a chain where m depends on n and all that is on a path between them can be
+ * in a kernel and is no contraction. */
+static bool may_be_chained(const fsim_graph *g, const uint64_t *above, int n, int m)
+{
+    bool may = (above[m] >> n & 1) && class_of(g, n) == FSIM_CONTRACTION && class_of(g, m) == FSIM_CONTRACTION;
+    for (int b = n + 1; b < m && may; b++) {
+        const fsim_class class = class_of(g, b);
+        const bool between = (above[b] >> n & 1) && (above[m] >> b & 1);
+        may = !between || (class != FSIM_CONTRACTION && (class == FSIM_REDUCE || fsim_classes[class].inlines));
+    }
+    return may;
+}
+
+static void partners_by_paths(void **unused)
+{
+    (void)unused;
+    int pairs = 0;
+    for (int seed = 1; seed <= GRAPHS; seed++) {
+        fsim_arena *a = fsim_arena_new();
+        state = (uint64_t)seed;
+        const char *text = random_workload(a, 16 + (int)draw(11), 64, 64, 1);
+        const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "partners.yaml", text, strlen(text), NULL);
+        assert_true(g && g->nodes <= 64);
+        uint64_t above[64] = {0};
+        for (int n = 0; n < g->nodes; n++)
+            for (int k = 0; k < g->node[n].args; k++) {
+                const int from = g->tensor[g->node[n].arg[k].tensor].producer;
+                above[n] |= from >= 0 ? above[from] | (uint64_t)1 << from : 0;
+            }
+        for (int n = 0; n < g->nodes; n++)
+            for (int up = 0; up < 2 && class_of(g, n) == FSIM_CONTRACTION; up++) {
+                int wanted[64], got[64], count = 0;
+                for (int m = up ? n - 1 : n + 1; m >= 0 && m < g->nodes; m += up ? -1 : 1)
+                    if (up ? may_be_chained(g, above, m, n) : may_be_chained(g, above, n, m))
+                        wanted[count++] = m;
+                assert_int_equal(fsim_chain_partners(g, n, up, got, 64), count);
+                assert_memory_equal(got, wanted, sizeof *got * (size_t)count);
+                assert_int_equal(fsim_chain_partners(g, n, up, got, count), count);
+                assert_true(count == 0 || fsim_chain_partners(g, n, up, got, count - 1) == -1);
+                pairs += count;
+            }
+        fsim_arena_free(a);
+    }
+    printf("%d pairs\n", pairs);
+    assert_true(pairs > GRAPHS / 4);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(laws_of_sets)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(laws_of_sets), cmocka_unit_test(partners_by_paths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
