@@ -142,7 +142,10 @@ static void parts_and_places(void **unused)
 /* What is too much to interpret is checked on shorter shapes. Of 65536 x 8192 points a thousandth of a second does
  * 20000: both lengths are divided by 256, the first power of two by whose square 2^29 is less. Of 2^20 rows of 33
  * elements 30 are kept: 15, as they are halved once; two primitives have 30 points a row, of which 0.08 s do 1.6
- * million: 2^15 rows. Without the document nothing is checked. */
+ * million: 2^15 rows. Of 1024 elements number 700 is taken, so that they stay as many: twice 4096 points are 2000 or
+ * fewer once these are divided by 8, alone; and where a row of 4096 is taken, which lies in one piece and is read where
+ * it is, once they are divided by 4, as all lengths but the other one. Without the document nothing is
+ * checked. */
 static void too_much_is_checked_on_shorter_shapes(void **unused)
 {
     (void)unused;
@@ -160,6 +163,14 @@ static void too_much_is_checked_on_shorter_shapes(void **unused)
          "3, "
          "size: 30}\n  - {op: relu, in: s, out: y}\noutputs: [y]\n",
          0.08, true, 32},
+        {"tensors: {x: {shape: [4096, 1024], dtype: f32, role: input}}\noperators:\n  - {op: select, in: x, out: s, "
+         "dim: "
+         "1, index: 700}\n  - {op: relu, in: s, out: y}\noutputs: [y]\n",
+         1e-4, true, 8},
+        {"tensors: {x: {shape: [1024, 4096], dtype: f32, role: input}}\noperators:\n  - {op: select, in: x, out: s, "
+         "dim: "
+         "0, index: 700}\n  - {op: relu, in: s, out: y}\noutputs: [y]\n",
+         1e-4, true, 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         static const fsim_strategy strategy[] = {FSIM_STRATEGY_OPTIMAL};

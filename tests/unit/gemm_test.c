@@ -287,6 +287,8 @@ static void a_call_takes_at_least_its_best_tile(void **unused)
     NEAR(fsim_gemm_least_s(&d, 1e13), 2);
     d.transposed = 1.5;
     NEAR(fsim_gemm_least_s(&d, 1e13), 1 / 0.75);
+    d.transposed = 3; /* no faster than all units */
+    NEAR(fsim_gemm_least_s(&d, 1e13), 1);
     d.power_rate = 1e12;
     NEAR(fsim_gemm_least_s(&d, 1e13), 10);
 }

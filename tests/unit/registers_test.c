@@ -156,10 +156,67 @@ static void other_architectures_have_their_limits(void **unused)
     fsim_arena_free(a);
 }
 
+static fsim_trial trial_of(fsim_arena *a, const fsim_hw *hw, const char *text)
+{
+    static const fsim_strategy strategy[] = {FSIM_STRATEGY_OPTIMAL, FSIM_STRATEGY_UNFUSED};
+    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "rows.yaml", text, strlen(text), NULL);
+    const fsim_options options = {
+        .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 10000};
+    assert_non_null(g);
+    return fsim_trial_of(g, hw, &options, strategy, 2, a);
+}
+
+/* relu is the same kernel in both plans: a row that two use. exp and neg are one kernel in the one, two in the other.
+ * Each text is one, whatever plan and workload it is of, but of each architecture; an operator without a text is
+ * skipped. */
+static void kernels_are_rows(void **unused)
+{
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_hw *hw = hw_named(a, "a100-sxm4-40gb");
+    fsim_register_rows *x = fsim_register_rows_new(a);
+    const unsigned both = 1u << FSIM_STRATEGY_OPTIMAL | 1u << FSIM_STRATEGY_UNFUSED;
+#define INPUT "tensors: {x: {shape: [64, 256], dtype: f32}}\noperators:\n"
+    const fsim_trial one = trial_of(a, hw, INPUT "  - {op: relu, in: x, out: y}\noutputs: [y]\n"),
+                     two = trial_of(a, hw,
+                                    INPUT "  - {op: exp, in: x, out: e}\n  - {op: neg, in: e, out: y}\noutputs: "
+                                          "[y]\n"),
+                     sorted = trial_of(a, hw, INPUT "  - {op: sort, in: x, out: [y, i]}\noutputs: [y]\n"),
+                     halves = trial_of(a, hw,
+                                       "tensors: {x: {shape: [64, 64], dtype: bf16}, w: {shape: [64, 64], dtype: "
+                                       "bf16}}\noperators:\n  - {op: linear, in: [x, w], out: y}\noutputs: [y]\n");
+    fsim_register_rows_add(x, &one, 80);
+    assert_true(x->rows == 1 && x->row[0].uses == 2 && x->row[0].strategies == both && x->texts == 1);
+    assert_true(x->row[0].sm == 80 && x->row[0].hw == hw && x->row[0].blocks > 0 && !x->row[0].left_out);
+    assert_true(x->row[0].block == 256 && x->row[0].registers > 0 && x->row[0].text == 0);
+    /* 8 blocks of 256 threads are the 2048 of an SM */
+    assert_true(x->row[0].blocks == 8 && x->row[0].occupancy == 1);
+    fsim_register_rows_add(x, &two, 80);
+    assert_true(x->rows == 4 && x->texts == 4);
+    for (int i = 1; i < 4; i++)
+        assert_true(x->row[i].uses == 1 && x->row[i].strategies != both && x->row[i].text == i);
+    fsim_register_rows_add(x, &one, 90); /* a row of its own, and a text */
+    assert_true(x->rows == 5 && x->texts == 5 && x->row[4].uses == 2 && x->row[4].sm == 90 && x->row[4].hw->sm == 90);
+    const fsim_trial again = trial_of(a, hw, INPUT "  - {op: relu, in: x, out: y}\noutputs: [y]\n");
+    fsim_register_rows_add(x, &again, 80); /* another workload's row of the first text */
+    assert_true(x->rows == 6 && x->texts == 5 && x->row[5].text == 0);
+    fsim_register_rows_add(x, &sorted, 80);
+    assert_true(x->rows == 6 && x->skipped == 2);
+    /* tensor units' instructions for bf16 begin with sm_80; in place of the library's kernel ours is compiled */
+    fsim_register_rows_add(x, &halves, 75);
+    assert_true(x->rows == 8 && x->row[6].left_out && strcmp(x->row[6].left_out, "its text needs sm_80") == 0);
+    fsim_register_rows_add(x, &halves, 80);
+    assert_true(x->rows == 9 && !x->row[8].left_out && x->row[8].stands_in && x->row[8].uses == 2);
+    const fsim_program *p = x->row[8].program;
+    assert_true(x->row[8].registers == p->registers && x->row[8].block == p->launch[0].block &&
+                x->row[8].shared_bytes == p->launch[0].shared_bytes);
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(classes_are_blocks_on_an_sm), cmocka_unit_test(sums_and_gates),
-                                       cmocka_unit_test(texts_without_names),
+                                       cmocka_unit_test(texts_without_names), cmocka_unit_test(kernels_are_rows),
                                        cmocka_unit_test(other_architectures_have_their_limits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,9 @@ static void quartiles(void **unused)
     assert_true(t.samples == 5 && t.median_s == 3 && t.low_s == 2 && t.high_s == 4 && t.least_s == 1);
     assert_true(single.samples == 1 && single.median_s == 7 && single.low_s == 7 && single.high_s == 7 &&
                 single.least_s == 7);
+    double four[] = {8, 1, 4, 2}; /* between 1 and 2, 2 and 4, 4 and 8 */
+    const fsim_times between = fsim_times_of(four, 4);
+    assert_true(between.low_s == 1.75 && between.median_s == 3 && between.high_s == 5);
 }
 
 /* Three plans, of one, two and two kernels: predicted in 10, 8 and 8 us, measured in 12, 16 and 9. */
