@@ -229,19 +229,21 @@ static void pooling_by_loops(void **unused)
         state = (uint64_t)seed;
         fsim_arena *a = fsim_arena_new();
         const windows w = random_windows(false);
+        const bool equal = seed % 3 == 0; /* whole numbers, of which many are: the first one of a window counts */
         const int planes = w.images * w.groups, taps = product(w.kernel), count = product(w.window),
                   elements = product(w.element);
         const char *how = attributes(a, &w),
                    *back = fsim_printf(a, "%s, output_size: [%s]", how, list(a, &w, w.element) + 2);
         const char *text = fsim_printf(
             a,
-            "tensors:\n  x: {shape: [%d, %d%s], dtype: f64}\n  v: {shape: [%d, %d%s], dtype: f64}\n  g: {shape: [%d, "
-            "%d%s], dtype: f64}\n  c: {shape: [%d, %d, %d], dtype: f64}\noperators:\n"
+            "tensors:\n  %s: {shape: [%d, %d%s], dtype: f64}\n  v: {shape: [%d, %d%s], dtype: f64}\n  g: {shape: [%d, "
+            "%d%s], dtype: f64}\n  c: {shape: [%d, %d, %d], dtype: f64}\noperators:\n%s"
             "  - {op: avg_pool%dd, in: x, out: mean%s}\n  - {op: max_pool%dd, in: x, out: most%s}\n"
             "  - {op: avg_pool_grad, in: g, out: spread%s}\n  - {op: max_pool_grad, in: [x, most, g], out: sent%s}\n"
             "  - {op: max_pool_pick, in: [x, v], out: picked%s, output_size: [%s]}\n",
-            w.images, w.groups, list(a, &w, w.element), w.images, w.groups, list(a, &w, w.element), w.images, w.groups,
-            list(a, &w, w.window), w.images, w.groups * taps, count, w.axes, how, w.axes, how, back, back, how,
+            equal ? "z" : "x", w.images, w.groups, list(a, &w, w.element), w.images, w.groups, list(a, &w, w.element),
+            w.images, w.groups, list(a, &w, w.window), w.images, w.groups * taps, count,
+            equal ? "  - {op: floor, in: z, out: x}\n" : "", w.axes, how, w.axes, how, back, back, how,
             list(a, &w, w.window) + 2);
         if (w.axes == 2) /* others have none */
             text = fsim_printf(a, "%s  - {op: im2col, in: x, out: columns%s}\n  - {op: fold, in: c, out: folded%s}\n",
