@@ -31,8 +31,39 @@ typedef struct {
 } priced;
 
 typedef struct {
-    int kernels, splits, penalised, exact;
+    int kernels, splits, penalised, exact, lives;
 } tally;
+
+/* Registers for values where most are in use, of a kernel whose maps are all one: what it loads lives from its first
+ * reader to its last one, what it computes from there on; halves are floats, 8 bytes are two. 0: it has other maps. */
+static int live_by_steps(const fsim_graph *g, unsigned set, const fsim_group *o)
+{
+    int most = 0;
+    for (int i = 0; i < o->reads; i++)
+        if (o->read[i].maps != 1 || o->read[i].place)
+            return 0;
+    for (int i = 0; i < o->members; i++) { /* others may be computed at several places */
+        const fsim_class class = fsim_ops[g->node[o->member[i].node].op].class;
+        if (class != FSIM_ELEMENTWISE && class != FSIM_REDUCE)
+            return 0;
+    }
+    for (int at = 0; at < g->nodes; at++) {
+        int live = 0;
+        for (int t = 0; t < g->tensors && (set >> at & 1); t++) {
+            const fsim_tensor *x = &g->tensor[t];
+            const bool made = x->producer >= 0 && (set >> x->producer & 1);
+            int first = made ? x->producer : g->nodes, last = made ? x->producer : -1;
+            for (int r = 0; r < x->readers; r++)
+                if (set >> x->reader[r] & 1) {
+                    first = x->reader[r] < first ? x->reader[r] : first;
+                    last = x->reader[r] > last ? x->reader[r] : last;
+                }
+            live += first <= at && at <= last ? (fsim_dtype_bytes(x->dtype) > 4 ? 2 : 1) : 0;
+        }
+        most = live > most ? live : most;
+    }
+    return most;
+}
 
 /* What a set of primitives needs: elements of each tensor that it reads or that others read of it. */
 static void check_kernel(const fsim_graph *g, unsigned set, const fsim_kernel *k, priced *out, tally *sums)
@@ -65,6 +96,29 @@ static void check_kernel(const fsim_graph *g, unsigned set, const fsim_kernel *k
         time += k->time[u];
         assert_true(k->unit[u] >= 0 && k->unit[u] <= k->time_s * (1 + 1e-9) && k->time[u] <= k->unit[u] * (1 + 1e-9));
     }
+    const int live = live_by_steps(g, set, o);
+    if (live > 0 && live != o->live)
+        fail_msg("%x: %d live values, by steps %d", set, o->live, live);
+    sums->lives += live > 0;
+    double widest = 0;
+    int more = 0;
+    for (int i = 0; i < o->members; i++) {
+        const fsim_node *n = &g->node[o->member[i].node];
+        const double points = (double)n->points * (double)n->reduced;
+        const bool single = n->op != FSIM_OP_CONCAT && o->contractions == 0;
+        widest = points > widest ? points : widest;
+        assert_true((set >> o->member[i].node & 1) && (i == 0 || o->member[i].node > o->member[i - 1].node));
+        more += (double)o->member[i].evaluations > points;
+        if (single && (double)o->member[i].evaluations < points)
+            fail_msg("%x: primitive %d is computed %lld times, at %g points", set, o->member[i].node,
+                     (long long)o->member[i].evaluations, points);
+    }
+    if (o->contractions == 0 && o->recomputes != (more > 0))
+        fail_msg("%x: %d primitives are computed again", set, more);
+    if (live > 0 && o->contractions == 0 && o->across == 0 && !o->recomputes &&
+        (double)o->points * (double)o->reduced != widest)
+        fail_msg("%x has %lld x %lld points, its primitives at most %g", set, (long long)o->points,
+                 (long long)o->reduced, widest);
     const bool once = !o->recomputes && k->passes == 1 && o->contractions == 0;
     if (once ? k->flops != flops : k->flops < flops)
         fail_msg("%.9g FLOP, its primitives %.9g", k->flops, flops);
@@ -129,8 +183,8 @@ static void laws_of_sets(void **unused)
                     hw[seed % 3], a, &sums);
         fsim_arena_free(a);
     }
-    printf("%d kernels, %d penalised, %d with the primitives' FLOP; %d splits\n", sums.kernels, sums.penalised,
-           sums.exact, sums.splits);
+    printf("%d kernels, %d penalised, %d with the primitives' FLOP, %d with live values by steps; %d splits\n",
+           sums.kernels, sums.penalised, sums.exact, sums.lives, sums.splits);
     assert_true(sums.kernels > 20 * GRAPHS && sums.kernels > sums.penalised && sums.splits > 100 * GRAPHS / 2);
     fsim_arena_free(all);
 }
