@@ -65,8 +65,35 @@ static int live_by_steps(const fsim_graph *g, unsigned set, const fsim_group *o)
     return most;
 }
 
+/* On toy an instruction takes 2 ns, 64 warp lanes are issued in 1 ns, a byte of DRAM takes 1 ns: what a kernel without
+ * products, that keeps its rows, computes, issues and moves, from its members' evaluations and from its maps. */
+static void check_toy(const fsim_graph *g, unsigned set, const fsim_kernel *k)
+{
+    const fsim_group *o = k->group;
+    double instructions = 0, specials = 0, accesses = 0;
+    for (int i = 0; i < o->members; i++) {
+        const fsim_node *n = &g->node[o->member[i].node];
+        instructions += (double)o->member[i].evaluations * n->instructions;
+        specials += (double)o->member[i].evaluations * n->specials;
+    }
+    const double points = (double)o->points, all = points * (double)o->reduced;
+    for (int i = 0; i < o->reads; i++)
+        accesses += o->read[i].maps * (o->read[i].full ? all : points);
+    for (int i = 0; i < o->writes; i++)
+        accesses += o->write[i].full ? all : points;
+    const double wanted[] = {instructions * 2, specials * 2, instructions / 64 + 2 * accesses / k->vector / 64,
+                             (double)(k->dram_read_bytes + k->dram_write_bytes)},
+                 got[] = {k->unit[FSIM_COMPUTE] * 1e9, k->unit[FSIM_SPECIAL] * 1e9, k->unit[FSIM_ISSUE] * 1e9,
+                          k->unit[FSIM_DRAM] * 1e9};
+    for (int i = 0; i < 4; i++)
+        if (!(fabs(got[i] - wanted[i]) <= 1e-6 * wanted[i] + 1e-3))
+            fail_msg("%x, %s: unit %d takes %.9g ns, by hand %.9g", set, fsim_template_names[k->template], i, got[i],
+                     wanted[i]);
+}
+
 /* What a set of primitives needs: elements of each tensor that it reads or that others read of it. */
-static void check_kernel(const fsim_graph *g, unsigned set, const fsim_kernel *k, priced *out, tally *sums)
+static void check_kernel(const fsim_graph *g, const fsim_hw *hw, unsigned set, const fsim_kernel *k, priced *out,
+                         tally *sums)
 {
     const fsim_group *o = k->group;
     double flops = 0, written = 0, read = 0, time = 0;
@@ -119,6 +146,8 @@ static void check_kernel(const fsim_graph *g, unsigned set, const fsim_kernel *k
         (double)o->points * (double)o->reduced != widest)
         fail_msg("%x has %lld x %lld points, its primitives at most %g", set, (long long)o->points,
                  (long long)o->reduced, widest);
+    if (hw->sm == 50 && live > 0 && k->passes == 1 && o->across == 0 && k->pieces <= 1)
+        check_toy(g, set, k);
     const bool once = !o->recomputes && k->passes == 1 && o->contractions == 0;
     if (once ? k->flops != flops : k->flops < flops)
         fail_msg("%.9g FLOP, its primitives %.9g", k->flops, flops);
@@ -150,7 +179,7 @@ static void check_graph(const char *text, const fsim_hw *hw, fsim_arena *a, tall
         const fsim_kernel *k = fsim_kernel_alone(&p, node, count, a);
         of[set] = (priced){0};
         if (k)
-            check_kernel(g, set, k, &of[set], sums);
+            check_kernel(g, hw, set, k, &of[set], sums);
         for (unsigned part = (set - 1) & set; k && part > (set & ~part); part = (part - 1) & set) {
             const priced *x = &of[set], *y = &of[part], *z = &of[set & ~part];
             if (!y->legal || !z->legal)
