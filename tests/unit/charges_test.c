@@ -174,13 +174,14 @@ static void no_plan_takes_less(void **unused)
     assert_true(told.bounds > 100 && told.near * 2 > told.bounds);
     printf("both sides: %d of %d have the least plan, %lld sets, %lld states\n", sides.met, sides.bounds.count,
            (long long)sides.sets, (long long)sides.states);
-    check_share("both sides", sides.bounds, 0.9898, GRAPHS == 400);
-    check_share("forward", sides.before, 0.3080, GRAPHS == 400);
+    check_share("both sides", sides.bounds, 0.99007, GRAPHS == 400);
+    check_share("forward", sides.before, 0.30820, GRAPHS == 400);
     assert_true(sides.met * 10 > sides.bounds.count * 7);
-    assert_true(GRAPHS != 400 || (sides.sets <= 3280 && sides.states <= 3356 && sides.met >= 206));
-    check_share("floors", floors, 0.8339, GRAPHS == 400);
-    check_share("of kernels behind the barrier", afters, 0.5710, GRAPHS == 400);
-    check_share("told by places", told.shares, 0.9194, GRAPHS == 400);
+    assert_true(GRAPHS != 400 || (sides.sets <= 3248 && sides.states <= 3356 && sides.met >= 206));
+    assert_true(GRAPHS != 400 || (told.near >= 1990 && half >= 248));
+    check_share("floors", floors, 0.84066, GRAPHS == 400);
+    check_share("of kernels behind the barrier", afters, 0.57453, GRAPHS == 400);
+    check_share("told by places", told.shares, 0.92404, GRAPHS == 400);
     assert_true(compared > GRAPHS / 4 && updated > GRAPHS / 40 && half > compared / 2);
 }
 

@@ -182,10 +182,10 @@ static void layers_left_out_change_nothing(void **unused)
     try_many(FIRST_SEED, STACKS, STEPS, &t);
     assert_int_equal(t.wrong, 0);
     assert_true(t.left_out * 3 >= t.stacks);
-    check_share("bounds by layers", t.layered, 0.9130, USUAL);
-    check_share("layer by layer", t.whole, 0.9812, USUAL);
+    check_share("bounds by layers", t.layered, 0.91308, USUAL);
+    check_share("layer by layer", t.whole, 0.98193, USUAL);
     printf("%lld steps\n", (long long)t.steps);
-    assert_true(!USUAL || t.steps <= 11630000);
+    assert_true(!USUAL || (t.steps <= 11623367 && t.proven >= 18 && t.left_out >= 9));
 }
 
 int main(int argc, char **argv)

@@ -502,9 +502,11 @@ static void every_set_that_is_a_kernel_is_found(void **unused)
     assert_true(graphs > GRAPHS / 2 && sums.sets > 10 * graphs && sums.told > sums.apart / 2);
     assert_true(sums.whole < sums.places && sums.said_whole * 100 > sums.whole * 99);
     assert_true(sums.said_pieces * 100 > sums.pieces * 94);
-    check_share("work", sums.floors, 0.6206, GRAPHS == 400);
-    check_share("prices", sums.worths, 0.9928, GRAPHS == 400);
-    check_share("bounds", sums.bounds, 0.9998, GRAPHS == 400);
+    assert_true(GRAPHS != 400 || (sums.told >= 937 && sums.said_whole >= 1944 && sums.said_pieces >= 654 &&
+                                  sums.elements.read >= 8195 && sums.elements.written >= 7653));
+    check_share("work", sums.floors, 0.62080, GRAPHS == 400);
+    check_share("prices", sums.worths, 0.99301, GRAPHS == 400);
+    check_share("bounds", sums.bounds, 0.99995, GRAPHS == 400);
 }
 
 int main(void)

@@ -192,13 +192,15 @@ static void optimum_is_the_least_of_all(void **unused)
     const bool usual = usual_graphs && graphs == GRAPHS;
     printf("%lld sets, %lld states, %lld steps\n", (long long)effort.sets, (long long)effort.states,
            (long long)effort.steps);
-    assert_true(!usual || (effort.sets <= 9705 && effort.states <= 8129 && effort.steps <= 457000));
-    check_share("bounds of searches", of_optimum, 0.9999, usual);
-    check_share("of hurried ones, to what these found", hurried, 0.9360, usual);
-    check_share("relaxed", relaxed, 0.9987, usual);
-    check_share("of parts", of_parts, 0.8655, usual);
-    check_share("prices of parts", of_part_prices, 0.7590, usual);
-    check_share("told by places", told.shares, 0.3732, usual);
+    assert_true(!usual || (effort.sets <= 9705 && effort.states <= 8129 && effort.steps <= 456908));
+    assert_true(!usual || (proven == turns && exact == colds && priced.met >= 291 && told.near >= 1277 &&
+                           priced.reached >= 0.98765 * priced.turns));
+    check_share("bounds of searches", of_optimum, 1, usual);
+    check_share("of hurried ones, to what these found", hurried, 0.94714, usual);
+    check_share("relaxed", relaxed, 0.99896, usual);
+    check_share("of parts", of_parts, 0.86822, usual);
+    check_share("prices of parts", of_part_prices, 0.76213, usual);
+    check_share("told by places", told.shares, 0.51347, usual);
 }
 
 /* n primitives over [rows, columns] values, of which the first ones make masks of positions, constants and a small
@@ -423,9 +425,9 @@ static void masks_left_out(void **unused)
     assert_true(close * 3 >= without);
     const bool usual = usual_graphs && asked_for(MASKED) == MASKED;
     assert_true(!usual || (without >= 54 && priced >= 70)); /* 50 and 58 with shares of 0.9305, 0.9422 and 0.8360 */
-    check_share("without masks", of_masked, 0.9275, usual);
-    check_share("with a price of these", of_given, 0.9414, usual);
-    check_share("and one by those that no kernel has two of", of_exclusive, 0.8264, usual);
+    check_share("without masks", of_masked, 0.92756, usual);
+    check_share("with a price of these", of_given, 0.94148, usual);
+    check_share("and one by those that no kernel has two of", of_exclusive, 0.82640, usual);
 }
 
 /* Graphs on which a search once went wrong: on every GPU and in every regime, cold and warm, the optimum is the least
