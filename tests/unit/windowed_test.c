@@ -331,9 +331,72 @@ static void adaptive_pooling_by_loops(void **unused)
     }
 }
 
+enum { NEAREST, LINEAR, CUBIC };
+
+/* What element i counts for place o, along an axis of `in` elements and `out` places. Places lie at the middle of equal
+ * stretches, or (ends) the first and the last one at the ends; beyond these is the outermost element. */
+static double weight_of(int mode, bool ends, int in, int out, int o, int i)
+{
+    double weight = 0;
+    if (mode == NEAREST)
+        return i == o * in / out;
+    double at = ends ? (out > 1 ? (double)o * (in - 1) / (out - 1) : 0) : (o + 0.5) * in / out - 0.5;
+    at = mode == LINEAR ? fmin(fmax(at, 0), in - 1) : at;
+    for (int k = (int)floor(at) - 1; k <= (int)floor(at) + 2; k++) { /* Keys's cubic with a = -0.75 */
+        const double d = fabs(at - k), near = (1.25 * d - 2.25) * d * d + 1, far = -0.75 * (((d - 5) * d + 8) * d - 4),
+                     cubic = d <= 1  ? near
+                             : d < 2 ? far
+                                     : 0;
+        if (i == (k < 0 ? 0 : k > in - 1 ? in - 1 : k))
+            weight += mode == CUBIC ? cubic : fmax(0, 1 - d);
+    }
+    return weight;
+}
+
+static void resizing_by_loops(void **unused)
+{
+    (void)unused;
+    static const char *const linear[] = {"linear", "bilinear", "trilinear"};
+    for (int seed = 1; seed <= DRAWS; seed++) {
+        state = (uint64_t)seed;
+        fsim_arena *a = fsim_arena_new();
+        const int mode = (int)draw(3);
+        const bool ends = mode != NEAREST && draw(2);
+        windows w = {.axes = mode == CUBIC ? 2 : 1 + (int)draw(AXES)};
+        for (int i = 0; i < AXES; i++) {
+            w.element[i] = i >= AXES - w.axes ? 1 + (int)draw(5) : 1;
+            w.window[i] = i >= AXES - w.axes ? 1 + (int)draw(6) : 1;
+        }
+        const int elements = product(w.element), count = product(w.window);
+        const char *text = fsim_printf(
+            a,
+            "tensors: {x: {shape: [2, 3%s], dtype: f64}}\noperators:\n  - {op: interpolate, in: x, out: y, size: [%s], "
+            "mode: %s%s}\n",
+            list(a, &w, w.element), list(a, &w, w.window) + 2,
+            mode == NEAREST  ? "nearest"
+            : mode == LINEAR ? linear[w.axes - 1]
+                             : "bicubic",
+            ends ? ", align_corners: true" : "");
+        subject s = interpreted(a, text);
+        const double *x = value_of(&s, "x");
+        double *wanted = fsim_new(a, double, 6 * count);
+        for (int at = 0; at < 6 * count; at++)
+            for (int e = 0; e < elements; e++) {
+                double weight = 1;
+                for (int i = AXES, o = at % count, rest = e; i-- > 0; o /= w.window[i], rest /= w.element[i])
+                    weight *= weight_of(mode, ends, w.element[i], w.window[i], o % w.window[i], rest % w.element[i]);
+                wanted[at] += weight * x[at / count * elements + e];
+            }
+        check(&s, "y", wanted, 6 * count, text);
+        fsim_reference_free(s.r);
+        fsim_arena_free(a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(products_by_loops), cmocka_unit_test(pooling_by_loops),
-                                       cmocka_unit_test(adaptive_pooling_by_loops)};
+                                       cmocka_unit_test(adaptive_pooling_by_loops),
+                                       cmocka_unit_test(resizing_by_loops)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
