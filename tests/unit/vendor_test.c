@@ -8,7 +8,11 @@
 #include <cmocka.h>
 
 #include "fusion/fuse.h"
+#include "random.h"
 #include "validate/cuda/library_call.h"
+#include "validate/reference/reference.h"
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { M = 6, N = 5, K = 4, BATCH = 3 };
@@ -115,6 +119,47 @@ static bool is_as_wanted(const vendor_case *c, const fsim_graph *g, const fsim_v
            (c->batch == 1 || (x->a_stride == M * K && x->b_stride == K * N)) && x->type == FSIM_F32;
 }
 
+/* Does the call, as the header says what one does, compute what the reference has? */
+static bool computes(const fsim_graph *g, const fsim_vendor_call *v)
+{
+    fsim_reference *r = fsim_reference_of(g, 1);
+    const fsim_gpu_gemm_call *x = &v->call;
+    const double *a = r->of[v->a].value, *b = r->of[v->b].value, *c = r->of[v->c].value;
+    bool right = true;
+    for (int64_t i = 0; i < x->batch * x->m * x->n; i++) {
+        const int64_t batch = i / (x->m * x->n), row = i / x->n % x->m, column = i % x->n;
+        const int64_t at = batch * x->c_stride + row * x->n + column;
+        double sum = v->residual < 0 ? 0 : r->of[v->residual].value[at];
+        sum += v->bias < 0 ? 0 : r->of[v->bias].value[v->bias_offset + batch * x->bias_stride + column];
+        for (int64_t k = 0; k < x->k; k++)
+            sum += a[batch * x->a_stride + (x->a_transposed ? k * x->m + row : row * x->k + k)] *
+                   b[batch * x->b_stride + (x->b_transposed ? column * x->k + k : k * x->n + column)];
+        sum = x->activation == FSIM_WITH_RELU ? fmax(sum, 0)
+              : x->activation == FSIM_WITH_TANH_GELU
+                  ? 0.5 * sum * (1 + tanh(0.7978845608028654 * (sum + 0.044715 * sum * sum * sum)))
+                  : sum;
+        right = right && fabs(sum - c[at]) <= 1e-9 * fmax(1, fabs(c[at]));
+    }
+    fsim_reference_free(r);
+    return right;
+}
+
+/* All of a graph as the call of one kernel. */
+static bool called(fsim_arena *a, const fsim_graph *g, fsim_vendor_call *v, const char **why)
+{
+    int node[32];
+    for (int n = 0; n < g->nodes; n++)
+        node[n] = n;
+    fsim_group *o = fsim_new(a, fsim_group, 1);
+    fsim_refusal refusal;
+    const fsim_hw hw = {.architecture = "sm_90", .sm = 90, .arch = fsim_architecture_named("sm_90")};
+    *why = "it is no kernel";
+    if (!fsim_legal(&(fsim_limits){.graph = g, .shared_per_block = 163 << 10}, node, g->nodes, a, o, &refusal))
+        return false;
+    const fsim_kernel k = {.group = o, .template = FSIM_LIBRARY_CONTRACTION};
+    return fsim_vendor_call_of(g, &hw, &k, "k0", v, why);
+}
+
 static void calls(void **unused)
 {
     (void)unused;
@@ -127,18 +172,9 @@ static void calls(void **unused)
         if (!g)
             fsim_diag_print(d, stderr, true);
         assert_non_null(g);
-        int node[32];
-        for (int n = 0; n < g->nodes; n++)
-            node[n] = n;
-        fsim_group o;
-        fsim_refusal refusal;
         fsim_vendor_call v;
-        const fsim_hw hw = {.architecture = "sm_90", .sm = 90, .arch = fsim_architecture_named("sm_90")};
-        assert_true(
-            fsim_legal(&(fsim_limits){.graph = g, .shared_per_block = 163 << 10}, node, g->nodes, a, &o, &refusal));
-        const fsim_kernel k = {.group = &o, .template = FSIM_LIBRARY_CONTRACTION};
-        const bool made = fsim_vendor_call_of(g, &hw, &k, "k0", &v, &why);
-        const bool right = made == (c->m > 0) && (made ? is_as_wanted(c, g, &v) : why != NULL);
+        const bool made = called(a, g, &v, &why);
+        const bool right = made == (c->m > 0) && (made ? is_as_wanted(c, g, &v) && computes(g, &v) : why != NULL);
         if (!right)
             print_message("%s: %s, %lld x %lld x %lld x %lld, bias %d + %lld, activation %d\n", c->idea,
                           made ? "called" : why, (long long)v.call.batch, (long long)v.call.m, (long long)v.call.n,
@@ -148,8 +184,64 @@ static void calls(void **unused)
     }
 }
 
+/* Products of matrices that lie in memory as they are or transposed, with a batch of one or two dimensions, or one
+ * matrix for all of it; and what is added to them. */
+static void calls_compute_what_is_asked(void **unused)
+{
+    (void)unused;
+    enum { DRAWS = 300 };
+    int made = 0;
+    for (int seed = 1; seed <= DRAWS; seed++) {
+        fsim_arena *a = fsim_arena_new();
+        state = (uint64_t)seed;
+        const int m = 1 + (int)draw(5), n = 1 + (int)draw(5), k = 1 + (int)draw(5), outer = 1 + (int)draw(3),
+                  inner = 1 + (int)draw(3), dims = (int)draw(3);
+        const bool turned[] = {draw(2), draw(2)}, shared = dims > 0 && draw(3) == 0;
+        const char *batch = dims == 0   ? ""
+                            : dims == 1 ? fsim_printf(a, "%d, ", inner)
+                                        : fsim_printf(a, "%d, %d, ", outer, inner);
+        const char *text = fsim_printf(
+            a,
+            "tensors:\n  x: {shape: [%s%d, %d], dtype: f32}\n  w: {shape: [%s%d, %d], dtype: f32}\n  b: {shape: [%d], "
+            "dtype: f32}\n  r: {shape: [%s%d, %d], dtype: f32}\noperators:\n",
+            batch, turned[0] ? k : m, turned[0] ? m : k, shared ? "" : batch, turned[1] ? n : k, turned[1] ? k : n, n,
+            batch, m, n);
+        const char *x = "x", *w = "w";
+        if (turned[0])
+            text = fsim_printf(a, "%s  - {op: transpose, in: x, out: x2, dims: [%d, %d]}\n", text, dims, dims + 1),
+            x = "x2";
+        if (turned[1])
+            text = fsim_printf(a, "%s  - {op: transpose, in: w, out: w2, dims: [%d, %d]}\n", text, shared ? 0 : dims,
+                               shared ? 1 : dims + 1),
+            w = "w2";
+        const int more = (int)draw(4);
+        text = fsim_printf(a, "%s  - {op: matmul, in: [%s, %s], out: p}\n%s%s%s", text, x, w,
+                           more & 1 ? "  - {op: add, in: [p, r], out: q}\n" : "",
+                           more == 3   ? "  - {op: add, in: [q, b], out: s}\n"
+                           : more == 2 ? "  - {op: add, in: [p, b], out: s}\n"
+                                       : "",
+                           more == 3 ? "  - {op: relu, in: s, out: y}\n" : "");
+        fsim_diag *d = fsim_diag_new(a);
+        const fsim_graph *g = fsim_graph_parse(a, d, "calls.yaml", text, strlen(text), NULL);
+        const char *why;
+        fsim_vendor_call v;
+        if (!g)
+            fsim_diag_print(d, stderr, false);
+        assert_non_null(g);
+        if (called(a, g, &v, &why)) {
+            made++;
+            if (!computes(g, &v))
+                fail_msg("%lld x %lld x %lld x %lld computes something else than\n%s", (long long)v.call.batch,
+                         (long long)v.call.m, (long long)v.call.n, (long long)v.call.k, text);
+        }
+        fsim_arena_free(a);
+    }
+    printf("%d of %d are calls\n", made, DRAWS);
+    assert_true(made >= 190);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(calls)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(calls), cmocka_unit_test(calls_compute_what_is_asked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
