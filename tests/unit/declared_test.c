@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Laws of generated texts, of each operator's example and of random workloads, by every strategy: a name is declared
  * before it is used, once, and used; what is opened is closed; each parameter is read or written, as its kernel says.
- * depends: memory cost: 1 */
+ * depends: once cost: 1 */
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that is written in another way is the same program: with a further dimension of length 1, with rows or
  * columns that two dimensions number, with its operands the other way round. All plans take as long, move as much and
- * have as many kernels, on random graphs. depends: compiler memory cost: 1 */
+ * have as many kernels, on random graphs. depends: once cost: 1 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,9 +16,9 @@
 #include <string.h>
 
 #ifdef FSIM_SANITIZED
-enum { GRAPHS = 30, ROWS = 15 };
+enum { GRAPHS = 30, ROWS = 10 };
 #else
-enum { GRAPHS = 150, ROWS = 60 };
+enum { GRAPHS = 100, ROWS = 40 };
 #endif
 
 typedef struct {
