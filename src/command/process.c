@@ -37,18 +37,19 @@ static void open_standard_streams(void)
             _exit(FSIM_EXIT_INTERNAL);
 }
 
-void fsim_begin_process(void)
-{
-    open_standard_streams();
-    signal(SIGXFSZ, SIG_IGN); /* beyond `ulimit -f` a write fails as on a full disk */
-    catch_ends();
-}
-
-void fsim_keep_freed_memory(void)
+static void keep_freed_memory(void)
 {
 #ifdef __GLIBC__
     enum { KEPT_BYTES = 64 << 20, MAPPED_BYTES = 4 << 20 };
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
     mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
 #endif
+}
+
+void fsim_begin_process(void)
+{
+    keep_freed_memory();
+    open_standard_streams();
+    signal(SIGXFSZ, SIG_IGN); /* beyond `ulimit -f` a write fails as on a full disk */
+    catch_ends();
 }

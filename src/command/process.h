@@ -4,10 +4,8 @@
 #define FUSESIM_COMMAND_PROCESS_H
 
 /* Gives the descriptors 0 to 2 a file where the caller closed them, so that no output gets their number; has temporary
- * files deleted where SIGTERM, SIGHUP or SIGINT ends the program. */
+ * files deleted where SIGTERM, SIGHUP or SIGINT ends the program; keeps freed memory, since returning it to the system
+ * means getting it back zeroed, and searches allocate and free some blocks ten thousand times. */
 void fsim_begin_process(void);
-/* For commands that allocate and free some blocks ten thousand times: freed memory stays in the process, since
- * returning it to the system means getting it back zeroed. */
-void fsim_keep_freed_memory(void);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/names.h"
-#include "command/process.h"
 #include "command/sweep_kept.h"
 #include "command/sweep_points.h"
 #include "graph/find.h"
@@ -395,7 +394,6 @@ int fsim_run_sweep(fsim_context *c)
     if (!fsim_kept_open(&s.kept, c, head, &s.out, s.kernels))
         return fsim_give_up_outputs(c, FSIM_EXIT_OK);
     fsim_catch_interrupt();
-    fsim_keep_freed_memory();
     const int jobs = fsim_searches_at_once(c);
     s.worker = fsim_arena_children(c->arena, jobs);
     s.progress = fsim_new_tasks(c, "points", s.kept.known, s.out.points);

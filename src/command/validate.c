@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* validate: predictions compared with measurements. */
 #include "command/command.h"
-#include "command/process.h"
 #include "hw/relatives.h"
 #include "report/accuracy.h"
 
@@ -207,7 +206,6 @@ int fsim_run_validate(fsim_context *c)
     if (status)
         return status;
     fsim_evaluated *e = fsim_new(c->arena, fsim_evaluated, rows.count);
-    fsim_keep_freed_memory();
     const double start_s = processor_s();
     if (!fsim_evaluate(bench, fsim_jobs_of(c->set.jobs), c->arena, c->diag, e))
         return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
