@@ -134,7 +134,8 @@ static bool compile_plans(const fsim_trial *t, const fsim_graph *g, fsim_device 
 {
     *c = (compiled){.trial = fsim_new(d->a, fsim_trial, t->plans + 1)};
     for (int i = 0; i < t->plans; i++) {
-        const fsim_options options = {.strategy = t->plan[i].strategy, .regime = FSIM_REGIME_STREAM};
+        const fsim_options options = {
+            .strategy = t->plan[i].strategy, .regime = FSIM_REGIME_STREAM, .search_steps = t->search_steps};
         c->trial[i] = g == t->graph ? (fsim_trial){.graph = g, .plan = &t->plan[i], .plans = 1}
                                     : fsim_trial_of(g, t->hw, &options, &t->plan[i].strategy, 1, d->a);
         c->programs += c->trial[i].plans ? c->trial[i].plan->plan.kernels : 0;

@@ -61,6 +61,7 @@ fsim_trial fsim_trial_of(const fsim_graph *g, const fsim_hw *hw, const fsim_opti
     fsim_problem p = fsim_problem_of(predicted.graph, hw, options, a);
     fsim_trial t = {.graph = predicted.graph,
                     .hw = hw,
+                    .search_steps = options->search_steps,
                     .scale = -1,
                     .chosen = -1,
                     .best = -1,

@@ -64,12 +64,13 @@ typedef struct {
                               predicted one */
     const char *failed;    /* why nothing was measured; NULL */
     const char *unchecked; /* why the comparison with the reference ended early; NULL */
-    int64_t scale;    /* factor by which shapes were divided for the checks; 1: not divided; 0: no shapes were short
-                         enough; -1: no checks */
-    int chosen, best; /* plan with the lowest predicted, and with the lowest measured time; -1 */
-    double regret;    /* measured time of `chosen` over that of `best`, minus 1; NaN */
-    double disturbed; /* share of samples during which other processes used the CPUs; 0 on a GPU */
-    double noise;     /* half the interquartile range of a plan's times over their median; of the median plan */
+    int64_t scale;        /* factor by which shapes were divided for the checks; 1: not divided; 0: no shapes were short
+                             enough; -1: no checks */
+    int64_t search_steps; /* of the search on shapes that were divided, as of that of the plans: fsim_options */
+    int chosen, best;     /* plan with the lowest predicted, and with the lowest measured time; -1 */
+    double regret;        /* measured time of `chosen` over that of `best`, minus 1; NaN */
+    double disturbed;     /* share of samples during which other processes used the CPUs; 0 on a GPU */
+    double noise;         /* half the interquartile range of a plan's times over their median; of the median plan */
 } fsim_trial;
 
 /* The plans of the strategies, each once, with programs and predictions; without strategies that find no plan. In a. */
