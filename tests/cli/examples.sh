@@ -13,7 +13,7 @@ fusesim, failures, plans = os.environ["FUSESIM"], [], 0
 
 
 def plan(text):
-    return subprocess.run([fusesim, "-", "--hw", "a100-sxm4-40gb", "--json", "-"], input=text, capture_output=True, text=True)
+    return subprocess.run([fusesim, "-", "--hw", "a100-sxm4-40gb", "--search-steps", "200000", "--json", "-"], input=text, capture_output=True, text=True)
 
 
 
@@ -29,7 +29,7 @@ for op in ops:
     if done.returncode or done.stderr:
         failures.append(f"the example of {name}: {done.stderr}")
         continue
-    graph = subprocess.run([fusesim, "-", "--hw", "t4", "--dump", "graph"], input=text, capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"}).stdout
+    graph = subprocess.run([fusesim, "-", "--hw", "t4", "--search-steps", "1000", "--dump", "graph"], input=text, capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"}).stdout
     for result, dtype, shape in re.findall(r"(\w+) is (\w+)(\[[^]]*\])", op["example_results"]):
         if not re.search(rf"^  {result}  +{re.escape(shape)}  +{dtype} ", graph, re.M):
             failures.append(f"{name}: the example's {result} is not {dtype}{shape}: {graph}")

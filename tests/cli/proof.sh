@@ -27,6 +27,7 @@ list() # what to plan and check, a line of JSON for each
             call="$SOURCE_DIR/workloads/${path#./} --hw $hw"
             case $path in # deep ones: one plan for each GPU, by a short search
             */llm/* | */stacks/* | */models/* | */bert_12*) echo "$call $option --search-steps 2000" ;;
+            */broadcast_512.yaml) printf '%s\n' "$call $option --search-steps 20000" "$call --strategy $strategy --search-steps 20000" ;; # 512 ways of a step
             *) printf '%s\n' "$call $option" "$call --strategy $strategy" ;;
             esac
         done

@@ -11,6 +11,7 @@ unset FUSESIM_HWMODELS MAKEFLAGS MAKELEVEL CFLAGS
 fusesim() {
     case " $* " in
     ' validate '*' --no-measure '*) set -- "$@" --scale-shapes 64 ;;
+    ' validate '*' --device cpu '*' --trace '*) set -- "$@" --budget 1 --hw host ;; # another command measures this host
     ' validate '*' --device cpu '*) set -- "$@" --budget 1 ;; # the last --budget counts
     *' --search-steps '* | *' --time-limit '*) ;;
     *' --train '* | *' llm/'*) set -- "$@" --search-steps 20000 ;;

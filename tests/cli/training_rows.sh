@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A training step of several micro-batches; validate --measurements on rows of a training: the column `mode`, peaks of memory, rows without l2 and launch, and what is wrong with such files.
-# depends: memory cost: 1
+# depends: memory cost: 6
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=${PYTHON:-python3}
