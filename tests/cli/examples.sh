@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The example that `fusesim ops OP` shows of each operator is a workload that loads without a warning, plans, and has the results that it says; each other name of an operator and of an attribute is taken in it.
-# depends: once cost: 5
+# depends: once cost: 3
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 export LC_ALL=C

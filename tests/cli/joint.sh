@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Kernels of forward and backward together, and of values and tangents, generated as C, run and compared with the
 # reference; on shapes that are shortened by themselves too.
-# depends: once cost: 15
+# depends: once cost: 5
 . "${SOURCE_DIR:?}/tests/trial.sh"
 export CC="${CC:-cc} -O0" # what kernels compute is asked, not how fast
 

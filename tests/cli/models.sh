@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What users do with models: --dim, import, --precision, coverage, layers, --summary.
-# depends: once cost: 12
+# depends: once cost: 5
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 export LC_ALL=C COLUMNS=80

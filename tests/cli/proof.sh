@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once     cost: 29
+# depends: once     cost: 14
 # Every plan twice: tests/check/plan_check.py, which shares no code with fusesim, confirms the plans of all shipped workloads, each on
 # one of two GPUs in turn (the other ones with SEED=21), from the definitions: which operators, in which order, bytes, L2, memory, sums,
 # times. Beside the optimum, one other strategy is drawn for each workload, and one of several options. Plans that were changed in one

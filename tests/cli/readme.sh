@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 43
+# depends: once cost: 22
 # What the documents tell people to type works. Every command of the ```sh blocks of README.md and docs/GUIDE.md is run, one after the other, from a copy of the shipped data; a command that
 # no rule below knows is an error. Of the other documents, the commands that start with `./run ` or `fusesim ` are run. What the documents show of the program's output is up to date.
 set -u

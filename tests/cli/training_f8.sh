@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Training in 8 bits: --precision f8 --train. Products of all three passes read f8e4m3, gradients are bf16, weights and their update stay bf16; what is stored in 8 bits is no weight to update; the kernels compute what the reference does.
-# depends: once cost: 2
+# depends: once cost: 1
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=${PYTHON:-python3}
