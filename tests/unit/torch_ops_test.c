@@ -518,6 +518,9 @@ static void what_does_not_fit_is_a_copy(void **unused)
          "operator 'aten.cat.default' does not fit: it costs a copy of its inputs"},
         {"x f32 4 6\nz f32 4 6 = aten.fft_fake.default(self: x)\n" AFTER, "custom matmul",
          "operator 'aten.fft_fake.default' is not known: it costs a copy of its inputs"},
+        {"x f32 9 6\nz f32 4 6, y f32 4 6 = aten.split_with_sizes.default(self: x, split_sizes: [4, 4])\n" AFTER,
+         "custom matmul",
+         "its results are 8 long together and its input 9: dimensions that depend on data do not agree"},
         {"x f32 2 6\ny f32 2 6\nz f32 4 6 = aten.add.Tensor(self: x, other: y)\n" AFTER, "custom matmul",
          "operator 'aten.add.Tensor' does not fit: it costs a copy of its inputs"},
         {"x f32 2 6\ny f32 2 6\nu f32 4 6 = aten.add.Tensor(self: x, other: y)\n"

@@ -350,9 +350,14 @@ bool fsim_aten_op_split(fsim_aten *c, const char *word)
             return false;
         all += c->out[k]->shape.dim[dim];
     }
-    if (c->outs == 1 || all != x->shape.dim[dim])
-        return c->outs == 1 && fsim_aten_same(c, 0, x);
-    return read_pieces(c, x, dim);
+    if (c->outs == 1)
+        return fsim_aten_same(c, 0, x);
+    if (all == x->shape.dim[dim])
+        return read_pieces(c, x, dim);
+    const char *sizes = fsim_printf(c->a, "its results are %lld long together and its input %lld", (long long)all,
+                                    (long long)x->shape.dim[dim]);
+    fsim_aten_assume(c, fsim_printf(c->a, "%s: dimensions that depend on data do not agree", sizes));
+    return false;
 }
 
 /* Joins. */
