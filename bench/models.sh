@@ -9,47 +9,31 @@ set -eu
 hw=${1:-a100-sxm4-40gb,h100-sxm5-80gb,rtx-4090}
 folder=${2:-$top/../shared/models}
 [ -d "$folder" ] || folder=$top/workloads/models
-FUSESIM=$program DIMS=${DIMS:-} LIMIT=${LIMIT:-60} python3 - "$folder" "$hw" <<'END'
-import collections, glob, json, os, subprocess, sys, time
-folder, gpus = sys.argv[1], sys.argv[2].split(",")
-
-def dims(path):
-    """--dim NAME=VALUE for each open dimension."""
-    if os.environ["DIMS"]:
-        return os.environ["DIMS"].split()
-    for name in (path + ".expect.json", os.path.splitext(path)[0] + ".expect.json"):
-        if os.path.exists(name):
-            d = json.load(open(name))
-            value, symbols = d.get("dims") or {}, d.get("symbols") or {}
-            named = {s: value[x["dim"]] for s, x in symbols.items() if x["dim"] in value} if path.endswith(".pt2") else value
-            return [w for n, v in named.items() for w in ("--dim", f"{n}={v}")]
-    return []
+FUSESIM=$program DIMS=${DIMS:-} LIMIT=${LIMIT:-60} PYTHONDONTWRITEBYTECODE=1 python3 - "$folder" "$hw" "$top/bench" <<'END'
+import collections, json, os, subprocess, sys
+folder, gpus, bench = sys.argv[1], sys.argv[2].split(","), sys.argv[3]
+sys.path.insert(0, bench)
+from exported import kernels_and_time, models, planned, proof
 
 most, best = 0, {}
 
-def plan(path, gpu):
-    began = time.time()
-    limit = float(os.environ["LIMIT"])
-    words = [os.environ["FUSESIM"], path, "--hw", gpu, "--json", "-", *dims(path)]
-    run = subprocess.Popen(["timeout", str(limit), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    out, err = run.stdout.read(), run.stderr.read()
-    _, status, use = os.wait4(run.pid, 0)  # of the run and of what it started: its memory
+def row(path, gpu):
     global most
-    most = max(most, use.ru_maxrss / 1024)
-    if status:
-        return f"| {os.path.basename(path)} | {gpu} | {(err.decode().strip() or f'ended with status {status}').splitlines()[-1]} |"
-    d = json.loads(out)["plans"][0]
-    s = {x["name"]: x for x in d["strategies"]}
-    best[os.path.basename(path), gpu] = (s["optimal"]["time_s"], d["workload"]["contraction_flops"], d["plan"]["proven"])
-    cells = [f"{s[n]['kernels']}, {s[n]['time_s'] * 1e6:.4g} us" if n in s else "-" for n in ("eager", "inductor", "pattern", "optimal")]
-    proof = "proven" if d["plan"]["proven"] else f"gap {d['plan']['gap'] * 100:.1f} %"
-    return " ".join(["|", os.path.basename(path), "|", d["hardware"]["name"], "|", str(d["workload"]["primitives"]), "|", " | ".join(cells), "|", proof, "|", f"{time.time() - began:.2f} s | {use.ru_maxrss / 1024:.0f} MiB |"])
+    run = planned(path, gpu)
+    name = os.path.basename(path)
+    most = max(most, run.mebibytes)
+    if run.error:
+        return f"| {name} | {gpu} | {run.error} |"
+    d, plan = run.plan, run.plan["plan"]
+    best[name, gpu] = (run.strategies["optimal"]["time_s"], d["workload"]["contraction_flops"], plan["proven"])
+    cells = [kernels_and_time(run.strategies, n) for n in ("eager", "inductor", "pattern", "optimal")]
+    return " | ".join([f"| {name}", d["hardware"]["name"], str(d["workload"]["primitives"]), *cells, proof(plan), f"{run.wall_s:.2f} s", f"{run.mebibytes:.0f} MiB |"])
 
 print("| model | GPU | primitives | eager | inductor | pattern | optimal | proof | whole run | memory |\n|---|---|---|---|---|---|---|---|---|---|")
 count = 0
-for path in sorted(glob.glob(folder + "/*.onnx") + glob.glob(folder + "/*.pt2")):
+for path in models(folder):
     for gpu in gpus:
-        print(plan(path, gpu), flush=True)
+        print(row(path, gpu), flush=True)
         count += 1
 print(f"\n{count} runs; the largest took {most:.0f} MiB; {sum(x[2] for x in best.values())} plans are proven")
 

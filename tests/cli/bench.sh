@@ -187,6 +187,24 @@ FUSESIM_NVRTC_LIB=/nowhere FOLDERS=few "$bench/registers.sh" >out 2>err
 known="$known registers.sh onnx_operators.sh inject.sh" # tests/cli/inject.sh has the last
 mkdir exported && cp "$SOURCE_DIR/workloads/models/tiny_cnn.onnx" exported
 runs models.sh '^\| tiny_cnn.onnx \| toy \| [0-9]+ \|.*\| (proven|gap [0-9.]+ %) \|' '^1 runs' -- env DIMS='--dim batch=2' "$bench/models.sh" "$toy" exported
+# Two shipped models of torch.export, their FLOPs as PyTorch counts them, one that could not be exported; where runs are kept, nothing is planned again.
+mkdir from_torch && cp "$SOURCE_DIR"/workloads/models/*.pt2 from_torch
+echo '{"dims": {"b": 2}, "symbols": {"s40": {"dim": "b"}}, "versions": {"torch": "2.15.0"}, "flops_torch_flop_counter": 154535168}' >from_torch/tiny_cnn.pt2.expect.json
+echo '{"dims": {"b": 2, "s": 64}, "symbols": {"s23": {"dim": "b"}, "s27": {"dim": "s"}}}' >from_torch/tiny_transformer.pt2.expect.json
+echo '{"longformer": "GuardOnDataDependentSymNode: a | b"}' >from_torch/failed.json
+runs exports.sh '^wrote .*exports.md$' -- env KEEP=kept_runs OUT="$PWD/exports.md" "$bench/exports.sh" --hw "$toy" from_torch
+runs exports.sh . -- env KEEP=kept_runs OUT=- FUSESIM="$(type -P false)" "$bench/exports.sh" --hw "$toy" from_torch
+for pattern in '^\| tiny_cnn \| .* \| 100 % \| .* \| (proven|gap [0-9.]+ %) \| equal \| ' '^\| tiny_transformer \| .* \| - \| ' '^\| imported and planned \| 2 \|$' 'Versions: torch 2.15.0\.' \
+    '^\| longformer \| GuardOnDataDependentSymNode: a \\\| b \|$'; do
+    grep -Eq -- "$pattern" exports.md || { echo "FAILED: exports.sh writes no '$pattern': $(cat exports.md)"; fail=1; }
+done
+cmp exports.md out || { echo 'FAILED: exports.sh writes something else of the runs that it kept'; fail=1; }
+# What exports is read by Python, and runs where PyTorch is.
+PYTHONDONTWRITEBYTECODE=1 python3 -c 'import ast, sys; [ast.parse(open(f).read()) for f in sys.argv[1:]]' "$bench/exports.py" "$bench/exports_table.py" || { echo 'FAILED: exports.py is no Python'; fail=1; }
+if python3 -c 'import torch' 2>/dev/null; then
+    PYTHONDONTWRITEBYTECODE=1 python3 "$bench/exports.py" new --only '^(bags_of_words|wavenet)$' >out 2>err && grep -q '^bags_of_words: exported' out && "$FUSESIM" new/wavenet.pt2 --hw "$toy" --quiet >out ||
+        { echo "FAILED: exports.py: $(cat out err)"; fail=1; }
+fi
 echo '{"dims": {"batch": 2}, "ort": {"ops": {"extended": {"Conv": 2, "Reshape": 1, "Shape": 1, "Gemm": 1}}}}' >exported/tiny_cnn.expect.json
 runs onnx_runtime.sh '^\| tiny_cnn.onnx \| [0-9]+ \| [0-9]+ \| 5 \| 1 \| 1 \| 3 \| [+-][0-9]+ \|' -- "$bench/onnx_runtime.sh" "$toy" exported
 corpus=$(dirname "$FUSESIM")/tests/onnx_corpus_test
