@@ -14,7 +14,7 @@ survivor at once. Where its object code is as before, it is an equivalent one.
 
 What was found is kept in build/mutate/found.json while the sources are as they were; --survivors tries the ones that survived
 once more, with the tests that were added or changed, or had no time. With --scripts the program is built, too, and what outlives the unit tests is tried
-with scripts of tests/cli that state facts (SCRIPTS below), on whatever line it is. A survivor is either equivalent (no input can tell it from the original), which bench/mutants.txt then says with
+with all scripts of tests/cli that state facts of its folder (SCRIPTS below), on whatever line it is: a minute or more for each mutant. A survivor is either equivalent (no input can tell it from the original), which bench/mutants.txt then says with
 the reason, or a test is missing, which it may say too. FILE gets a table by folder and a line for each survivor. Mutants that don't compile are not counted.
 """
 import argparse
@@ -325,23 +325,19 @@ class Tree:
         self.version = {test: all_[test][0][:12] for test in now}
         return now
 
-    def known_scripts(self):
-        """{script: CPU seconds}, measured once."""
-        found = {}
-        for name in sorted(set(sum(SCRIPTS.values(), []))) if self.scripts else []:
-            path, version = os.path.join(self.at, "known", "cli.%s.json" % name), digest_of(os.path.join(self.copy, "tests", "cli", name + ".sh"))[:12]
-            kept = None
-            if os.path.exists(path):
-                with open(path, encoding="utf-8") as file:
-                    kept = json.load(file)
-            if not kept or kept[0] != version:
-                kept = (version, self.used if self.run("cli." + name) == 0 else None)
-                with open(path, "w", encoding="utf-8") as file:
-                    json.dump(kept, file)
-            if kept[1] is not None:
-                found["cli." + name] = kept[1]
-                self.version["cli." + name] = version
-        return found
+    def known_script(self, name):
+        """CPU seconds of a script, measured once; None where it fails."""
+        path, version = os.path.join(self.at, "known", "cli.%s.json" % name), digest_of(os.path.join(self.copy, "tests", "cli", name + ".sh"))[:12]
+        kept = None
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                kept = json.load(file)
+        if not kept or kept[0] != version:
+            kept = (version, self.used if self.run("cli." + name) == 0 else None)
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(kept, file)
+        self.version["cli." + name] = version
+        return kept[1]
 
     def digest(self, path):
         if path not in self.digests:
@@ -368,7 +364,7 @@ class Judge:
 
     def __init__(self, tree, budget, found):
         self.tree, self.budget, self.known = tree, budget, tree.known()
-        self.scripts = tree.known_scripts()
+        self.scripts = {} # CPU seconds of those that may be run
         self.same, self.kills, self.sound = {}, {}, {}
         for name, one in found.items():
             if one[1].startswith("killed by "):
@@ -389,7 +385,12 @@ class Judge:
             lines = ran.get(mutant["path"], {})
             if lines is None or lines.get(mutant["line"], 1 if lines else 0): # a line without code of its own belongs to another
                 tests.append(test)
-        scripts = ["cli." + name for name in SCRIPTS.get(folder_of(mutant["path"]), []) if "cli." + name in self.scripts]
+        scripts = []
+        for name in SCRIPTS.get(folder_of(mutant["path"]), []) if self.tree.scripts else []:
+            if "cli." + name not in self.scripts:
+                self.scripts["cli." + name] = self.tree.known_script(name)
+            if self.scripts["cli." + name] is not None:
+                scripts.append("cli." + name)
         cheap_first = lambda t: (self.usual(t) + 0.05) / self.worth(mutant["path"], t)  # noqa: E731
         return sorted(tests, key=cheap_first) + sorted(scripts, key=cheap_first)
 
@@ -420,12 +421,16 @@ class Judge:
             return "no code"
         for test in tests:
             usual = self.usual(test)
-            if outlived.get(test) == tree.version[test] or (spent > 0 and spent + usual > self.budget):
+            late = spent > 0 and spent + usual > self.budget and test not in self.scripts
+            if outlived.get(test) == tree.version[test] or late:
                 continue
             status = tree.run(test, 2 + 4 * usual, LD_LIBRARY_PATH=os.path.dirname(tree.library))
             spent += tree.used
             if status != 0 and self.fails_anyway(test):
-                (self.scripts if test in self.scripts else self.known).pop(test)
+                if test in self.scripts:
+                    self.scripts[test] = None
+                else:
+                    del self.known[test]
             elif status != 0:
                 self.note(path, test)
                 return "killed by %s" % test if status is not None else "killed: %s hangs" % test
