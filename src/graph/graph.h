@@ -334,6 +334,8 @@ const struct fsim_derive *fsim_derivation_of(const fsim_graph *g);
 bool fsim_same_graph(const fsim_graph *x, const fsim_graph *y);
 /* Fills every tensor's readers, ascending, from what the primitives read. */
 void fsim_link_readers(fsim_graph *g, fsim_arena *a);
+/* Gives a graph that has some primitives of another one operators of its own: each has those that are left of it. */
+void fsim_recount_sources(fsim_graph *g, fsim_arena *a);
 /* The primitive of this name, or the last one of the operator or output of this name; -1 where there is none. */
 int fsim_find_node(const fsim_graph *g, const char *name);
 

@@ -28,6 +28,21 @@ void fsim_link_readers(fsim_graph *g, fsim_arena *a)
     }
 }
 
+void fsim_recount_sources(fsim_graph *g, fsim_arena *a)
+{
+    const fsim_source *all = g->source;
+    g->source = fsim_new(a, fsim_source, g->sources + 1);
+    for (int i = 0; i < g->sources; i++) {
+        g->source[i] = all[i];
+        g->source[i].first = g->source[i].nodes = 0;
+    }
+    for (int n = 0; n < g->nodes; n++) {
+        fsim_source *s = &g->source[g->node[n].source];
+        s->first = s->nodes > 0 ? s->first : n;
+        s->nodes++;
+    }
+}
+
 void fsim_read_marks(fsim_reader *r, const fsim_yaml *y, fsim_mark_kind kind)
 {
     const bool output = kind == FSIM_MARK_OUTPUT;

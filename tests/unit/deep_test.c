@@ -11,6 +11,7 @@
 
 #include "hw/load.h"
 #include "plan/rivals/rivals.h"
+#include "plan/search/shorten.h"
 #include "predict.h"
 #include "priced_check.h"
 #include <stdio.h>
@@ -188,9 +189,53 @@ static void layers_left_out_change_nothing(void **unused)
     assert_true(!USUAL || (t.steps <= 11623367 && t.proven >= 18 && t.left_out >= 9));
 }
 
+/* Each operator of a graph without some of its layers has just the primitives that are left of it, so that what a
+ * library fuses is found behind the cut, too; an operator through which the cut goes is whole again. */
+static void operators_keep_their_primitives(void **unused)
+{
+    (void)unused;
+    static const char *const text =
+        "tensors: {x: {shape: [1024, 256], dtype: f16}, w: {shape: [256, 256], dtype: f16}}\n"
+        "operators:\n  - {op: relu, in: x, out: h}\n  - repeat: 12\n    carry: {h: h_next}\n    operators:\n"
+        "      - {op: linear, in: [h, w], out: l}\n      - {op: gelu, in: l, out: h_next}\n"
+        "  - {op: layer_norm, in: h, out: y, normalized_shape: [256]}\n";
+    enum { LAYERS = 12, GONE = 5 };
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/t4.yaml");
+    const fsim_graph *g = fsim_graph_parse(a, d, "stack.yaml", text, strlen(text), NULL);
+    assert_true(hw && g);
+    fsim_problem p = fsim_problem_of(g, hw, &(fsim_options){.regime = FSIM_REGIME_STREAM}, a);
+    fsim_places l;
+    fsim_run run;
+    int *node = fsim_new(a, int, g->nodes);
+    for (int n = 0; n < g->nodes; n++)
+        node[n] = n;
+    fsim_places_of(&p, node, g->nodes, (fsim_set_limits){.most = 1}, a, &l);
+    assert_true(fsim_find_run(&l, a, &run));
+    for (int by = 0; by < run.period; by++) { /* the cut goes through each place of a layer */
+        const fsim_run moved = {run.first + by, run.end - run.period + by, run.period, run.lead, run.orbit, run.layer};
+        const fsim_graph *out = fsim_shortened(&l, &moved, GONE, a);
+        assert_non_null(out);
+        int count = 0, gelus = 0;
+        for (int s = 0; s < out->sources; s++) {
+            const fsim_source *x = &out->source[s];
+            for (int n = x->first; n < x->first + x->nodes; n++)
+                assert_int_equal(out->node[n].source, s);
+            count += x->nodes;
+            gelus += x->op == FSIM_OP_GELU && x->nodes > 0;
+            assert_true(x->nodes == 0 || x->nodes == g->source[s].nodes);
+        }
+        assert_int_equal(count, out->nodes);
+        assert_int_equal(gelus, LAYERS - GONE);
+    }
+    fsim_arena_free(a);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(layers_left_out_change_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(layers_left_out_change_nothing),
+                                       cmocka_unit_test(operators_keep_their_primitives)};
     tally t = {0};
     if (argc < 2)
         return cmocka_run_group_tests(tests, NULL, NULL);

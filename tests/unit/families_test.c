@@ -321,12 +321,12 @@ static void check_sets(list *x, tally *sums)
     assert_int_equal(kept, sets);
     sums->sets += sets;
     const int *pieces = fsim_pieces(&x->p, x->a);
-    const bool *said = fsim_computed_whole(x->f);
+    const bool *said = fsim_computed_whole(x->f), *owned = fsim_owned_whole(x->f);
     for (int i = 0; i < x->count; i++) {
-        assert_true(whole[i] || !said[i]);
+        assert_true(!owned[i] || (whole[i] && said[i]));
         sums->places++;
         sums->whole += whole[i];
-        sums->said_whole += said[i];
+        sums->said_whole += owned[i];
         sums->pieces += piece[i] == i;
         sums->said_pieces += pieces[i] == i;
         for (int k = i + 1; k < x->count; k++) {
@@ -469,11 +469,12 @@ static void every_set_that_is_a_kernel_is_found(void **unused)
         seed = (uint64_t)turn;
         const int *side = sides[turn % 6];
         const char *text = random_workload(x.a, 2 + (int)draw(7), side[0], side[1], 1);
-        if (turn % 4 == 0 && !strstr(text, "materialize")) /* two rows of a result, each alone */
-            text = fsim_printf(x.a,
-                               "%s  - {op: slice, in: t0, out: s0, dim: 0, start: 0, size: 1}\n  - {op: exp, in: s0, "
-                               "out: e0}\n  - {op: slice, in: t0, out: s1, dim: 0, start: 1, size: 1}\n",
-                               text);
+        const int sliced = turn / 4 % 3;
+        if (turn % 4 == 0 && !strstr(text, "materialize") && strstr(text, fsim_printf(x.a, "out: t%d}", sliced)))
+            text = fsim_printf(x.a, /* two rows of a result, each alone */
+                               "%s  - {op: slice, in: t%d, out: s0, dim: 0, start: 0, size: 1}\n  - {op: exp, in: s0, "
+                               "out: e0}\n  - {op: slice, in: t%d, out: s1, dim: 0, start: 1, size: 1}\n",
+                               text, sliced, sliced);
         const fsim_hw *hw = fsim_hw_read(x.a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
         x.g = fsim_graph_parse(x.a, d, fsim_printf(x.a, "turn%d.yaml", turn), text, strlen(text), NULL);
         assert_true(x.g && hw);
@@ -500,12 +501,12 @@ static void every_set_that_is_a_kernel_is_found(void **unused)
         graphs, sums.sets, sums.apart, sums.told, sums.whole, sums.said_whole, sums.pieces, sums.said_pieces);
     printf("%d tensors read and %d written, element by element\n", sums.elements.read, sums.elements.written);
     assert_true(graphs > GRAPHS / 2 && sums.sets > 10 * graphs && sums.told > sums.apart / 2);
-    assert_true(sums.whole < sums.places && sums.said_whole * 100 > sums.whole * 99);
+    assert_true(sums.whole < sums.places && sums.said_whole * 100 > sums.whole * 97);
     assert_true(sums.said_pieces * 100 > sums.pieces * 94);
-    assert_true(GRAPHS != 400 || (sums.told >= 937 && sums.said_whole >= 1944 && sums.said_pieces >= 654 &&
-                                  sums.elements.read >= 8195 && sums.elements.written >= 7653));
-    check_share("work", sums.floors, 0.62080, GRAPHS == 400);
-    check_share("prices", sums.worths, 0.99301, GRAPHS == 400);
+    assert_true(GRAPHS != 400 || (sums.told >= 878 && sums.said_whole >= 1889 && sums.said_pieces >= 651 &&
+                                  sums.elements.read >= 8307 && sums.elements.written >= 7776));
+    check_share("work", sums.floors, 0.63469, GRAPHS == 400);
+    check_share("prices", sums.worths, 0.99532, GRAPHS == 400);
     check_share("bounds", sums.bounds, 0.99995, GRAPHS == 400);
 }
 

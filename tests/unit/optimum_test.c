@@ -315,6 +315,10 @@ static bool check_given(const fsim_problem *p, fsim_sum least, fsim_arena *a)
         node[i] = i;
     if (!fsim_leave_out_given(&fresh, node, p->graph->nodes, 0, a, &x) || x.nodes == 0)
         return false;
+    for (int n = 0; n < x.graph->nodes; n++) { /* operators have what is left of them */
+        const fsim_source *of = &x.graph->source[x.graph->node[n].source];
+        assert_true(n >= of->first && n < of->first + of->nodes);
+    }
     const fsim_budget budget = fsim_budget_of(&fresh, &spent);
     const fsim_sum given = fsim_price_given(&fresh, &x, &budget, a, fsim_new(a, fsim_sum, p->graph->nodes + 1));
     without = fresh;

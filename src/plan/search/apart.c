@@ -207,6 +207,86 @@ static fsim_bits of_siblings(const fsim_places *l, const numbering *n, int i)
     return out;
 }
 
+/* Is there another contraction on some path from place i to contraction c? near: per place, 1 + the last contraction
+ * that it leads to without another one between. */
+static bool passes_another(const fsim_places *l, int i, int c, const int *near)
+{
+    for (int k = l->succ_first[i]; k < l->succ_first[i + 1]; k++)
+        if (l->succ[k] < c && near[l->succ[k]] != c + 1 && fsim_leads_to(l, l->succ[k], c))
+            return true;
+    return false;
+}
+
+/* Lists a place among others, ascending. */
+static void list_in_order(place_list *x, int i)
+{
+    int at = x->count;
+    fsim_list_place(x, i);
+    for (; at > 0 && x->item[at - 1] > i; at--)
+        x->item[at] = x->item[at - 1];
+    x->item[at] = i;
+}
+
+/* The points of the lone contractions that may be in a kernel with each place because they need it: no other
+ * contraction is on a path between the two. */
+static void find_fed(fsim_places *l, const numbering *n)
+{
+    int *near = fsim_new(l->a, int, l->count + 1), *met = fsim_new(l->a, int, l->count + 1);
+    place_list way = {.a = l->a};
+    for (int c = 0; c < l->count; c++) {
+        if (!l->lone[c])
+            continue;
+        fsim_list_place(&way, c);
+        while (way.count > 0) {
+            const int at = way.item[--way.count];
+            if (at < c && (class_of(l, at) == FSIM_CONTRACTION || passes_another(l, at, c, near)))
+                continue;
+            near[at] = c + 1;
+            if (at < c)
+                set_bit(n, &l->fed[at], points_of(l, c));
+            for (int k = l->pred_first[at]; k < l->pred_first[at + 1]; k++)
+                if (met[l->pred[k]] != c + 1) {
+                    met[l->pred[k]] = c + 1;
+                    list_in_order(&way, l->pred[k]);
+                }
+        }
+    }
+}
+
+/* Points that a kernel may have with a contraction which may be in a chain: of these, and of rows of their results. */
+static fsim_bits of_chains(const fsim_places *l, const numbering *n)
+{
+    fsim_bits products = {{0}};
+    for (int i = 0; i < l->count; i++)
+        if (class_of(l, i) == FSIM_CONTRACTION && !l->lone[i])
+            set_bit(n, &products, points_of(l, i));
+    fsim_bits out = products;
+    for (int i = 0; i < l->count; i++)
+        if (class_of(l, i) == FSIM_REDUCE && fsim_bit(&products, bit_of(n, reduced_from(l, i))))
+            set_bit(n, &out, points_of(l, i));
+    return out;
+}
+
+/* Per place that is always stored and read, and that no kernel with a chain has: the points of the kernels that it
+ * fits, with a contraction or without. */
+static void find_sites(fsim_places *l, const numbering *n, const spaces *s)
+{
+    const fsim_bits chains = of_chains(l, n);
+    for (int i = 0; i < l->count; i++) {
+        const int points = bit_of(n, points_of(l, i));
+        if (l->succ_first[i] == l->succ_first[i + 1] || !inlines(l, i) || l->aloof[i] || is_read_in_part(l, i) ||
+            fsim_bit(&chains, points) || !is_always_stored(l, i))
+            continue;
+        l->sited[i] = l->any_sited = true;
+        l->spaces[i] = s->fitting[points];
+        for (int c = 0; c < l->count; c++)
+            if (l->lone[c] && fsim_bit(&l->spaces[c], points))
+                l->spaces[i] = fsim_bits_or(l->spaces[i], l->spaces[c]);
+    }
+    if (l->any_sited)
+        find_fed(l, n);
+}
+
 void fsim_find_apart(fsim_places *l)
 {
     numbering *n = fsim_new(l->a, numbering, 1);
@@ -223,6 +303,8 @@ void fsim_find_apart(fsim_places *l)
     l->aloof = fsim_new(l->a, bool, l->count + 1);
     l->solo = fsim_new(l->a, bool, l->count + 1);
     l->lone = fsim_new(l->a, bool, l->count + 1);
+    l->sited = fsim_new(l->a, bool, l->count + 1);
+    l->fed = fsim_new(l->a, fsim_bits, l->count + 1);
     if (n->full)
         return;
     spaces *s = fsim_new(l->a, spaces, 1);
@@ -245,8 +327,17 @@ void fsim_find_apart(fsim_places *l)
         if (l->lone[i])
             l->spaces[i] = of_siblings(l, n, i);
     }
+    find_sites(l, n, s);
     if (l->p->graph->barrier)
         find_solo(l, n, s);
+}
+
+uint64_t fsim_apart_class(const fsim_places *l, int i)
+{
+    uint64_t h = 0;
+    for (int w = 0; w < FSIM_BITS_WORDS && l->any_sited; w++)
+        h = fsim_mix(fsim_mix(fsim_mix(h, l->spaces[i].w[w]), l->results[i].w[w]), l->fed[i].w[w]);
+    return fsim_mix(h, l->any_sited && l->sited[i]);
 }
 
 /* Is there nothing that depends on y and fits a space that the aloof x does? */
@@ -264,9 +355,20 @@ static bool is_beyond_lone(const fsim_places *l, int x, int y)
     return l->lone[x] && inlines(l, y) && !leads && !l->outside[y] && !fsim_bits_meet(&l->results[y], &l->spaces[x]);
 }
 
+/* Does no kernel have y and x, which is always stored? Nothing that depends on y fits what x fits, nor does a
+ * contraction, unless there is another one between. */
+static bool is_beyond_site(const fsim_places *l, int x, int y)
+{
+    if (!l->sited[x] || l->outside[y] || fsim_bits_meet(&l->results[y], &l->spaces[x]))
+        return false;
+    const bool below = x < y && fsim_leads_to(l, x, y);
+    const fsim_bits fed = below ? fsim_bits_and(l->fed[x], l->fed[y]) : l->fed[y];
+    return !fsim_bits_meet(&fed, &l->spaces[x]);
+}
+
 bool fsim_fit_no_space(const fsim_places *l, int x, int y)
 {
-    if (is_beyond_lone(l, x, y) || is_beyond_lone(l, y, x))
+    if (is_beyond_lone(l, x, y) || is_beyond_lone(l, y, x) || is_beyond_site(l, x, y) || is_beyond_site(l, y, x))
         return true;
     if ((l->aloof[x] && class_of(l, y) == FSIM_CONTRACTION) || (l->aloof[y] && class_of(l, x) == FSIM_CONTRACTION))
         return true;

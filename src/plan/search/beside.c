@@ -19,6 +19,7 @@ enum {
     ANSWERS = 1024,        /* kept, by the classes of both */
     KINDS = 200,           /* classes among which is looked; of more it is assumed that they have independent ones */
     FAR_ANSWERS = 1 << 14, /* kept, of places that are far apart */
+    FAR_PATHS = 1 << 16,   /* answers kept of paths between them */
     FAR_LOOKED = 2048      /* places that access a tensor; of more it is assumed that some are independent */
 };
 
@@ -43,19 +44,10 @@ struct fsim_far_end {
     int last, first;
 };
 
-/* Does the higher one depend on the lower one? Of places that are far apart only one path is looked at, which goes as
- * far as it can at each step until a single place is between the two: where that does not lead there, no. */
-static bool ordered(const fsim_places *l, int low, int high)
+static bool linked(const fsim_places *l, int x, int y)
 {
-    while (high - low > 2 * FSIM_BITS && !fsim_bits_empty(&l->after[low]))
-        low += 1 + fsim_bits_last(&l->after[low]);
-    if (high - low <= FSIM_BITS)
-        return fsim_bit(&l->after[low], high - low - 1);
-    const fsim_bits up = fsim_bits_shifted(l->before[high], high - FSIM_BITS - low - 1);
-    return high - low <= 2 * FSIM_BITS && fsim_bits_meet(&l->after[low], &up);
+    return x < y ? fsim_leads_to(l, x, y) : fsim_leads_to(l, y, x);
 }
-
-static bool linked(const fsim_places *l, int x, int y) { return x < y ? ordered(l, x, y) : ordered(l, y, x); }
 
 /* Could a kernel contain both? */
 static bool may_pair(pairs *w, int x, int y)
@@ -184,6 +176,7 @@ void fsim_find_beside(fsim_places *l)
     l->shares = fsim_new(l->a, bool, l->count + 1);
     l->joinable = fsim_new(l->a, bool, l->count + 1);
     l->seen = fsim_new(l->a, int, l->count + 1);
+    l->walked = fsim_new(l->a, int, l->p->graph->tensors + 1);
     for (int t = 0; t < l->p->graph->tensors; t++)
         if (l->touching_first[t + 1] - l->touching_first[t] > 1)
             mark_all(&w, l->touching + l->touching_first[t], l->touching_first[t + 1] - l->touching_first[t], false,
@@ -194,6 +187,7 @@ void fsim_find_beside(fsim_places *l)
         any_far = any_far || l->far[i];
     }
     l->far_end = any_far ? fsim_new(l->a, struct fsim_far_end, FAR_ANSWERS) : NULL;
+    l->far_path = l->count > FSIM_AHEAD ? fsim_new(l->a, uint64_t, FAR_PATHS) : NULL;
     find_heavy(l);
     if (l->any_joinable)
         mark_all(&w, all, l->count, true, l->joinable);
@@ -218,23 +212,59 @@ static const fsim_bits *fixed_near(fsim_places *l, int root)
     return &l->fixed;
 }
 
+/* What surrounds a set, as bits of the sets of its root. */
+typedef struct {
+    int root;
+    const fsim_own_set *set;
+    fsim_bits fixed;   /* members that can't be clones */
+    fsim_bits barred;  /* members, what some member needs, and what needs all of them or one that can't be a clone */
+    fsim_bits needing; /* what needs some member */
+} surroundings;
+
+static surroundings surroundings_of(fsim_places *l, int root, const fsim_own_set *s)
+{
+    const int base = root - FSIM_BACK;
+    surroundings x = {root, s, fsim_bits_and(s->own, *fixed_near(l, root)), s->own, {{0}}};
+    fsim_bits all = {{0}};
+    fsim_bits_set_first(&all, FSIM_BITS);
+    FSIM_EACH_BIT(i, s->own)
+    {
+        const fsim_bits below = fsim_bits_shifted(l->after[base + i], i + 1),
+                        above = fsim_bits_shifted(l->before[base + i], i - FSIM_BITS);
+        x.needing = fsim_bits_or(x.needing, below);
+        all = fsim_bits_and(all, below);
+        x.barred = fsim_bits_or(x.barred, above);
+        if (fsim_bit(&x.fixed, i))
+            x.barred = fsim_bits_or(x.barred, below);
+    }
+    x.barred = fsim_bits_or(x.barred, all);
+    return x;
+}
+
+/* May another part of a kernel own place q, which is beyond the bits? It needs no member but those that may be copies,
+ * and not all of them; no member needs it. */
+static bool is_free_beyond(const fsim_places *l, const surroundings *x, int q)
+{
+    const int base = x->root - FSIM_BACK;
+    const fsim_bits below = fsim_bits_shifted(l->after[q], q + 1 - base),
+                    above = fsim_bits_shifted(l->before[q], q - FSIM_BITS - base),
+                    needed = fsim_bits_and(x->set->own, above);
+    return !fsim_bits_meet(&x->set->own, &below) && !fsim_bits_equal(&needed, &x->set->own) &&
+           !fsim_bits_meet(&x->fixed, &needed);
+}
+
 /* May another part of a kernel own place q? No member needs it, and a kernel may hold it beside each. It needs no
  * member but those that the kernel may have as copies, since a part may be launched before the kernel that owns them;
  * and not all of them, or nothing of the set would be the kernel's own. */
-static bool may_stand_beside(fsim_places *l, int root, const fsim_own_set *s, int q)
+static bool may_stand_beside(fsim_places *l, const surroundings *x, int q)
 {
-    const int base = root - FSIM_BACK, bit = q - base;
-    if (bit >= 0 && bit < FSIM_BITS && fsim_bit(&s->own, bit))
+    const int base = x->root - FSIM_BACK, bit = q - base;
+    if (bit >= 0 && bit < FSIM_BITS ? fsim_bit(&x->barred, bit) : !is_free_beyond(l, x, q))
         return false;
-    const fsim_bits below = fsim_bits_shifted(l->after[q], q + 1 - base),
-                    above = fsim_bits_shifted(l->before[q], q - FSIM_BITS - base),
-                    needed = fsim_bits_and(s->own, above), fixed = fsim_bits_and(s->own, *fixed_near(l, root));
-    if (fsim_bits_meet(&s->own, &below) || fsim_bits_equal(&needed, &s->own) || fsim_bits_meet(&fixed, &needed))
-        return false;
-    FSIM_EACH_BIT(i, s->own)
+    FSIM_EACH_BIT(i, x->set->own)
     if (l->p->graph->calls && !fsim_calls_agree(l->p->graph, l->node[base + i], l->node[q]))
         return false;
-    FSIM_EACH_BIT(i, fixed)
+    FSIM_EACH_BIT(i, x->fixed)
     if (fsim_never_together(l, base + i, q))
         return false;
     return true;
@@ -251,9 +281,9 @@ static const struct fsim_far_end *far_end_of(fsim_places *l, int tensor, int pla
     if (count > FAR_LOOKED)
         return x;
     int last = count, first = -1;
-    while (--last >= 0 && who[last] > place && ordered(l, place, who[last]))
+    while (--last >= 0 && who[last] > place && fsim_leads_to(l, place, who[last]))
         ;
-    while (++first < count && who[first] < place && ordered(l, who[first], place))
+    while (++first < count && who[first] < place && fsim_leads_to(l, who[first], place))
         ;
     x->last = last >= 0 ? who[last] : -1;
     x->first = first < count ? who[first] : INT_MAX;
@@ -293,6 +323,7 @@ static bool is_met(fsim_places *l, int q)
 
 bool fsim_may_be_beside(fsim_places *l, int root, const fsim_own_set *s)
 {
+    const surroundings x = surroundings_of(l, root, s);
     l->seens++;
     FSIM_EACH_BIT(i, s->own)
     {
@@ -300,7 +331,7 @@ bool fsim_may_be_beside(fsim_places *l, int root, const fsim_own_set *s)
         if (may_have_far(l, root, s, at))
             return true;
         for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++)
-            if (is_met(l, l->near[k]) && may_stand_beside(l, root, s, l->near[k]))
+            if (is_met(l, l->near[k]) && may_stand_beside(l, &x, l->near[k]))
                 return true;
     }
     return false;
@@ -322,25 +353,110 @@ bool fsim_may_meet_contraction(fsim_places *l, int root, fsim_own_set *s)
     if (s->met == root + 1)
         return s->meets;
     const reach near = reach_of(l, root, s);
+    const surroundings x = surroundings_of(l, root, s);
     int contraction[2 * FSIM_BITS], count = 0;
     for (int q = near.low; q < near.end; q++)
-        if (fsim_place_node(l, q)->gemm.k && may_stand_beside(l, root, s, q))
+        if (fsim_place_node(l, q)->gemm.k && may_stand_beside(l, &x, q))
             contraction[count++] = q;
     s->met = root + 1;
     return s->meets = count > 0 && !fsim_is_aloof_set(l, root, s, contraction, count);
 }
 
-/* Lists a place that a kernel with the set may own besides, unless it is listed. */
-static void list_beside(fsim_places *l, int root, fsim_own_set *s, place_list *queue, int q)
+/* Does the higher place depend on the lower one, as fsim_leads_to says? Kept for the sets of one root. */
+static bool leads_far(fsim_places *l, int low, int high)
 {
-    if (!is_met(l, q) || fsim_place_node(l, q)->gemm.k || !may_stand_beside(l, root, s, q))
-        return;
-    fsim_list_place(queue, q);
-    s->company.any = s->company.any || l->joinable[q];
-    s->company.heavy = s->company.heavy || l->heavy[q];
-    s->company.missed = s->company.missed || (l->missing && l->missing[q]);
+    const uint64_t key = (uint64_t)low << 32 | (uint64_t)high << 1;
+    uint64_t *known = &l->far_path[fsim_mix(1, key) % FAR_PATHS];
+    if ((*known & ~(uint64_t)1) != key || *known == 0)
+        *known = key | fsim_leads_to(l, low, high);
+    return *known & 1;
+}
+
+/* The members of a set which no other member needs. */
+static int find_sinks(const fsim_places *l, int root, const fsim_own_set *s, int *sink)
+{
+    int count = 0;
     FSIM_EACH_BIT(i, s->own)
-    s->company.copies = s->company.copies || (q > root - FSIM_BACK + i && ordered(l, root - FSIM_BACK + i, q));
+    {
+        const fsim_bits below = fsim_bits_shifted(l->after[root - FSIM_BACK + i], i + 1);
+        if (!fsim_bits_meet(&below, &s->own))
+            sink[count++] = root - FSIM_BACK + i;
+    }
+    return count;
+}
+
+/* A set whose company is looked for. */
+typedef struct {
+    int root;
+    fsim_own_set *set;
+    surroundings around;
+    int sink[FSIM_BITS], sinks; /* the members that no other one needs */
+    place_list queue;
+} hosting;
+
+/* How a far place depends on the members of a set. */
+typedef enum { NEEDS_NONE, NEEDS_SOME, NEEDS_ALL, MAY_NEED } far_need;
+
+/* Looks at what a place behind the set depends on, down to the set's root. */
+static far_need need_of_later(fsim_places *l, const hosting *x, int q)
+{
+    enum { MOST = 32 };
+    int way[MOST] = {q}, count = 1, members = 0, led = 0;
+    while (led < x->sinks && leads_far(l, x->sink[led], q))
+        led++;
+    if (led == x->sinks)
+        return NEEDS_ALL;
+    for (int i = 0; i < count; i++)
+        for (int k = l->pred_first[way[i]]; k < l->pred_first[way[i] + 1]; k++) {
+            const int from = l->pred[k], bit = from - x->root + FSIM_BACK;
+            bool known = from < x->root;
+            for (int j = 0; j < count && !known; j++)
+                known = way[j] == from;
+            if (known)
+                continue;
+            if (count == MOST)
+                return MAY_NEED;
+            way[count++] = from;
+            members += bit < FSIM_BITS && fsim_bit(&x->set->own, bit);
+        }
+    return members == 0 ? NEEDS_NONE : members == fsim_bits_count(&x->set->own) ? NEEDS_ALL : NEEDS_SOME;
+}
+
+/* Adds to the company a place that a kernel with the set may own besides, and lists it. */
+static void add_company(fsim_places *l, hosting *x, int q, bool copies)
+{
+    fsim_company *all = &x->set->company;
+    fsim_list_place(&x->queue, q);
+    all->any = all->any || l->joinable[q];
+    all->heavy = all->heavy || l->heavy[q];
+    all->missed = all->missed || (l->missing && l->missing[q]);
+    all->copies = all->copies || copies;
+}
+
+/* The same for a place too far from the set for the bits. */
+static void list_far(fsim_places *l, hosting *x, int q)
+{
+    const far_need need = q > x->root ? need_of_later(l, x, q) : NEEDS_NONE;
+    for (int i = 0; i < x->sinks && q < x->root; i++)
+        if (leads_far(l, q, x->sink[i]))
+            return;
+    if (need == MAY_NEED)
+        x->set->company = (fsim_company){true, true, true, true};
+    else if (need != NEEDS_ALL)
+        add_company(l, x, q, need == NEEDS_SOME);
+}
+
+/* Lists a place that a kernel with the set may own besides, unless it is listed. */
+static void list_beside(fsim_places *l, hosting *x, int q)
+{
+    if (!is_met(l, q) || fsim_place_node(l, q)->gemm.k)
+        return;
+    if (q >= x->root + FSIM_AHEAD || q < x->root + x->set->last - FSIM_BITS) {
+        list_far(l, x, q);
+    } else if (may_stand_beside(l, &x->around, q)) {
+        const int bit = q - x->root + FSIM_BACK;
+        add_company(l, x, q, bit >= 0 && fsim_bit(&x->around.needing, bit));
+    }
 }
 
 static bool is_whole(const fsim_places *l, const fsim_company *x)
@@ -350,26 +466,28 @@ static bool is_whole(const fsim_places *l, const fsim_company *x)
 
 fsim_company fsim_company_of(fsim_places *l, int root, fsim_own_set *s)
 {
-    const fsim_company whole = {true, true, true, true};
     if (s->company_for == root + 1)
         return s->company;
     const fsim_mark mark = fsim_save(l->a);
-    place_list queue = {.a = l->a};
+    hosting x = {.root = root, .set = s, .around = surroundings_of(l, root, s), .queue = {.a = l->a}};
+    x.sinks = find_sinks(l, root, s, x.sink);
     l->seens++;
     s->company_for = root + 1;
     s->company = (fsim_company){0};
     FSIM_EACH_BIT(i, s->own)
     {
         l->seen[root - FSIM_BACK + i] = l->seens;
-        fsim_list_place(&queue, root - FSIM_BACK + i);
+        fsim_list_place(&x.queue, root - FSIM_BACK + i);
     }
-    for (int i = 0; i < queue.count && !is_whole(l, &s->company); i++) {
-        const int at = queue.item[i];
-        if (may_have_far(l, root, s, at))
-            s->company = whole;
-        for (int k = l->near_first[at]; k < l->near_first[at + 1]; k++)
-            list_beside(l, root, s, &queue, l->near[k]);
-    }
+    for (int i = 0; i < x.queue.count && !is_whole(l, &s->company); i++)
+        for (int k = l->touched_first[x.queue.item[i]]; k < l->touched_first[x.queue.item[i] + 1]; k++) {
+            const int t = l->touched[k];
+            if (l->walked[t] == l->seens)
+                continue;
+            l->walked[t] = l->seens;
+            for (int r = l->touching_first[t]; r < l->touching_first[t + 1]; r++)
+                list_beside(l, &x, l->touching[r]);
+        }
     fsim_rewind(l->a, mark);
     return s->company;
 }
@@ -377,6 +495,7 @@ fsim_company fsim_company_of(fsim_places *l, int root, fsim_own_set *s)
 int fsim_most_sharers(fsim_places *l, int root, const fsim_own_set *s, int tensor)
 {
     const reach near = reach_of(l, root, s);
+    const surroundings x = surroundings_of(l, root, s);
     int count = 1, at = l->touching_first[tensor], high = l->touching_first[tensor + 1];
     while (at < high) { /* the first one in reach */
         const int mid = (at + high) / 2;
@@ -386,6 +505,6 @@ int fsim_most_sharers(fsim_places *l, int root, const fsim_own_set *s, int tenso
             high = mid;
     }
     for (; at < l->touching_first[tensor + 1] && l->touching[at] < near.end; at++)
-        count += may_stand_beside(l, root, s, l->touching[at]);
+        count += may_stand_beside(l, &x, l->touching[at]);
     return count;
 }

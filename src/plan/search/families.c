@@ -201,7 +201,8 @@ static bool belongs(const builder *b, const growth *x, int bit)
 static bool may_have_both(fsim_places *l, int at, int far)
 {
     bool path = far - at <= FSIM_BITS && fsim_bit(&l->after[at], far - at - 1);
-    return (!l->parted || path || fsim_may_be_siblings(l, at, far)) && !fsim_separated(l, at, far, &path);
+    return (!l->parted || path || fsim_may_be_siblings(l, at, far)) && !fsim_never_together(l, at, far) &&
+           !fsim_separated(l, at, far, &path);
 }
 
 bool fsim_misses_near(fsim_places *l, int at, int k)

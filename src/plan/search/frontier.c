@@ -191,6 +191,7 @@ static void find_floor(fsim_frontier *f)
     fsim_find_transfers(f, &floor);
     const bool *masked = masked_chains(f);
     f->whole = fsim_computed_whole(f);
+    f->owned_whole = fsim_owned_whole(f);
     f->arithmetic = floor.arithmetic;
     for (int i = 0; i < l->count; i++) {
         const fsim_node *n = fsim_node_of(f, i);

@@ -232,6 +232,7 @@ static void leave_out(const giver *w, fsim_shortened *out)
     }
     short_graph->tensor[g->tensors] = one_number(g, of);
     fsim_link_readers(short_graph, w->a);
+    fsim_recount_sources(short_graph, w->a);
     out->graph = short_graph;
     for (int i = 0; i < w->l.count; i++)
         if (!w->left_out[i])

@@ -123,6 +123,19 @@ bool fsim_separated(fsim_places *l, int low, int high, bool *path)
     return never_together;
 }
 
+bool fsim_leads_to(const fsim_places *l, int low, int high)
+{
+    for (int k = l->pred_first[high]; k < l->pred_first[high + 1] && high - low > FSIM_BITS; k++)
+        if (l->pred[k] == low)
+            return true;
+    while (high - low > 2 * FSIM_BITS && !fsim_bits_empty(&l->after[low]))
+        low += 1 + fsim_bits_last(&l->after[low]);
+    if (high - low <= FSIM_BITS)
+        return fsim_bit(&l->after[low], high - low - 1);
+    const fsim_bits up = fsim_bits_shifted(l->before[high], high - FSIM_BITS - low - 1);
+    return high - low <= 2 * FSIM_BITS && fsim_bits_meet(&l->after[low], &up);
+}
+
 /* Tensors that place i accesses, itself and through producers cloned into its kernel, down to place `low`. */
 static void touches(const fsim_places *l, int i, int low, place_list *out, int *stamp, int by)
 {
@@ -167,9 +180,12 @@ bool fsim_may_be_siblings(const fsim_places *l, int x, int y)
     return a->gemm.k && b->gemm.k && a->arg[0].tensor == b->arg[0].tensor;
 }
 
-/* A linked list: notes that a kernel may have both. */
-static bool is_link(fsim_places *l, int low, int high)
+/* Can no kernel have both? A linked list notes that one may. */
+static bool are_apart(fsim_places *l, int low, int high)
 {
+    bool path;
+    if (fsim_never_together(l, low, high) || fsim_separated(l, low, high, &path))
+        return true;
     if (l->linked)
         l->ends[low] = l->ends[high] = true;
     return l->linked;
@@ -183,7 +199,7 @@ static bool steps_apart_when_far(fsim_places *l, int tensor, const int *list, in
     const fsim_mark mark = fsim_save(l->a);
     const int maker = fsim_place_of_maker(l, tensor);
     int *sibling = fsim_new(l->a, int, count + 1); /* per contraction: 1 + the index of the one before it */
-    bool all = true, path;
+    bool all = true;
     for (int k = 0, far = 0; k < count && all; k++) {
         const fsim_node *n = fsim_place_node(l, list[k]);
         while (list[k] - list[far] >= FSIM_BITS)
@@ -192,10 +208,9 @@ static bool steps_apart_when_far(fsim_places *l, int tensor, const int *list, in
             sibling[k] = latest[n->arg[0].tensor];
             latest[n->arg[0].tensor] = k + 1;
         }
-        all = far == 0 || list[0] != maker || fsim_separated(l, maker, list[k], &path) || /* it is before all readers */
-              is_link(l, maker, list[k]);
+        all = far == 0 || list[0] != maker || are_apart(l, maker, list[k]); /* it is before all readers */
         for (int i = sibling[k]; i > 0 && all; i = sibling[i - 1])
-            all = i > far || fsim_separated(l, list[i - 1], list[k], &path) || is_link(l, list[i - 1], list[k]);
+            all = i > far || are_apart(l, list[i - 1], list[k]);
     }
     for (int k = 0; k < count; k++)
         if (fsim_place_node(l, list[k])->gemm.k)
@@ -303,6 +318,7 @@ static uint64_t class_of_place(const fsim_places *l, int i, uint64_t h, int far,
         for (int r = 0; from >= 0 && r < fsim_place_node(l, from)->results; r++)
             h = fsim_mix(h, fsim_place_node(l, from)->result[r] == t ? (uint64_t)r + 1 : 0);
     }
+    h = fsim_mix(h, fsim_apart_class(l, i));
     return user_names(g, l->node[i]) ? fsim_mix(h, (uint64_t)i + 1) : h;
 }
 
@@ -348,8 +364,8 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     link_producers(out, limits.wanted);
     find_clonable(out);
     find_paths(out);
-    find_near(out);
     fsim_find_apart(out);
+    find_near(out);
     const int *in_call = places_in_calls(out);
     for (int i = 0; i < count; i++) { /* no kernel reaches further than FSIM_BITS */
         out->class[i] = class_of_place(out, i, fsim_primitive_class(p->graph, node[i]), FSIM_BITS, in_call[i]);

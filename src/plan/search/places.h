@@ -30,6 +30,10 @@ static inline int fsim_place_of_maker(const fsim_places *l, int tensor)
 /* Would a kernel with both places also have to contain a primitive that it can't, on a path between them? *path: is
  * there a path? */
 bool fsim_separated(fsim_places *l, int low, int high, bool *path);
+/* Does the higher one depend on the lower one? Of places that are far apart only one path is looked at, which goes as
+ * far as it can at each step until a single place is between the two: where that does not lead there, nor the one read
+ * the other, no. */
+bool fsim_leads_to(const fsim_places *l, int low, int high);
 /* Could both contractions be in one kernel side by side, since they read the same first operand? */
 bool fsim_may_be_siblings(const fsim_places *l, int x, int y);
 
@@ -37,6 +41,8 @@ bool fsim_may_be_siblings(const fsim_places *l, int x, int y);
 
 /* Fills what fsim_fit_no_space asks. */
 void fsim_find_apart(fsim_places *l);
+/* A hash of what it says of places that are always stored, for the place: how families are shared depends on it. */
+uint64_t fsim_apart_class(const fsim_places *l, int i);
 
 /* beside.c */
 

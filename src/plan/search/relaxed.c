@@ -90,7 +90,8 @@ static fsim_sum least_with(const expansion *x, const fsim_variant *v, double wor
     const fsim_frontier *f = x->f;
     fsim_unit_seconds all = {{0}};
     int seen[FSIM_BITS], count = 0;
-    FSIM_EACH_BIT(i, x->set->own)
+    const fsim_bits whole = fsim_whole_members(f, x->root, x->set);
+    FSIM_EACH_BIT(i, whole)
     {
         const fsim_node *n = fsim_node_of(f, x->root - FSIM_BACK + i);
         fsim_floor_add(&all, f->units[x->root - FSIM_BACK + i]);

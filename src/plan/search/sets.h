@@ -115,7 +115,9 @@ typedef struct {
     bool *aloof;               /* apart.c: no kernel has it and a contraction */
     bool *solo;                /* apart.c: nor this and a contraction; a graph with gradients, in which others may be */
     bool *lone;                /* apart.c: a contraction that is in no chain */
-    fsim_bits *spaces;         /* apart.c: aloof or lone: the points of spaces that it fits, as bits */
+    bool *sited, any_sited;    /* apart.c: always stored and read, and in no kernel with a chain */
+    fsim_bits *spaces;         /* apart.c: aloof, lone or sited: the points of spaces that it fits, as bits */
+    fsim_bits *fed;            /* apart.c: the points of contractions that depend on it */
     fsim_bits *results;        /* apart.c: the points of what depends on it */
     fsim_bits *before, *after; /* bit j of before[i]: i - FSIM_BITS + j leads to i; of after[i]: i leads to i + 1 + j */
     fsim_bits *asked, *never;  /* bit j: was it asked whether no kernel contains i and i + 1 + j, and is that so? */
@@ -141,7 +143,9 @@ typedef struct {
     bool *heavy;   /* parted: of what a kernel may hold side by side, which one pays for its launch */
     bool any_joinable;
     struct fsim_far_end *far_end; /* beside.c: answers about places that are far apart; NULL: there are none */
-    int *seen, seens;             /* beside.c: per place: the number of the last walk that met it */
+    uint64_t *far_path;           /* beside.c: and whether a path is between two */
+    int *seen, seens;             /* beside.c: per place: the number of the last walk that met it; */
+    int *walked;                  /* and per tensor of the graph */
     fsim_bits fixed; /* beside.c: what can't be a clone, as bits of the sets of fixed_root - 1; 0: of none */
     int fixed_root;
 } fsim_places;

@@ -68,7 +68,7 @@ static bool find_costs(pricer *w, int root)
         priced_cost *x = &w->cost[root][i];
         x->least = fsim_least_of_set(f, root, family, &family->set[i], x->how = FSIM_BY_UNITS);
         if (x->least < 0)
-            x->least = fsim_least_of_set(f, root, family, &family->set[i], x->how = FSIM_BY_MUST);
+            x->least = fsim_least_of_set(f, root, family, &family->set[i], x->how = FSIM_BY_PRICE);
         if (!fsim_proceed(f, &f->budget, 0))
             return false;
     }
@@ -135,12 +135,9 @@ fsim_sum fsim_left_for(const pricer *w, const priced_set *x)
 
 void fsim_look_closer(const pricer *w, const priced_set *x)
 {
-    fsim_own_set *s = fsim_set_priced(w, x);
     const fsim_sum known = x->cost->least;
-    x->cost->how++;
-    if (x->cost->how == FSIM_BY_PRICE && fsim_bits_empty(&s->may))
-        return;
-    x->cost->least = fsim_least_of_set(w->f, x->root, w->f->l.family[x->root], s, x->cost->how);
+    x->cost->how = FSIM_BY_PRICE;
+    x->cost->least = fsim_least_of_set(w->f, x->root, w->f->l.family[x->root], fsim_set_priced(w, x), FSIM_BY_PRICE);
     x->cost->least = x->cost->least < known ? known : x->cost->least;
 }
 
@@ -232,10 +229,12 @@ fsim_sum fsim_frontier_floor(const fsim_frontier *f)
     return fsim_unavoidable(f, &nothing);
 }
 
-/* The work of a primitive that every kernel with it has, and of reading the inputs that it alone reads. */
+/* The work of a primitive that every kernel which owns it has, and of reading the inputs that it alone reads. */
 static fsim_sum work_of(const fsim_frontier *f, int place)
 {
     const fsim_node *n = fsim_node_of(f, place);
+    if (!f->owned_whole[place])
+        return 0;
     double sum = f->floor_own[place] + f->floor_start[place];
     for (int k = 0; k < n->args; k++) {
         bool again = f->p->graph->tensor[n->arg[k].tensor].readers > 1;

@@ -56,12 +56,16 @@ static int number_tensors(surgery *s, fsim_arena *a)
     return count;
 }
 
-/* Copies a primitive; its place in the short graph is `at`. */
+/* Copies a primitive. Where its operator begins before the cut's end, those before the cut belong to the operator that
+ * has its place there. */
 static bool copy_node(const surgery *s, fsim_graph *out, int from, fsim_arena *a)
 {
-    const fsim_node *n = &s->l->p->graph->node[from];
+    const fsim_graph *g = s->l->p->graph;
+    const fsim_node *n = &g->node[from];
     fsim_node *copy = &out->node[renumbered(s, from)];
     *copy = *n;
+    if (from >= s->cut && is_removed(s, g->source[n->source].first))
+        copy->source = g->node[renumbered(s, from)].source;
     copy->arg = fsim_new(a, fsim_access, n->args + 1);
     for (int k = 0; k < n->args; k++) {
         const int t = from < s->cut ? n->arg[k].tensor : in_place_of(s, n->arg[k].tensor);
@@ -129,6 +133,7 @@ fsim_graph *fsim_shortened(const fsim_places *l, const fsim_run *run, int layers
     if (!fits)
         return NULL;
     fsim_link_readers(out, a);
+    fsim_recount_sources(out, a);
     out->fuse = copy_rules(&s, g->fuse, g->fuses, a);
     out->separate = copy_rules(&s, g->separate, g->separates, a);
     return out;

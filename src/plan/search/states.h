@@ -114,7 +114,8 @@ struct fsim_frontier {
     int spare_room;
     bool has_sources;                 /* behind the first place there is one without a producer in the list */
     int looked_ahead, looked_back;    /* steps depended on roots at most so far above and below what had run */
-    bool *whole, arithmetic;          /* per place: is it computed at all of its points in every plan? fsim_floor */
+    bool *whole, *owned_whole;        /* whole.c */
+    bool arithmetic;                  /* fsim_floor */
     fsim_unit_seconds *units, *input; /* per place: what every plan takes of each unit for it; per tensor: for reading a
                                          graph input for the first time */
     double *floor_own;                /* per place: work that every plan has for it */
@@ -253,6 +254,10 @@ fsim_variant *fsim_free_kernel(expansion *x);
 /* Per place, is it computed at all its points in every plan? That is so where its result must be stored, where such
  * places read all of it, and of contractions that fill any kernel that they are in. In f->a. */
 bool *fsim_computed_whole(const fsim_frontier *f);
+/* Of those, per place: by whatever kernel owns it, also where others compute it again? In f->a. */
+bool *fsim_owned_whole(const fsim_frontier *f);
+/* Members of the set that its kernel computes at all their points, of those that every plan computes so. */
+fsim_bits fsim_whole_members(const fsim_frontier *f, int root, const fsim_own_set *s);
 
 /* traffic.c */
 
@@ -358,8 +363,8 @@ void fsim_link_step(fsim_frontier *f, int from, const state *next, step by);
 /* How close a bound is, and how long it takes. */
 typedef enum {
     FSIM_BY_UNITS, /* from what its members take of each unit; -1: none is found in this way */
-    FSIM_BY_MUST,  /* prices of its choices of clones, where no more is stored than must be */
-    FSIM_BY_PRICE  /* prices of its choices of clones and results */
+    FSIM_BY_PRICE  /* prices of its choices of clones and results. All of these: a kernel that stores more may have
+                      other vectors, or another tile, and be the faster one for it */
 } fsim_closeness;
 /* A lower bound of what a kernel costs that owns this set of root's family, whatever has run; FSIM_NEVER where there is
  * none. */

@@ -368,10 +368,10 @@ fsim_sum fsim_least_of_set(fsim_frontier *f, int root, const fsim_family *family
     fsim_borrow_room(&x);
     fsim_choose_copies(&x, none, none);
     for (int c = 0; c < x.choices; c++) {
-        x.stores = how == FSIM_BY_PRICE ? 0 : MOST_STORES + 1;
+        x.stores = fsim_bits_empty(&set->may) ? MOST_STORES + 1 : 0;
         choose_stores(&x, c, fsim_bits_last(&set->own), none, none, none);
         fsim_variant *v = x.stores > MOST_STORES ? fsim_variant_of(&f->l, family, set, &x.choice[c], &set->must) : NULL;
-        if (v) /* no choice beats storing what may be stored for free */
+        if (v)
             note_cost(&x, v);
     }
     fsim_return_room(&x);

@@ -37,8 +37,9 @@ static bool has_room(const fsim_frontier *f, double bytes) { return bytes <= fsi
 static double work_of_part(const fsim_frontier *f, const fsim_own_set *part, int root)
 {
     const fsim_graph *g = f->p->graph;
+    const fsim_bits whole = fsim_whole_members(f, root, part);
     double least = 0;
-    FSIM_EACH_BIT(i, part->own)
+    FSIM_EACH_BIT(i, whole)
     {
         const int place = root - FSIM_BACK + i;
         least += f->floor_own[place];
@@ -204,14 +205,14 @@ static void add_transfer(traffic *x, int t, double seconds, double bytes)
     x->out.with_room += may_stay(x->f, t, true) ? 0 : seconds;
 }
 
-/* Adds what the member at place reads of others' results that can't be computed again, which are at hand from now on;
- * others: returns instead the most that one of the other results takes. */
+/* Adds what the member at place, computed at all its points, reads of others' results that can't be computed again,
+ * which are at hand from now on; others: returns instead the most that one of the other results takes. */
 static double add_reads(traffic *x, int place, bool others)
 {
     const fsim_frontier *f = x->f;
     const fsim_graph *g = f->p->graph;
     double most = 0;
-    for (int k = 0; k < fsim_node_of(f, place)->args && f->whole[place]; k++) {
+    for (int k = 0; k < fsim_node_of(f, place)->args; k++) {
         const fsim_access *y = &fsim_node_of(f, place)->arg[k];
         const fsim_tensor *t = &g->tensor[y->tensor];
         const int from = t->producer < 0 ? -1 : f->l.place[t->producer];
@@ -245,9 +246,10 @@ fsim_least_traffic fsim_least_traffic_of(fsim_frontier *f, fsim_own_set *s, int 
         if (fsim_bit(&s->must, i) && n->results == 1 && !t->output)
             add_transfer(&x, n->result[0], f->write_s[n->result[0]], (double)t->written_bytes);
     }
-    FSIM_EACH_BIT(i, s->own)
+    const fsim_bits whole = fsim_whole_members(f, root, s);
+    FSIM_EACH_BIT(i, whole)
     add_reads(&x, root - FSIM_BACK + i, false);
-    FSIM_EACH_BIT(i, s->own)
+    FSIM_EACH_BIT(i, whole)
     most = fmax(most, add_reads(&x, root - FSIM_BACK + i, true));
     x.out.without_room += most;
     s->traffic_for = root + 1;
