@@ -172,10 +172,13 @@ static void check(const subject *s, const char *name, const double *wanted, int 
     }
 }
 
+/* The same without the comma in front. */
+static const char *bare(const char *list) { return list[0] ? list + 2 : list; }
+
 static const char *attributes(fsim_arena *a, const windows *w)
 {
-    return fsim_printf(a, ", kernel: [%s], stride: [%s], padding: [%s], dilation: [%s]", list(a, w, w->kernel) + 2,
-                       list(a, w, w->stride) + 2, list(a, w, w->padding) + 2, list(a, w, w->dilation) + 2);
+    return fsim_printf(a, ", kernel: [%s], stride: [%s], padding: [%s], dilation: [%s]", bare(list(a, w, w->kernel)),
+                       bare(list(a, w, w->stride)), bare(list(a, w, w->padding)), bare(list(a, w, w->dilation)));
 }
 
 /* The convolution, the gradient of its weight, and the transposed one: sums of the same products. */
@@ -197,11 +200,11 @@ static void products_by_loops(void **unused)
             w.images, inner, list(a, &w, w.element), outer, w.inner, list(a, &w, w.kernel), w.images, outer,
             list(a, &w, w.window));
         text = scattered ? fsim_printf(a, "%s  - {op: conv_transpose%dd, in: [y, w], out: r%s, output_padding: [%s]}\n",
-                                       text, w.axes, how, list(a, &w, w.more) + 2)
+                                       text, w.axes, how, bare(list(a, &w, w.more)))
                          : fsim_printf(a,
                                        "%s  - {op: conv%dd, in: [x, w], out: q%s}\n  - {op: conv%dd_weight, in: [x, "
                                        "y], out: d%s, kernel: [%s]}\n",
-                                       text, w.axes, how, w.axes, how, list(a, &w, w.kernel) + 2);
+                                       text, w.axes, how, w.axes, how, bare(list(a, &w, w.kernel)));
         subject s = interpreted(a, text);
         const double *x = value_of(&s, "x"), *weight = value_of(&s, "w"), *y = value_of(&s, "y");
         double *sum = fsim_new(
@@ -233,7 +236,7 @@ static void pooling_by_loops(void **unused)
         const int planes = w.images * w.groups, taps = product(w.kernel), count = product(w.window),
                   elements = product(w.element);
         const char *how = attributes(a, &w),
-                   *back = fsim_printf(a, "%s, output_size: [%s]", how, list(a, &w, w.element) + 2);
+                   *back = fsim_printf(a, "%s, output_size: [%s]", how, bare(list(a, &w, w.element)));
         const char *text = fsim_printf(
             a,
             "tensors:\n  %s: {shape: [%d, %d%s], dtype: f64}\n  v: {shape: [%d, %d%s], dtype: f64}\n  g: {shape: [%d, "
@@ -244,7 +247,7 @@ static void pooling_by_loops(void **unused)
             equal ? "z" : "x", w.images, w.groups, list(a, &w, w.element), w.images, w.groups, list(a, &w, w.element),
             w.images, w.groups, list(a, &w, w.window), w.images, w.groups * taps, count,
             equal ? "  - {op: floor, in: z, out: x}\n" : "", w.axes, how, w.axes, how, back, back, how,
-            list(a, &w, w.window) + 2);
+            bare(list(a, &w, w.window)));
         if (w.axes == 2) /* others have none */
             text = fsim_printf(a, "%s  - {op: im2col, in: x, out: columns%s}\n  - {op: fold, in: c, out: folded%s}\n",
                                text, how, back);
@@ -297,12 +300,12 @@ static void adaptive_pooling_by_loops(void **unused)
             w.window[i] = i >= AXES - w.axes ? 1 + (int)draw(6) : 1;
         }
         const int elements = product(w.element), count = product(w.window);
-        const char *text =
-            fsim_printf(a,
-                        "tensors:\n  x: {shape: [2, 2%s], dtype: f64}\noperators:\n"
-                        "  - {op: adaptive_avg_pool%dd, in: x, out: mean, output_size: [%s]}\n"
-                        "  - {op: adaptive_max_pool%dd, in: x, out: most, output_size: [%s]}\n",
-                        list(a, &w, w.element), w.axes, list(a, &w, w.window) + 2, w.axes, list(a, &w, w.window) + 2);
+        const char *text = fsim_printf(a,
+                                       "tensors:\n  x: {shape: [2, 2%s], dtype: f64}\noperators:\n"
+                                       "  - {op: adaptive_avg_pool%dd, in: x, out: mean, output_size: [%s]}\n"
+                                       "  - {op: adaptive_max_pool%dd, in: x, out: most, output_size: [%s]}\n",
+                                       list(a, &w, w.element), w.axes, bare(list(a, &w, w.window)), w.axes,
+                                       bare(list(a, &w, w.window)));
         subject s = interpreted(a, text);
         const double *x = value_of(&s, "x");
         double *mean = fsim_new(a, double, 4 * count), *most = fsim_new(a, double, 4 * count);
@@ -372,7 +375,7 @@ static void resizing_by_loops(void **unused)
             a,
             "tensors: {x: {shape: [2, 3%s], dtype: f64}}\noperators:\n  - {op: interpolate, in: x, out: y, size: [%s], "
             "mode: %s%s}\n",
-            list(a, &w, w.element), list(a, &w, w.window) + 2,
+            list(a, &w, w.element), bare(list(a, &w, w.window)),
             mode == NEAREST  ? "nearest"
             : mode == LINEAR ? linear[w.axes - 1]
                              : "bicubic",

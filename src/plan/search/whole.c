@@ -128,11 +128,13 @@ static bool all_read_whole(const fsim_frontier *f, const bool *owned, int i)
     return true;
 }
 
+/* What can't be computed again is computed where it is owned alone, and so is all that needs it and is not stored. */
 bool *fsim_owned_whole(const fsim_frontier *f)
 {
     bool *owned = fsim_new(f->a, bool, f->l.count + 1);
     for (int i = f->l.count; i-- > 0;)
-        owned[i] = f->whole[i] && (f->l.must[i] || fills_its_kernel(f, i) || all_read_whole(f, owned, i));
+        owned[i] =
+            f->whole[i] && (f->l.must[i] || !f->l.clonable[i] || fills_its_kernel(f, i) || all_read_whole(f, owned, i));
     return owned;
 }
 
