@@ -22,6 +22,7 @@ typedef struct {
  * more and more choices of clones. What is in others is worth its work. */
 static const listing way[] = {
     {{FSIM_UNLESS_WIDE, NULL}, 3},
+    {{FSIM_LINKED, &(const fsim_one_side){.most = 20, .clone_sets = FSIM_FEW_CLONE_SETS}}, 4},
     {{FSIM_LINKED, &(const fsim_one_side){.most = 100, .clone_sets = FSIM_FEW_CLONE_SETS}}, 2},
     {{FSIM_LINKED, &(const fsim_one_side){.most = 600, .clone_sets = 8}}, 2},
     {{FSIM_LINKED, &(const fsim_one_side){.most = 4000, .clone_sets = 50}}, 4},

@@ -5,7 +5,7 @@
 
 #include "plan/search/states.h"
 
-/* What a kernel costs at least; FSIM_NEVER: it is none. */
+/* What a kernel costs at least; FSIM_NEVER: it is none, or bounds no price. */
 typedef struct {
     fsim_sum least;
     fsim_closeness how;

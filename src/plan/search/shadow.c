@@ -47,6 +47,16 @@ static bool read_alike(const fsim_frontier *f, int x, int y)
     return true;
 }
 
+/* May all members of the set be in kernels that are not known? They are worth their work at most then, and that is no
+ * more than what the set costs. */
+static bool is_missed(const fsim_frontier *f, int root, const fsim_own_set *s)
+{
+    FSIM_EACH_BIT(i, s->own)
+    if (!f->l.misses || !f->l.missing[root - FSIM_BACK + i])
+        return false;
+    return true;
+}
+
 /* Finds what the sets of this root cost at least, by what their members take of each unit. False where the budget ends.
  */
 static bool find_costs(pricer *w, int root)
@@ -66,6 +76,10 @@ static bool find_costs(pricer *w, int root)
     w->cost[root] = fsim_new(f->a, priced_cost, family->sets + 1);
     for (int i = 0; i < family->sets; i++) {
         priced_cost *x = &w->cost[root][i];
+        if (is_missed(f, root, &family->set[i])) {
+            *x = (priced_cost){FSIM_NEVER, FSIM_BY_PRICE};
+            continue;
+        }
         x->least = fsim_least_of_set(f, root, family, &family->set[i], x->how = FSIM_BY_UNITS);
         if (x->least < 0)
             x->least = fsim_least_of_set(f, root, family, &family->set[i], x->how = FSIM_BY_PRICE);
@@ -200,6 +214,15 @@ static bool prices_repeat(const pricer *w, int root, int by)
     return same;
 }
 
+/* Does some set of the root bound prices? */
+static bool is_bound(const pricer *w, int root)
+{
+    for (int k = w->first[root]; k < w->first[root + 1]; k++)
+        if (w->all[k].cost->least != FSIM_NEVER)
+            return true;
+    return false;
+}
+
 static bool price_all(pricer *w)
 {
     leaving room = {fsim_new(w->f->a, fsim_sum, w->count + 1), fsim_new(w->f->a, int, w->count + 1), 0};
@@ -210,6 +233,8 @@ static bool price_all(pricer *w)
         int *like = &next[w->like[root]];
         if (*like > 0 && prices_repeat(w, root, *like - root))
             w->price[root] = w->price[*like];
+        else if (w->most && w->most[root] < FSIM_SUM_MOST && !is_bound(w, root))
+            w->price[root] = w->most[root];
         else if (w->first[root] == w->first[root + 1] || !find_least(w, root, &room, &w->price[root]))
             return false;
         *like = root;
@@ -347,8 +372,9 @@ bool fsim_find_shadow(fsim_frontier *f, fsim_shadow *out)
         out->bound += w.price[root];
         out->excess[root] = fsim_new(f->a, fsim_sum, w.first[root + 1] - w.first[root] + 1);
         for (int k = w.first[root]; k < w.first[root + 1]; k++)
-            out->excess[root][k - w.first[root]] =
-                w.all[k].cost->least == FSIM_NEVER ? FSIM_NEVER : fsim_left_for(&w, &w.all[k]);
+            out->excess[root][k - w.first[root]] = w.all[k].cost->least != FSIM_NEVER ? fsim_left_for(&w, &w.all[k])
+                                                   : is_missed(f, root, fsim_set_priced(&w, &w.all[k])) ? 0
+                                                                                                        : FSIM_NEVER;
     }
     if (asks_for_worth(f))
         tell_worth(&w);

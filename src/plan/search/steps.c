@@ -353,13 +353,25 @@ static void launch(expansion *x)
         }
 }
 
+/* What its members take of each unit, as a kernel or, where that may be less, as a part of one; a product costs no less
+ * than that as a part, either. -1: not known. */
+static fsim_sum least_by_units(const expansion *x)
+{
+    const fsim_bits none = {{0}};
+    const fsim_sum alone = fsim_least_with(x, NULL);
+    if (!x->set->joinable || !fsim_is_joinable_here(x))
+        return alone;
+    fsim_variant *v = fsim_variant_of(&x->f->l, x->family, x->set, &none, &x->set->must);
+    return v ? fsim_sum_least(alone, fsim_least_joined(x->f, x->set, x->root, v, true)) : -1;
+}
+
 fsim_sum fsim_least_of_set(fsim_frontier *f, int root, const fsim_family *family, fsim_own_set *set, fsim_closeness how)
 {
     expansion x = {.f = f, .family = family, .set = set, .root = root, .anywhere = true, .least = FSIM_NEVER};
     const fsim_bits none = {{0}};
     x.at.base = f->l.count;
     if (how == FSIM_BY_UNITS)
-        return fsim_is_joinable_here(&x) ? -1 : fsim_least_with(&x, NULL);
+        return least_by_units(&x);
     if (f->p->recompute)
         FSIM_EACH_BIT(i, set->own)
     fsim_find_upstream(&x, root - FSIM_BACK + i);
