@@ -97,7 +97,8 @@ static int by_mask(const void *a, const void *b)
 /* Sorts the columns. */
 static void group_columns(program *x)
 {
-    qsort(x->column, (size_t)x->columns, sizeof *x->column, by_mask);
+    if (x->columns > 0) /* none: all sets of the window are of what may be in unknown kernels */
+        qsort(x->column, (size_t)x->columns, sizeof *x->column, by_mask);
     x->groups = 0;
     for (int c = 0; c < x->columns; c++)
         if (c == 0 || x->column[c].mask != x->column[c - 1].mask)
