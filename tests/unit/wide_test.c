@@ -13,6 +13,7 @@
 #include "fusion/chain.h"
 #include "plan/price/user_rules.h"
 #include "plan/search/frontier.h"
+#include "plan/search/places.h"
 #include "plan/search/search.h"
 #include "predict.h"
 #include "random.h"
@@ -376,6 +377,41 @@ static void large_ones_are_proven(void **unused)
     fsim_arena_free(a);
 }
 
+/* A product's result that later kernels read is in no kernel with rows of it: its elements are as many as no other
+ * result's, and what needs a row has a row's. */
+static void rows_are_apart_from_what_they_are_of(void **unused)
+{
+    enum { ROWS = 100 };
+    (void)unused;
+    fsim_arena *a = fsim_arena_new();
+    writer w = {.a = a};
+    write_line(&w,
+               "tensors:\n  x: {shape: [100, 8, 64], dtype: f32}\n  w: {shape: [96, 64], dtype: f32, role: weight}\n"
+               "  b: {shape: [96], dtype: f32, role: weight}\n  h0: {shape: [8, 96], dtype: f32}\n"
+               "  v: {shape: [96, 96], dtype: f32, role: weight}\n"
+               "operators:\n  - {op: linear, in: [x, w, b], out: inputs}\n");
+    for (int i = 0; i < ROWS; i++)
+        write_line(&w, fsim_printf(a,
+                                   "  - {op: slice, in: inputs, out: row%d, dim: 0, start: %d, size: 1}\n"
+                                   "  - {op: reshape, in: row%d, out: x%d, shape: [8, 96]}\n"
+                                   "  - {op: linear, in: [h%d, v], out: l%d}\n  - {op: add, in: [l%d, x%d], out: s%d}\n"
+                                   "  - {op: tanh, in: s%d, out: h%d}\n",
+                                   i, i, i, i, i, i, i, i, i, i, i + 1));
+    const fixture f = load("h100-sxm5-80gb", a, written(&w));
+    const fsim_options o = {.regime = FSIM_REGIME_STREAM};
+    fsim_problem p = fsim_problem_of(f.g, f.hw, &o, a);
+    int *node = fsim_new(a, int, f.g->nodes);
+    for (int n = 0; n < f.g->nodes; n++)
+        node[n] = n;
+    fsim_places l;
+    fsim_places_of(&p, node, f.g->nodes, (fsim_set_limits){.most = 1}, a, &l);
+    const int of = fsim_find_node(f.g, "inputs");
+    for (int i = 0; i < ROWS; i++)
+        assert_true(fsim_never_together(&l, of, fsim_find_node(f.g, fsim_printf(a, "s%d", i))));
+    assert_false(fsim_never_together(&l, of - 1, of));
+    fsim_arena_free(a);
+}
+
 /* How many contractions a kernel may have with one: of k that read the same tensor all, but no more than eight; of a
  * recurrence, whose states all are parts of one result far behind, one. */
 static void contractions_have_their_company(void **unused)
@@ -412,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(small_ones_are_least_of_all),
                                        cmocka_unit_test(bounds_once_too_high), cmocka_unit_test(large_ones_are_proven),
+                                       cmocka_unit_test(rows_are_apart_from_what_they_are_of),
                                        cmocka_unit_test(contractions_have_their_company)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
