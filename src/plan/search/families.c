@@ -10,6 +10,7 @@
 enum {
     TRIED_IN_HASTE = 60, /* sets tried for a root after the budget is used up */
     WIDE = 4000,         /* sets tried for a root before a watched list is given up */
+    ALWAYS_TRIED = 32,   /* places further behind a root are tried only with what could be in one kernel with them */
     LEAST_TRIED = 60, /* sets tried for a root of a linked list; more where there is budget for so many such roots, */
     ROOTS_AHEAD = 24,
     STEPS_OF_A_SET = 20 /* and steps for each set and its price */
@@ -72,10 +73,12 @@ static void sort_out_stores(const fsim_places *l, int base, fsim_own_set *s)
 static void keep_set(builder *b, fsim_bits own, const fsim_own_set *stores, bool connected)
 {
     fsim_own_set *s = FSIM_PUSH(b->l->a, b->f->set, b->f->sets, b->f->room);
+    const int last = fsim_bits_last(&own) - FSIM_BACK;
+    b->f->last = last > b->f->last ? last : b->f->last;
     *s = (fsim_own_set){.own = own,
                         .must = stores->must,
                         .may = stores->may,
-                        .last = fsim_bits_last(&own) - FSIM_BACK,
+                        .last = last,
                         .points = stores->points,
                         .whole = stores->whole,
                         .connected = connected};
@@ -196,20 +199,21 @@ static bool belongs(const builder *b, const growth *x, int bit)
     return false;
 }
 
-/* Does a place that is too far away for the bits of the set need `at`, or is it a contraction like it, and could both
- * be in one kernel? */
-static bool may_have_both(fsim_places *l, int at, int far)
+/* May a set of the list have both places because they have a tensor in common, directly: in a parted list one needs the
+ * other, or they are contractions alike? */
+static bool may_have_both(fsim_places *l, int low, int high)
 {
-    bool path = far - at <= FSIM_BITS && fsim_bit(&l->after[at], far - at - 1);
-    return (!l->parted || path || fsim_may_be_siblings(l, at, far)) && !fsim_never_together(l, at, far) &&
-           !fsim_separated(l, at, far, &path);
+    bool path = high - low <= FSIM_BITS && fsim_bit(&l->after[low], high - low - 1);
+    return (!l->parted || path || fsim_may_be_siblings(l, low, high)) && !fsim_never_together(l, low, high) &&
+           !fsim_separated(l, low, high, &path);
 }
 
 bool fsim_misses_near(fsim_places *l, int at, int k)
 {
     signed char *missed = &l->missed[k];
+    const int other = l->near[k];
     if (*missed == 0)
-        *missed = may_have_both(l, at, l->near[k]) ? 1 : -1;
+        *missed = may_have_both(l, at < other ? at : other, at < other ? other : at) ? 1 : -1;
     return *missed > 0;
 }
 
@@ -266,8 +270,9 @@ static void look_about(builder *b, growth *x)
                 b->f->complete = b->f->complete && (l->linked || !misses);
                 if (misses)
                     fsim_bit_set(&b->f->far, v);
-            } else if (bit > FSIM_BACK) {
-                fsim_bit_set(&x->fringe, bit);
+            } else if (bit > FSIM_BACK && !fsim_bit(&x->barred, bit) && !fsim_bit(&x->set, bit)) {
+                const bool tried = l->parted || bit <= FSIM_BACK + ALWAYS_TRIED || fsim_misses_near(b->l, at, k);
+                fsim_bit_set(tried ? &x->fringe : &x->barred, bit);
             }
         }
     }
@@ -377,7 +382,7 @@ static fsim_family *build(fsim_places *l, int root)
     seed.fresh = seed.set;
     grow(&b, seed);
     l->looked_at += b.tried;
-    f->back = copied_back(l, root, root + f->reach);
+    f->back = copied_back(l, root, root + fsim_bits_last(&f->looked) - FSIM_BACK);
     return f;
 }
 
@@ -421,14 +426,14 @@ static int64_t offset_of(const fsim_places *l, int place, int argument)
 
 /* Does place i, around root, read what place i - by reads around root - by, as a kernel sees it: the same of its
  * neighbours, and of what is made further back, below `low`, the same tensors as places before it, and as far from
- * where these read? */
-static bool reads_alike(const fsim_places *l, int i, int by, int root, int low)
+ * where these read? Neighbours are places from `near_low` on. */
+static bool reads_alike(const fsim_places *l, int i, int by, int near_low, int low)
 {
     const fsim_node *x = fsim_place_node(l, i), *y = fsim_place_node(l, i - by);
     for (int k = 0; k < x->args; k++) {
         const int t = x->arg[k].tensor, s = y->arg[k].tensor, from = fsim_place_of_maker(l, t),
                   other = fsim_place_of_maker(l, s);
-        const bool near = (from >= 0 && from >= root - FSIM_BACK) || (other >= 0 && other >= root - by - FSIM_BACK);
+        const bool near = (from >= 0 && from >= near_low) || (other >= 0 && other >= near_low - by);
         const int64_t apart = offset_of(l, i, k) - offset_of(l, i - by, k); /* how far its read is from the other's */
         if (near && (from - by != other || apart != 0))
             return false;
@@ -446,17 +451,18 @@ static bool reads_alike(const fsim_places *l, int i, int by, int root, int low)
     return true;
 }
 
-/* Is all that sets of this root could miss behind their bits among what sets of the family do? How far away the next
- * reader of a tensor is, beyond their reach, makes no difference elsewhere. */
+/* Is all that sets of this root could miss behind their bits among what sets of the family do, and could none have
+ * what is beyond the reach of those? How far away the next reader of a tensor is makes no difference elsewhere. */
 static bool misses_no_more(fsim_places *l, const fsim_family *f, int root)
 {
     FSIM_EACH_BIT(v, f->looked)
     {
         const int i = root - FSIM_BACK + v;
-        if (l->last_near[i] < root + l->ahead || fsim_bit(&f->far, v))
+        if (l->last_near[i] <= root + f->reach)
             continue;
         for (int k = l->near_first[i]; k < l->near_first[i + 1]; k++)
-            if (l->near[k] >= root + l->ahead && fsim_misses_near(l, i, k))
+            if (l->near[k] > root + f->reach && (l->near[k] < root + l->ahead || !fsim_bit(&f->far, v)) &&
+                fsim_misses_near(l, i, k))
                 return false;
     }
     return true;
@@ -473,7 +479,7 @@ static bool looks_like(fsim_places *l, const fsim_family *f, int root)
             return false;
     for (int i = low; i <= high; i++) {
         const fsim_node *x = fsim_place_node(l, i), *y = fsim_place_node(l, i - by);
-        if (!reads_alike(l, i, by, root, low))
+        if (!reads_alike(l, i, by, root - FSIM_BACK, low))
             return false;
         for (int k = 0; k < x->args; k++) {
             const int t = x->arg[k].tensor, s = y->arg[k].tensor;
@@ -490,28 +496,35 @@ static bool looks_like(fsim_places *l, const fsim_family *f, int root)
 static bool same_set(const fsim_own_set *x, const fsim_own_set *y)
 {
     return fsim_bits_equal(&x->own, &y->own) && fsim_bits_equal(&x->must, &y->must) &&
-           fsim_bits_equal(&x->may, &y->may) && fsim_bits_equal(&x->needs, &y->needs) &&
-           fsim_bits_equal(&x->far, &y->far) && x->connected == y->connected && x->joinable == y->joinable;
+           fsim_bits_equal(&x->may, &y->may) && x->connected == y->connected && x->joinable == y->joinable;
 }
 
 /* Do two families have the same sets of places that look alike? Sets that were tried and are no kernels may differ:
- * behind the last layer of many other operators come. */
-static bool same_sets(const fsim_places *l, const fsim_family *x, const fsim_family *y)
+ * behind the last layer of many other operators come. near_low: what is made there by y's places, or behind it, has to
+ * be as far from its readers. */
+static bool same_sets(const fsim_places *l, const fsim_family *x, const fsim_family *y, int near_low)
 {
-    const int by = y->root - x->root;
-    int last = 0;
-    if (x->sets != y->sets || x->back != y->back || x->complete != y->complete || x->many != y->many ||
-        !fsim_bits_equal(&x->far, &y->far))
+    const int by = y->root - x->root, low = y->root - y->back;
+    if (x->sets != y->sets || x->back != y->back || x->last != y->last)
         return false;
-    for (int i = 0; i < x->sets; i++) {
+    for (int i = 0; i < x->sets; i++)
         if (!same_set(&x->set[i], &y->set[i]))
             return false;
-        last = x->set[i].last > last ? x->set[i].last : last;
-    }
-    for (int i = y->root - y->back; i <= y->root + last; i++)
-        if (l->near_class[i] != l->near_class[i - by] || !reads_alike(l, i, by, y->root, y->root - y->back))
+    for (int i = low; i <= y->root + y->last; i++)
+        if (l->near_class[i] != l->near_class[i - by] || !reads_alike(l, i, by, near_low, low))
             return false;
     return true;
+}
+
+/* Do families with the same sets need the same places behind the roots, and were they found in the same way? */
+static bool need_the_same(const fsim_places *l, const fsim_family *x, const fsim_family *y)
+{
+    if (x->complete != y->complete || x->many != y->many || !fsim_bits_equal(&x->far, &y->far))
+        return false;
+    for (int i = 0; i < x->sets; i++)
+        if (!fsim_bits_equal(&x->set[i].needs, &y->set[i].needs) || !fsim_bits_equal(&x->set[i].far, &y->set[i].far))
+            return false;
+    return same_sets(l, x, y, y->root - FSIM_BACK);
 }
 
 const fsim_family *fsim_family_of(fsim_places *l, int root)
@@ -526,9 +539,14 @@ const fsim_family *fsim_family_of(fsim_places *l, int root)
         if (looks_like(l, f, root))
             return l->family[root] = f;
     fsim_family *f = build(l, root);
-    for (fsim_family *known = *slot; known; known = known->next)
-        if (same_sets(l, known, f))
+    f->first_alike = root;
+    for (fsim_family *known = *slot; known; known = known->next) {
+        if (!same_sets(l, known, f, root - f->back))
+            continue;
+        f->first_alike = known->first_alike;
+        if (need_the_same(l, known, f))
             return l->family[root] = known;
+    }
     f->next = *slot;
     *slot = f;
     return l->family[root] = f;

@@ -320,8 +320,12 @@ fsim_sum fsim_price_given(fsim_problem *p, const fsim_shortened *x, const fsim_b
         fsim_frontier *f = fsim_frontier_ready(p, x->left_out, x->givens, (fsim_scope){way[k], &side}, &own, a);
         if (!fsim_frontier_gave_up(f))
             fsim_find_shadow(f, &shadow);
-        if (way[k] == FSIM_LINKED && shadow.bound <= 0)
-            fsim_price_exclusive(f, &shadow);
+        if (way[k] != FSIM_LINKED)
+            continue;
+        fsim_shadow exclusive; /* where most places are in kernels that are not known, they may be worth more by it */
+        fsim_price_exclusive(f, &exclusive);
+        if (exclusive.bound > shadow.bound)
+            shadow = exclusive;
     }
     for (int i = 0; i < x->givens && shadow.bound > 0; i++)
         price[x->left_out[i]] = shadow.price[i];

@@ -17,10 +17,12 @@ enum {
     WIDE = 48,   /* places of a window */
     THREES = 12, /* threes of a window, at most */
     ROWS = WIDE + THREES,
-    STEP = 24,    /* places to the next one */
-    PIVOTS = 20,  /* per row, at most */
-    LAYER = 1024, /* places of the longest layer whose prices are repeated */
-    SHARES = 8    /* this part of the budget is kept back */
+    STEP = 24,       /* places to the next one */
+    PIVOTS = 20,     /* per row, at most */
+    LAYER = 1024,    /* places of the longest layer whose prices are repeated */
+    LISTED = 64,     /* groups that are looked at in a pivot, until none of them is violated */
+    ROUNDING = 1000, /* ticks: what prices are less beyond what a set allows is rounding */
+    SHARES = 8       /* this part of the budget is kept back */
 };
 
 /* A set that has places of the window. */
@@ -37,8 +39,9 @@ typedef struct {
     int three[THREES], threes; /* those all of which are in it */
     column *column;            /* by mask, the cheapest first */
     int columns, room;
-    int *group, groups, group_room;                                    /* the first column of each mask */
-    uint64_t basis[ROWS];                                              /* masks of its columns */
+    int *group, groups, group_room; /* the first column of each mask */
+    int listed[LISTED], violated;   /* the first columns of groups that were violated most when all were looked at */
+    uint64_t basis[ROWS];           /* masks of its columns */
     double inverse[ROWS][ROWS], amount[ROWS], cost[ROWS], price[ROWS]; /* of the basis; cost: of its columns */
 } program;
 
@@ -99,7 +102,7 @@ static void group_columns(program *x)
 {
     if (x->columns > 0) /* none: all sets of the window are of what may be in unknown kernels */
         qsort(x->column, (size_t)x->columns, sizeof *x->column, by_mask);
-    x->groups = 0;
+    x->groups = x->violated = 0;
     for (int c = 0; c < x->columns; c++)
         if (c == 0 || x->column[c].mask != x->column[c - 1].mask)
             *FSIM_PUSH(x->w->f->a, x->group, x->groups, x->group_room) = c;
@@ -170,24 +173,44 @@ typedef struct {
     double cost;
 } entering;
 
-/* Finds what the prices violate most: a column, by what it costs at last, or the most that a row may be worth. False
- * where they violate nothing. */
+/* Lists the groups that the prices violate most. Returns how many were looked at. */
+static int list_violated(program *x)
+{
+    double left[LISTED];
+    x->violated = 0;
+    for (int g = 0; g < x->groups; g++) {
+        const double own = excess_of(x, &x->column[x->group[g]]);
+        if (own >= -ROUNDING || (x->violated == LISTED && own >= left[LISTED - 1]))
+            continue;
+        int at = x->violated < LISTED ? x->violated++ : LISTED - 1;
+        for (; at > 0 && left[at - 1] > own; at--) {
+            left[at] = left[at - 1];
+            x->listed[at] = x->listed[at - 1];
+        }
+        left[at] = own;
+        x->listed[at] = x->group[g];
+    }
+    return x->groups;
+}
+
+/* Finds what the prices violate most among what is listed: a column, by what it costs at last, or the most that a row
+ * may be worth. False where they violate nothing of it. */
 static bool most_violated(program *x, entering *out)
 {
     for (;;) {
         int worst = -1;
-        double least = -1e3; /* ticks: less is rounding */
+        double least = -ROUNDING;
         for (int i = 0; i < rows_of(x); i++)
             if (most_of(x, i) - x->price[i] < least) {
                 least = most_of(x, i) - x->price[i];
                 *out = (entering){(uint64_t)1 << i, most_of(x, i)};
             }
-        const bool any = least < -1e3;
-        for (int g = 0; g < x->groups; g++) {
-            const double left = excess_of(x, &x->column[x->group[g]]);
+        const bool any = least < -ROUNDING;
+        for (int k = 0; k < x->violated; k++) {
+            const double left = excess_of(x, &x->column[x->listed[k]]);
             if (left < least) {
                 least = left;
-                worst = x->group[g];
+                worst = x->listed[k];
             }
         }
         if (worst < 0)
@@ -198,6 +221,21 @@ static bool most_violated(program *x, entering *out)
         }
         settle(x, worst);
     }
+}
+
+/* The same among all, which are listed anew where those that are listed are not violated any more. *looked: how many
+ * were looked at. */
+static bool find_violated(program *x, entering *out, int *looked)
+{
+    *looked = x->violated;
+    bool any = most_violated(x, out);
+    while (!any) {
+        *looked += list_violated(x);
+        any = most_violated(x, out);
+        if (x->violated == 0)
+            break;
+    }
+    return any;
 }
 
 /* Takes it into the basis. False where rounding forbids it. */
@@ -317,8 +355,9 @@ static bool solve_once(program *x, bool *done)
     for (int k = 0; k < PIVOTS * rows_of(x) && more; k++) {
         entering c = {0};
         find_prices(x);
-        more = most_violated(x, &c);
-        in_time = fsim_proceed(x->w->f, &x->own, 1 + x->groups);
+        int looked = 0;
+        more = find_violated(x, &c, &looked);
+        in_time = fsim_proceed(x->w->f, &x->own, 1 + looked);
         *done = in_time && !more;
         more = in_time && more && pivot(x, c);
     }

@@ -85,8 +85,11 @@ typedef struct fsim_family {
     struct fsim_family *next;
     int root, reach, back; /* the root for which the family was found; what is here depends on places [root - back, root
                               + reach] only */
+    int first_alike;       /* the root of the first family with the same sets of places that look alike, whose kernels
+                      may need other places behind the root: its own root where it is that */
     fsim_own_set *set;
     int sets, room;
+    int last; /* the highest member of a set minus the root */
     bool complete;
     bool many;        /* a linked list: not all sets were tried, since there are too many */
     fsim_bits looked; /* members of sets around which was looked: all that larger ones may have is near them */

@@ -13,8 +13,8 @@
 
 enum { MOST_TRIES = 8 }; /* roots that are compared before one has costs of its own */
 
-/* Do kernels at both roots, whose families are the same, cost the same: do they compute as much in every plan, and read
- * the same graph inputs for the first time? */
+/* Do kernels at both roots, whose families have the same sets, cost the same: do they compute as much in every plan,
+ * and read the same graph inputs for the first time? */
 static bool read_alike(const fsim_frontier *f, int x, int y)
 {
     const fsim_places *l = &f->l;
@@ -35,8 +35,8 @@ static bool read_alike(const fsim_frontier *f, int x, int y)
             bool beyond_x = false, beyond_y = false;
             for (int r = 0; r < t->readers; r++) {
                 const int at = l->place[t->reader[r]];
-                beyond_x = beyond_x || at < x - family->back || at > x + family->reach;
-                beyond_y = beyond_y || at < y - family->back || at > y + family->reach;
+                beyond_x = beyond_x || at < x - family->back || at > x + family->last;
+                beyond_y = beyond_y || at < y - family->back || at > y + family->last;
                 if (one != other && at - x != l->place[u->reader[r]] - y)
                     return false;
             }
@@ -64,15 +64,16 @@ static bool find_costs(pricer *w, int root)
     fsim_frontier *f = w->f;
     const fsim_family *family = f->l.family[root];
     int tries = 0;
-    for (int like = w->latest[family->root]; like && !f->l.parted && tries++ < MOST_TRIES; like = w->older[like - 1])
+    for (int like = w->latest[family->first_alike]; like && !f->l.parted && tries++ < MOST_TRIES;
+         like = w->older[like - 1])
         if (read_alike(f, like - 1, root)) {
             w->cost[root] = w->cost[like - 1];
             w->like[root] = like - 1;
             return true;
         }
     w->like[root] = root;
-    w->older[root] = w->latest[family->root];
-    w->latest[family->root] = root + 1;
+    w->older[root] = w->latest[family->first_alike];
+    w->latest[family->first_alike] = root + 1;
     w->cost[root] = fsim_new(f->a, priced_cost, family->sets + 1);
     for (int i = 0; i < family->sets; i++) {
         priced_cost *x = &w->cost[root][i];
@@ -207,7 +208,7 @@ static bool find_least(pricer *w, int root, leaving *room, fsim_sum *out)
 /* Do the places from root + 1 to the last one of its sets have the prices of those so far behind them? */
 static bool prices_repeat(const pricer *w, int root, int by)
 {
-    const int end = root + w->f->l.family[root]->reach + 1;
+    const int end = root + w->f->l.family[root]->last + 1;
     bool same = end + by <= w->f->l.count;
     for (int i = root + 1; i < end && same; i++)
         same = w->price[i] == w->price[i + by];
