@@ -93,29 +93,54 @@ static void find_paths(fsim_places *l)
         }
 }
 
+/* The primitives on paths from one place to another one, and these two, in node: how many; 0 where there is no path. */
+static int on_paths(const fsim_places *l, int low, int high, int *node)
+{
+    if (!fsim_bit(&l->after[low], high - low - 1))
+        return 0;
+    const fsim_bits between =
+        fsim_bits_and(l->after[low], fsim_bits_shifted(l->before[high], high - FSIM_BITS - low - 1));
+    int count = 0;
+    node[count++] = l->node[low];
+    FSIM_EACH_BIT(i, between)
+    node[count++] = l->node[low + 1 + i];
+    node[count++] = l->node[high];
+    return count;
+}
+
+/* The same for places that are further apart than the bits tell. */
+static int on_long_paths(const fsim_places *l, int low, int high, int *node)
+{
+    const int span = high - low + 1;
+    bool *from = fsim_new(l->a, bool, span), *to = fsim_new(l->a, bool, span);
+    int count = 0;
+    from[0] = to[span - 1] = true;
+    for (int i = low; i <= high; i++)
+        for (int k = l->pred_first[i]; k < l->pred_first[i + 1] && !from[i - low]; k++)
+            from[i - low] = l->pred[k] >= low && from[l->pred[k] - low];
+    if (!from[span - 1])
+        return 0;
+    for (int i = high; i >= low; i--)
+        for (int k = l->pred_first[i]; to[i - low] && k < l->pred_first[i + 1]; k++)
+            if (l->pred[k] >= low)
+                to[l->pred[k] - low] = true;
+    for (int i = 0; i < span; i++)
+        if (from[i] && to[i])
+            node[count++] = l->node[low + i];
+    return count;
+}
+
 bool fsim_separated(fsim_places *l, int low, int high, bool *path)
 {
     *path = true;
     if (fsim_across_barrier(l, low, high))
         return true;
     const fsim_mark mark = fsim_save(l->a);
-    const int span = high - low + 1;
-    bool *from = fsim_new(l->a, bool, span), *to = fsim_new(l->a, bool, span);
-    int *node = fsim_new(l->a, int, span), count = 0;
-    from[0] = to[span - 1] = true;
-    for (int i = low; i <= high; i++)
-        for (int k = l->pred_first[i]; k < l->pred_first[i + 1] && !from[i - low]; k++)
-            from[i - low] = l->pred[k] >= low && from[l->pred[k] - low];
-    *path = from[span - 1];
-    for (int i = high; *path && i >= low; i--)
-        for (int k = l->pred_first[i]; to[i - low] && k < l->pred_first[i + 1]; k++)
-            if (l->pred[k] >= low)
-                to[l->pred[k] - low] = true;
-    for (int i = 0; i < span; i++)
-        if (*path && from[i] && to[i])
-            node[count++] = l->node[low + i];
+    int *node = fsim_new(l->a, int, high - low + 1);
+    const int count = high - low <= FSIM_BITS ? on_paths(l, low, high, node) : on_long_paths(l, low, high, node);
     fsim_group group;
     fsim_refusal why = {0};
+    *path = count > 0;
     const bool never_together =
         *path && !fsim_group_of(&l->p->limits, &(fsim_selection){.node = node, .count = count}, l->a, &group, &why) &&
         why.final;
