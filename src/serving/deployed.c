@@ -186,12 +186,22 @@ int64_t fsim_prompts_a_step(const fsim_deployed *s, int64_t most)
     return together < 1 ? 1 : together < most ? together : most;
 }
 
+/* Seconds that a prompt of several steps takes beyond its parts by themselves: later ones look at the keys of those
+ * before. */
+static double looking_back_s(const fsim_deployed *s, int64_t part)
+{
+    if (s->input <= part)
+        return 0;
+    return fmax(0, fsim_prefill_s(s, 1, s->input) - (double)s->input / (double)part * fsim_prefill_s(s, 1, part));
+}
+
 double fsim_prompt_beside_s(const fsim_deployed *s, int64_t requests, double cached)
 {
     const int64_t input = s->input, part = input < s->engine->tokens ? input : s->engine->tokens;
     const int64_t together = fsim_prompts_a_step(s, requests);
     const double beside =
-        (mixed_s(s, part, requests, cached) - fsim_decode_s(s, requests, cached)) * (double)input / (double)part;
+        (mixed_s(s, part, requests, cached) - fsim_decode_s(s, requests, cached)) * (double)input / (double)part +
+        looking_back_s(s, part);
     return together > 1 ? fmin(beside, fsim_prefill_s(s, together, input) / (double)together) : beside;
 }
 
