@@ -56,7 +56,7 @@ static const char *hw_check(const fsim_context *c, const void *what)
         return fsim_printf(c->arena, "%s\n", call(what, c->arena));                                                    \
     }
 LINE(regions, fsim_regions_line)
-LINE(sweep, fsim_sweep_line)
+LINE(sweep, fsim_sweep_lines)
 LINE(capacity, fsim_capacity_line)
 LINE(trainings, fsim_trainings_line)
 LINE(rows_diff, fsim_rows_diff_line)

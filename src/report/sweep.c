@@ -78,26 +78,28 @@ static const char *place_text(const fsim_sweep *x, int i, fsim_arena *a)
     return text;
 }
 
+/* "l4: B=16 is the last that meets the limits, ...": what --find found. */
+static const char *found_text(const fsim_sweep *x, const fsim_sweep_found *f, fsim_arena *a)
+{
+    const char *name = x->grid.axis[x->find].name;
+    const char *next = f->next < 0 ? ""
+                       : f->broken ? fsim_printf(a, "; at %s: %s", x->point[f->next].value[x->find], f->broken->says)
+                                   : fsim_printf(a, "; at %s there is no plan", x->point[f->next].value[x->find]);
+    const char *what =
+        f->meeting == 0           ? fsim_printf(a, "no value of %s meets the limits", name)
+        : f->meeting == f->values ? fsim_printf(a, "all values of %s meet the limits", name)
+        : f->meeting == 1
+            ? fsim_printf(a, "only %s=%s meets the limits, of %d values", name, x->point[f->last].value[x->find],
+                          f->values)
+            : fsim_printf(a, "%s=%s is the last that meets the limits, %s the first; %d of %d do", name,
+                          x->point[f->last].value[x->find], x->point[f->first].value[x->find], f->meeting, f->values);
+    return fsim_printf(a, "%s: %s%s", place_text(x, f->meeting ? f->first : f->next, a), what, next);
+}
+
 static void put_found(const fsim_page *page, const fsim_sweep *x, fsim_arena *a)
 {
-    for (int i = 0; i < x->founds; i++) {
-        const fsim_sweep_found *f = &x->found[i];
-        const char *name = x->grid.axis[x->find].name;
-        const char *next = f->next < 0 ? ""
-                           : f->broken
-                               ? fsim_printf(a, "; at %s: %s", x->point[f->next].value[x->find], f->broken->says)
-                               : fsim_printf(a, "; at %s there is no plan", x->point[f->next].value[x->find]);
-        const char *what = f->meeting == 0           ? fsim_printf(a, "no value of %s meets the limits", name)
-                           : f->meeting == f->values ? fsim_printf(a, "all values of %s meet the limits", name)
-                           : f->meeting == 1
-                               ? fsim_printf(a, "only %s=%s meets the limits, of %d values", name,
-                                             x->point[f->last].value[x->find], f->values)
-                               : fsim_printf(a, "%s=%s is the last that meets the limits, %s the first; %d of %d do",
-                                             name, x->point[f->last].value[x->find], x->point[f->first].value[x->find],
-                                             f->meeting, f->values);
-        fsim_paragraph(page, f->meeting ? FSIM_STRONG : FSIM_BAD, 0, 2,
-                       fsim_printf(a, "%s: %s%s", place_text(x, f->meeting ? f->first : f->next, a), what, next));
-    }
+    for (int i = 0; i < x->founds; i++)
+        fsim_paragraph(page, x->found[i].meeting ? FSIM_STRONG : FSIM_BAD, 0, 2, found_text(x, &x->found[i], a));
 }
 
 void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x)
@@ -167,6 +169,14 @@ const char *fsim_sweep_line(const fsim_sweep *x, fsim_arena *a)
         fsim_text_count(a, x->plans, "distinct plan"));
     return low <= high ? fsim_printf(a, "%s, %s to %s eager", head, fsim_times_text(a, low), fsim_times_text(a, high))
                        : head;
+}
+
+const char *fsim_sweep_lines(const fsim_sweep *x, fsim_arena *a)
+{
+    const char *text = fsim_sweep_line(x, a);
+    for (int i = 0; i < x->founds; i++)
+        text = fsim_printf(a, "%s\n%s", text, found_text(x, &x->found[i], a));
+    return text;
 }
 
 static void put_point(FILE *out, const fsim_sweep *x, const fsim_sweep_point *p)

@@ -60,6 +60,8 @@ void fsim_sweep_find(fsim_sweep *x, fsim_arena *a);
 void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x);
 /* "mlp: 12 points, 3 plans, 1.02x to 1.88x eager" */
 const char *fsim_sweep_line(const fsim_sweep *x, fsim_arena *a);
+/* The same, and a line of each place that --find looked at. In a. */
+const char *fsim_sweep_lines(const fsim_sweep *x, fsim_arena *a);
 /* Times in seconds, sizes in bytes. */
 void fsim_json_sweep(FILE *out, const fsim_sweep *x);
 /* The points alone, one a line. */

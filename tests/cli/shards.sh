@@ -24,6 +24,7 @@ for n in 1 3 7; do
     files=$(ls $n.* | sort -R --random-source=<(yes))
     run merge $files -o merged.csv --json merged.json --find M --under time=60us || complain "merge of $n"
     cmp -s whole.csv merged.csv && cmp -s whole.json merged.json && cmp -s whole.txt out || complain "$n shards merged differ from one machine"
+    run merge $files -o merged.csv --find M --under time=60us --quiet && [ "$(tail -n +2 out)" = "$(grep ' the limits' whole.txt)" ] && [ -n "$(tail -n +2 out)" ] || complain "merge --quiet swallows what --find found: $(cat out)"
     run merge $files -o merged.jsonl --quiet && cmp -s whole.jsonl merged.jsonl || complain "$n shards as JSON lines"
 done
 [ "$(cat 7.? | grep -c '^[0-9]')" = 96 ] || complain 'shards do not share the points out'

@@ -57,6 +57,8 @@ for f in d["found"]:
     assert f["next"] == after["at"]["M"] and f["violates"] == "time" and f["value"] == after["time_s"] > 100e-6, f
 END
 grep -Eq '^H=512 on t4: M=[0-9]+ is the last that meets the limits, 64 the first; [0-9] of 7 do; at [0-9]+: .* wanted at most 100 us$' out || complain '--find in words'
+sweep mlp --hw l4,t4 --over H=512,1024 --over M=64:4096:x2 --find M --under time=100us --under fits --quiet >quiet || complain '--find, quietly'
+[ "$(wc -l <quiet)" = 5 ] && [ "$(tail -n 4 quiet)" = "$(grep ' the limits' out)" ] || complain "--quiet swallows what --find found: $(cat quiet)"
 sweep mlp --hw t4 --over M=64:256:x2 --find M --under time=1ns >out && grep -q '^t4: no value of M meets the limits; at 64: ' out || complain 'limits that nothing meets'
 sweep mlp --hw t4 --over M=64:256:x2 --find M --under speedup=0.5 >out && grep -q '^t4: all values of M meet the limits$' out || complain 'limits that all meet'
 sweep mlp --hw t4 --over M=64:256:x2 --find M --under time=98us >out && grep -q '^t4: only M=64 meets the limits, of 3 values; at 128: ' out || complain 'limits that one value meets'
