@@ -38,6 +38,12 @@ static const char *sharing_text(const fsim_option *x, fsim_arena *a)
                         : fsim_printf(a, "tp %lld", (long long)x->on.tp);
 }
 
+/* "GPU", "2 GPUs": what has requests of its own in a copy. */
+static const char *part_text(const fsim_option *x, fsim_arena *a)
+{
+    return x->on.tp > 1 ? fsim_printf(a, "%lld GPUs", (long long)x->on.tp) : "GPU";
+}
+
 /* "f16" where that is what the GPU computes in. */
 static const char *stored_as(const fsim_option *x, fsim_precision p)
 {
@@ -328,7 +334,7 @@ static void report_options(const fsim_page *page, const fsim_capacity *x, bool v
         cell[2] = fsim_printf(a, "%lld", (long long)o->replicas);
         cell[3] = sharing_text(o, a);
         cell[4] = stored_text(o, a);
-        cell[5] = digits(a, o->times.running);
+        cell[5] = digits(a, o->times.running * fsim_option_parts(o));
         cell[6] = seconds(a, o->times.first.p50);
         cell[7] = seconds(a, o->times.first.p99);
         cell[8] = seconds(a, o->times.token.p50);
@@ -356,13 +362,22 @@ static const char *phase_text(const fsim_step_shares *p, fsim_arena *a)
         p->by, 100 * p->weights, 100 * p->cache, 100 * p->products, 100 * p->host);
 }
 
+/* "31.0 requests", "248 requests, 31.0 on each GPU". */
+static const char *running_text(const fsim_option *o, fsim_arena *a)
+{
+    const double parts = fsim_option_parts(o);
+    const char *all = digits(a, o->times.running * parts), *own = digits(a, o->times.running);
+    return parts > 1 ? fsim_printf(a, "%s requests, %s on each %s", all, own, part_text(o, a))
+                     : fsim_printf(a, "%s requests", all);
+}
+
 static void report_limits(const fsim_page *page, const fsim_option *o, fsim_arena *a)
 {
     const double step_s = fsim_loop_decode_s(&o->loop, o->times.running) + o->loop.host_s;
     putc('\n', page->out);
     fsim_paragraph(page, FSIM_PLAIN, 0, 2,
-                   fsim_printf(a, "A step of new tokens: %s with %s requests, %s.", seconds(a, step_s),
-                               digits(a, o->times.running), phase_text(&o->decode, a)));
+                   fsim_printf(a, "A step of new tokens: %s with %s, %s.", seconds(a, step_s), running_text(o, a),
+                               phase_text(&o->decode, a)));
     fsim_paragraph(page, FSIM_PLAIN, 0, 2,
                    fsim_printf(a, "A prompt: %s alone, %s.", seconds(a, o->loop.alone_s + o->loop.host_s),
                                phase_text(&o->prefill, a)));
@@ -395,9 +410,12 @@ static void report_memory(const fsim_page *page, const fsim_option *o, fsim_aren
     }
     putc('\n', page->out);
     fsim_table_print(page, &t, 0);
+    const double each = fsim_option_parts(o);
+    const char *all =
+        each > 1 ? fsim_printf(a, " on each %s, %.0f in a copy", part_text(o, a), each * (double)o->places) : "";
     fsim_paragraph(page, FSIM_PLAIN, 0, 0,
-                   fsim_printf(a, "That is %.0f tokens of cache; at most %lld such requests at once.",
-                               floor(m->cache / m->token), (long long)o->places));
+                   fsim_printf(a, "That is %.0f tokens of cache; at most %lld such requests at once%s.",
+                               floor(m->cache / m->token), (long long)o->places, all));
 }
 
 /* The points of a kind of GPU, thinned to a few. */
@@ -408,7 +426,7 @@ static void report_front(const fsim_page *page, const fsim_capacity *x, bool ver
         {.title = "GPU", .left = true, .shrinks = true},
         {.title = "each on", .left = true},
         {.title = "stored", .left = true},
-        {.title = "requests"},
+        {.title = "requests", .legend = "in a step of a copy"},
         {.title = "tokens/s/user", .legend = "of output, that a request sees"},
         {.title = "tokens/s/GPU", .legend = "of output, with a prompt for each answer; no other way has more of both"}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);

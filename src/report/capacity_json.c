@@ -64,7 +64,7 @@ static void put_served(FILE *out, const fsim_option *o)
     fsim_json_number(out, ", ", "tokens_per_s", o->tokens_s);
     fsim_json_number(out, ", ", "tokens_per_s_per_gpu", o->tokens_s / (double)o->gpus);
     fsim_json_number(out, ", ", "tokens_per_s_per_user", o->user_s);
-    fsim_json_number(out, ", ", "running", o->times.running);
+    fsim_json_number(out, ", ", "running", o->times.running * fsim_option_parts(o));
     fsim_json_number(out, ", ", "busy", o->times.busy);
     fsim_json_number(out, ", ", "prompts", o->times.prompts);
     fsim_json_number(out, ", ", "usd_per_h", o->usd_h);
@@ -86,7 +86,7 @@ static void put_option(FILE *out, const fsim_option *o)
     fsim_json_text(out, ", ", "cache", fsim_precision_names[o->on.cache]);
     fsim_json_bool(out, ", ", "fits", o->fits);
     fsim_json_text(out, ", ", "reason", o->reason);
-    whole_field(out, ", ", "places", o->places);
+    whole_field(out, ", ", "places", o->places * fsim_deployed_groups(&o->on));
     fsim_json_number(out, ", \"memory\": {", "capacity_bytes", m->capacity);
     fsim_json_number(out, ", ", "weight_bytes", m->weights);
     fsim_json_number(out, ", ", "cache_bytes", m->cache);

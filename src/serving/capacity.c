@@ -145,6 +145,8 @@ static bool is_priced(const fsim_loop *l)
 
 /* The load. */
 
+double fsim_option_parts(const fsim_option *x) { return (double)fsim_deployed_groups(&x->on); }
+
 /* Parts of a replica that have requests of their own. */
 static int64_t ranks_of(const fsim_option *x) { return fsim_deployed_groups(&x->on); }
 
@@ -257,7 +259,8 @@ static double attention_flops(const fsim_model *m, double keys, bool whole)
     return 2 * (double)(m->layers * m->heads) * (m->kv_lora ? latent : 2 * (double)m->head_dim) * keys;
 }
 
-/* What a phase's step has: requests, new tokens, and keys and values in the cache of each request. */
+/* What a phase's step has on GPUs with requests of their own: requests, new tokens, and keys and values in the cache of
+ * each request. */
 typedef struct {
     double requests, tokens, cached;
 } phase;
@@ -274,23 +277,24 @@ static fsim_step_shares shares_at(const fsim_option *x, double step_s, phase of,
     const double tokens = of.tokens;
     const fsim_hw *hw = x->on.hw;
     const fsim_model *m = x->on.model;
-    const double gpus = (double)fsim_deployed_gpus(&x->on), bandwidth = rate_of(hw, FSIM_HW_DRAM_BANDWIDTH, peaks);
+    const double gpus = (double)fsim_deployed_gpus(&x->on), tp = (double)x->on.tp;
+    const double bandwidth = rate_of(hw, FSIM_HW_DRAM_BANDWIDTH, peaks);
     const bool f8 = x->on.weights != FSIM_16_BITS && has_f8(hw);
     const double peak_16 = rate_of(hw, *x->on.dtype == 'f' ? FSIM_HW_TENSOR_F16 : FSIM_HW_TENSOR_BF16, peaks),
                  peak = f8 ? rate_of(hw, FSIM_HW_TENSOR_F8, peaks) : peak_16;
     const bool prompt = of.cached == 0;
     const double attention = tokens * attention_flops(m, prompt ? tokens / 2 : of.cached, prompt);
-    double read = (double)(m->parameters - m->embedding);
-    if (m->experts) { /* a token of many meets other experts */
-        const double met = 1 - pow(1 - (double)m->topk / (double)m->experts, tokens);
-        const double outer = (double)m->active - (double)m->embedding;
-        const double experts = (double)(m->parameters - m->active) / (1 - (double)m->topk / (double)m->experts);
-        read = outer - experts * (double)m->topk / (double)m->experts + experts * met;
+    double read = (double)(m->parameters - m->embedding) / tp;
+    if (m->experts) { /* a token of many meets other experts; those of a GPU serve the tokens of all that share them */
+        const double picked = (double)m->topk / (double)m->experts;
+        const double met = 1 - pow(1 - picked, tokens * (double)fsim_deployed_groups(&x->on));
+        const double experts = (double)(m->parameters - m->active) / (1 - picked);
+        read = ((double)(m->active - m->embedding) - experts * picked) / tp + experts * met / gpus;
     }
-    fsim_step_shares p = {.weights = read * fsim_precision_bytes(x->on.weights) / gpus / bandwidth / step_s,
+    fsim_step_shares p = {.weights = read * fsim_precision_bytes(x->on.weights) / bandwidth / step_s,
                           .cache = of.requests * of.cached * x->memory.token / bandwidth / step_s,
                           .products = (2 * tokens * (double)(m->active - m->embedding) / peak + attention / peak_16) /
-                                      gpus / step_s,
+                                      tp / step_s,
                           .host = fsim_host_s(&x->on) / step_s};
     p.other = fmax(0, 1 - p.host - fmax(p.weights + p.cache, p.products));
     return p;
@@ -412,7 +416,7 @@ static void add_front(fsim_capacity *c, const fsim_hw *hw, fsim_arena *a)
         for (int64_t n = 1; n <= x->places; n = 2 * n > x->places && n < x->places ? x->places : 2 * n) {
             const double step_s = fsim_loop_decode_s(&x->loop, (double)n) + x->loop.host_s +
                                   (double)n / (double)x->on.output * x->loop.beside_s;
-            all[count++] = (fsim_front_point){i, n, ranks * (double)n / step_s / gpus, 1 / step_s};
+            all[count++] = (fsim_front_point){i, n * ranks_of(x), ranks * (double)n / step_s / gpus, 1 / step_s};
         }
     }
     qsort(all, (size_t)count, sizeof *all, by_batch);

@@ -35,13 +35,13 @@ typedef struct {
     fsim_deployed on;
     const fsim_machine *machine;
     fsim_deployed_memory memory;
-    int64_t places;     /* requests at once in a replica */
+    int64_t places;     /* requests at once in a part of a replica with requests of its own (fsim_deployed_groups) */
     const char *reason; /* why it can't serve the load within the goals; NULL: it can */
     const char *fault;  /* the goal that fails: in reason */
     bool fits;
-    fsim_loop loop; /* of a replica; without its load */
+    fsim_loop loop; /* of such a part; without its load */
     int64_t replicas, gpus;
-    fsim_loop_times times;
+    fsim_loop_times times;     /* of such a part */
     double tokens_s;           /* of output, all GPUs */
     double user_s;             /* of output a second that a request sees */
     double usd_h, usd_million; /* all GPUs; per million tokens of output; NaN: no price */
@@ -59,7 +59,7 @@ enum { FSIM_FEWEST, FSIM_CHEAPEST, FSIM_COOLEST, FSIM_CHOICES };
 /* Tokens a second of a GPU beside those that each request sees, with so many requests in a step. */
 typedef struct {
     int option;
-    int64_t batch;
+    int64_t batch; /* of a replica */
     double gpu_s, user_s;
 } fsim_front_point;
 
@@ -82,6 +82,9 @@ typedef struct {
 /* Prices what the options need and finds the best. False after errors in d. In a. */
 bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where, int jobs, fsim_arena *a, fsim_diag *d,
                         fsim_capacity *out);
+
+/* Parts of a replica that have requests of their own, as a factor of what one has. */
+double fsim_option_parts(const fsim_option *x);
 
 /* What times to the first token of such a model stand on. */
 fsim_evidence_kind fsim_first_evidence(const fsim_model *m);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# capacity, what holds whatever the load: a prompt takes no less beside others, no more answers come out than prompts can go in.
+# capacity, what holds whatever the load: a prompt takes no less beside others, no more answers come out than prompts can go in; of copies whose GPUs have requests of their own, figures are of the copy and shares of a GPU.
 # depends: once cost: 3
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
@@ -30,5 +30,25 @@ alone = best["concurrency=1"]["ttft_s"]["p50"]
 for load, o in best.items():
     assert o["ttft_s"]["p50"] > 0.9 * alone, (load, o["ttft_s"], alone)
     assert o["tokens_per_s"] < 1.15 * 50 / alone, (load, o["tokens_per_s"], alone)
+END
+# Attention data parallel: a copy has the requests of its eight GPUs, and a GPU reads its eighth of the experts that all of them pick.
+run latent.json deepseek-v3 --hw h200-sxm-141gb --load input=2000,output=500,concurrency=256
+"$python" - <<'END' || complain "a copy whose GPUs have requests of their own: $(sed -n '/^A step/,/^That is/p' latent.json.out)"
+import json, re
+d, text = json.load(open("latent.json")), open("latent.json.out").read()
+o = d["options"][d["fewest"]]
+assert o["ep"] == 8 and o["copies"] == 1 and 240 < o["running"] <= 256, o["running"]
+step_s = 2e-3 / o["decode"]["host"]                # vLLM's host takes 2 ms
+# 256 experts of 3 x 7168 x 2048 in 58 layers; of the 37.55e9 parameters that a token meets, all but 8 experts a layer and the embedding are read by each GPU
+experts, met, embedding = 58 * 256 * 3 * 7168 * 2048, 37.55e9, 129280 * 7168
+read = experts / 8 + met - embedding - experts * 8 / 256
+assert abs(o["decode"]["weights"] * step_s / (read / 4.8e12) - 1) < 0.02, (o["decode"], read)
+assert o["decode"]["most"] == "reading weights", o["decode"]
+# A prompt is one GPU's: 2 FLOPs a parameter and token in 8 bits, and attention in 16.
+prompt_s = 2e-3 / o["prefill"]["host"]
+flops_s = 2 * 2000 * (met - embedding) / 1979e12 + 2000 * 2 * 61 * 128 * (128 + 64 + 128) * 1000 / 989.5e12
+assert abs(o["prefill"]["products"] * prompt_s / flops_s - 1) < 0.02, (o["prefill"], flops_s)
+assert o["places"] % 8 == 0 and f"at once on each GPU, {o['places']} in a copy" in re.sub(r"\s+", " ", text)
+assert all(p["requests"] % d["options"][p["option"]]["ep"] == 0 for p in d["front"]), d["front"]
 END
 exit $fail
