@@ -10,8 +10,10 @@
 #include "graph/piece.h"
 
 enum { FSIM_MAX_RANK = 8, FSIM_MAX_PRIMITIVES = 1 << 20 };
-/* Elements a tensor may have, and the longest dimension: far above any device, far below overflow. */
-#define FSIM_MAX_ELEMS ((int64_t)1 << 40)
+/* Elements a tensor may have, and the longest dimension. Few tensors of so many fit a device, but the scores of
+ * attention over a million tokens are 2^47 that no kernel stores. 16 bytes and a sector of 32 for each, added up over
+ * the members of a kernel, are far below overflow. */
+#define FSIM_MAX_ELEMS ((int64_t)1 << 48)
 #define FSIM_MAX_DIM   ((int64_t)1 << 32)
 /* Elements of a primitive's result times what is reduced for each: what a product of three 2^20 x 2^20 matrices takes.
  */

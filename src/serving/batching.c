@@ -118,20 +118,22 @@ static void spend(loop_state *s, double time_s, double prompts_s, int64_t runnin
 static void prefill(loop_state *s)
 {
     const fsim_loop *l = s->loop;
-    int64_t left = l->tokens, from = s->first;
+    int64_t left = l->tokens, from = s->first, begun = 0; /* begun: of the prompts, one whose rest comes later */
     while (s->first < s->queued && left > 0 && s->runs + s->first - from < l->most) {
         request *r = &s->queue[s->first];
         const int64_t taken = r->prompt < left ? r->prompt : left;
         r->prompt -= taken;
         left -= taken;
-        if (r->prompt > 0)
+        if (r->prompt > 0) {
+            begun = 1;
             break;
+        }
         s->first++;
     }
     const double prompts = (double)(l->tokens - left) / (double)l->input;
     const double prompts_s = prompts * (s->runs ? l->beside_s : l->alone_s);
     spend(s, l->host_s + (s->runs ? fsim_loop_decode_s(l, (double)s->runs) : 0) + prompts_s, prompts_s,
-          s->runs + s->first - from);
+          s->runs + s->first - from + begun);
     s->step++;
     for (; from < s->first; from++) {
         request *r = &s->queue[from];

@@ -344,7 +344,8 @@ static void settle(void *to, int i, int worker)
     if (x->reason)
         return;
     if (!is_priced(&x->loop)) {
-        x->reason = "a step of it can't be priced";
+        x->reason =
+            x->unpriced ? fsim_printf(a, "a step can't be priced: %s", x->unpriced) : "a step of it can't be priced";
         return;
     }
     x->replicas = fewest_replicas(s, x, 1, &x->fault, a);
@@ -521,8 +522,10 @@ bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where,
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < s.options; i++) {
             s.option[i].on.steps = steps;
-            if (s.option[i].fits)
+            if (s.option[i].fits) {
                 fill_loop(&s.option[i]);
+                s.option[i].unpriced = fsim_steps_fault(steps);
+            }
         }
         if (!fsim_price_steps(steps, where, jobs, d))
             return false;

@@ -35,9 +35,10 @@ typedef struct {
     fsim_deployed on;
     const fsim_machine *machine;
     fsim_deployed_memory memory;
-    int64_t places;     /* requests at once in a part of a replica with requests of its own (fsim_deployed_groups) */
-    const char *reason; /* why it can't serve the load within the goals; NULL: it can */
-    const char *fault;  /* the goal that fails: in reason */
+    int64_t places;       /* requests at once in a part of a replica with requests of its own (fsim_deployed_groups) */
+    const char *reason;   /* why it can't serve the load within the goals; NULL: it can */
+    const char *fault;    /* the goal that fails: in reason */
+    const char *unpriced; /* why a step of it has no price, where that is known */
     bool fits;
     fsim_loop loop; /* of such a part; without its load */
     int64_t replicas, gpus;

@@ -225,8 +225,9 @@ fsim_system_answer fsim_system_predict(const fsim_system *row, const fsim_hw *hw
         x.predicted = training(&own, steps, a, &x.reason);
     else if (!(x.reason = refusal(&s, a)))
         x.predicted = served(&s, &x);
+    const char *fault = fsim_steps_fault(steps);
     if (!x.reason && !(x.predicted > 0 && isfinite(x.predicted)))
-        x.reason = "a step of it can't be priced";
+        x.reason = fault ? fsim_printf(a, "a step can't be priced: %s", fault) : "a step of it can't be priced";
     if (x.reason)
         x.predicted = NAN;
     x.low = x.predicted / spread_of(row, x.experts);

@@ -13,6 +13,8 @@ struct fsim_priced_steps {
     const fsim_options *planned; /* NULL: by a serving program */
     fsim_names known;            /* lines of rows, by number */
     double *time_s;              /* of each that is priced */
+    const char **why;            /* it can't be; NULL: it can, or that is not known */
+    const char *fault;           /* of the last step asked for that has one */
     int priced;
 };
 
@@ -35,7 +37,16 @@ static double ask(fsim_priced_steps *s, const char *line)
         number = s->known.count;
         fsim_names_set(s->arena, &s->known, fsim_strdup(s->arena, line), number);
     }
+    if (number < s->priced && s->why[number])
+        s->fault = s->why[number];
     return number < s->priced ? s->time_s[number] : placeholder_s;
+}
+
+const char *fsim_steps_fault(fsim_priced_steps *s)
+{
+    const char *fault = s->fault;
+    s->fault = NULL;
+    return fault;
 }
 
 double fsim_step_s(fsim_priced_steps *s, const char *hw, const char *workload, const char *set)
@@ -124,44 +135,73 @@ static void plan_step(void *to, int i, int worker)
     fsim_arena_free(a);
 }
 
+/* Makes room for what is noted; the first `priced` keep their prices. */
+static void make_room(fsim_priced_steps *s)
+{
+    double *time_s = fsim_new(s->arena, double, s->known.count + 1);
+    const char **why = fsim_new(s->arena, const char *, s->known.count + 1);
+    if (s->priced) {
+        memcpy(time_s, s->time_s, (size_t)s->priced * sizeof *time_s);
+        memcpy(why, s->why, (size_t)s->priced * sizeof *why);
+    }
+    s->time_s = time_s;
+    s->why = why;
+}
+
 /* Plans the steps that are noted. */
 static void plan_steps(fsim_priced_steps *s, const fsim_folders *where, int jobs)
 {
     const int count = s->known.count - s->priced;
-    plans p = {where, s->planned, fsim_new(s->arena, const char *, count + 1), NULL};
-    double *time_s = fsim_new(s->arena, double, s->known.count + 1);
+    plans p = {where, s->planned, fsim_new(s->arena, const char *, count + 1), s->time_s + s->priced};
     for (int i = 0; i < s->known.slots; i++)
         if (s->known.name[i] && s->known.value[i] >= s->priced)
             p.line[s->known.value[i] - s->priced] = s->known.name[i];
-    if (s->priced)
-        memcpy(time_s, s->time_s, (size_t)s->priced * sizeof *time_s);
-    p.time_s = time_s + s->priced;
     fsim_in_parallel(jobs, count, plan_step, &p);
-    s->time_s = time_s;
-    s->priced = s->known.count;
 }
 
-bool fsim_price_steps(fsim_priced_steps *s, const fsim_folders *where, int jobs, fsim_diag *d)
+/* Why row i has no graph; NULL: it has one. In a. */
+static const char *refusal_of(const fsim_bench *bench, int i, fsim_arena *a)
 {
-    if (s->priced == s->known.count)
-        return true;
-    if (s->planned) {
-        plan_steps(s, where, jobs);
-        return true;
-    }
+    const fsim_mark mark = fsim_save(a);
+    const bool has = fsim_bench_graph(bench, i, a) != NULL;
+    fsim_rewind(a, mark);
+    if (has)
+        return NULL;
+    fsim_diag *d = fsim_diag_new(a);
+    fsim_diagnostic *message;
+    fsim_bench_refuse(bench, i, a, d);
+    return fsim_diag_list(d, a, &message) > 0 ? message[0].message : NULL;
+}
+
+/* Prices the steps that are noted by a serving program. */
+static bool serve_steps(fsim_priced_steps *s, const fsim_folders *where, int jobs, fsim_diag *d)
+{
     size_t bytes;
     const char *text = text_of(s, s->arena, &bytes);
     const fsim_measurements rows = fsim_rows_parse(s->arena, d, "steps", text, bytes);
     const fsim_bench *bench = fsim_errors(d) ? NULL : fsim_bench_of(s->arena, d, where, &rows);
     fsim_evaluated *e = fsim_new(s->arena, fsim_evaluated, rows.count + 1);
-    if (!bench || !fsim_evaluate(bench, jobs, s->arena, d, e))
+    if (!bench)
         return false;
-    double *time_s = fsim_new(s->arena, double, s->known.count);
-    if (s->priced)
-        memcpy(time_s, s->time_s, (size_t)s->priced * sizeof *time_s);
-    for (int i = 0; i < rows.count; i++)
-        time_s[atoi(e[i].row->id)] = e[i].predicted_s;
-    s->time_s = time_s;
-    s->priced = s->known.count;
+    const bool all = fsim_evaluate(bench, jobs, s->arena, fsim_diag_new(s->arena), e);
+    for (int i = 0; i < rows.count; i++) {
+        const int number = atoi(e[i].row->id);
+        s->time_s[number] = e[i].predicted_s;
+        s->why[number] = all || !isnan(e[i].predicted_s) ? NULL : refusal_of(bench, i, s->arena);
+    }
     return true;
+}
+
+bool fsim_price_steps(fsim_priced_steps *s, const fsim_folders *where, int jobs, fsim_diag *d)
+{
+    bool ok = true;
+    if (s->priced == s->known.count)
+        return true;
+    make_room(s);
+    if (s->planned)
+        plan_steps(s, where, jobs);
+    else
+        ok = serve_steps(s, where, jobs, d);
+    s->priced = s->known.count;
+    return ok;
 }

@@ -19,7 +19,10 @@ double fsim_step_s(fsim_priced_steps *s, const char *hw, const char *workload, c
 double fsim_eager_step_s(fsim_priced_steps *s, const char *hw, const char *workload, const char *set);
 /* The same of a whole training step, as rows of mode `step` are priced (evidence/step.h). */
 double fsim_training_step_s(fsim_priced_steps *s, const char *hw, const char *workload, const char *set);
-/* Prices what was asked for. False after errors in d. */
+/* Why one of the steps that were asked for since the last call can't be predicted; NULL: none that is known. */
+const char *fsim_steps_fault(fsim_priced_steps *s);
+/* Prices what was asked for; what can't be has a fault. False after errors in d: a file is not valid or can't be read.
+ */
 bool fsim_price_steps(fsim_priced_steps *s, const fsim_folders *where, int jobs, fsim_diag *d);
 /* How many different steps there are. */
 int fsim_priced_steps_count(const fsim_priced_steps *s);

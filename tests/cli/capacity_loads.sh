@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# capacity, what holds whatever the load: a prompt takes no less beside others, no more answers come out than prompts can go in; of copies whose GPUs have requests of their own, figures are of the copy and shares of a GPU.
+# capacity, what holds whatever the load: a prompt takes no less beside others, no more answers come out than prompts can go in; of copies whose GPUs have requests of their own, figures are of the copy and shares of a GPU; a way without a price is a reason, and does not end the rest.
 # depends: once cost: 3
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
@@ -30,6 +30,17 @@ alone = best["concurrency=1"]["ttft_s"]["p50"]
 for load, o in best.items():
     assert o["ttft_s"]["p50"] > 0.9 * alone, (load, o["ttft_s"], alone)
     assert o["tokens_per_s"] < 1.15 * 50 / alone, (load, o["tokens_per_s"], alone)
+END
+# 128 heads times 128,000 x 128,000 scores are 2.1e12 numbers that no kernel stores. Beyond 2^48 (8 heads times 4 x 3,000,000 x 3,000,000 are more, half of them fewer) one way has no price, and says so; the others have.
+run scores.json deepseek-v3 --hw h200-sxm-141gb --load input=128000,output=500,rate=0.1/s
+run beyond.json llama-3.2-1b --hw h200-sxm-141gb --weights f8 --cache f8 --load input=3000000,output=10
+"$python" - <<'END' || complain "one way without a price: $(cat beyond.json.out)"
+import json
+d = json.load(open("beyond.json"))
+assert [o["reason"] is None for o in d["options"]] == [o["tp"] > 1 for o in d["options"]] and d["options"][d["fewest"]]["tp"] == 2
+one = next(o for o in d["options"] if o["tp"] == 1)
+assert one["fits"] and one["reason"].startswith("a step can't be priced: tensor 'heads_mixed.0/qk' of shape [1, 8, 12000000, 3000000] has 2.88e+14 elements"), one
+assert d["options"][d["fewest"]]["running"] >= 1   # a prompt in pieces is a request in a step, too
 END
 # Attention data parallel: a copy has the requests of its eight GPUs, and a GPU reads its eighth of the experts that all of them pick.
 run latent.json deepseek-v3 --hw h200-sxm-141gb --load input=2000,output=500,concurrency=256
