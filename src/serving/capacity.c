@@ -291,7 +291,7 @@ static fsim_step_shares shares_at(const fsim_option *x, double step_s, phase of,
         const double experts = (double)(m->parameters - m->active) / (1 - picked);
         read = ((double)(m->active - m->embedding) - experts * picked) / tp + experts * met / gpus;
     }
-    fsim_step_shares p = {.weights = read * fsim_precision_bytes(x->on.weights) / bandwidth / step_s,
+    fsim_step_shares p = {.weights = read * fsim_deployed_weight_bytes(&x->on) / bandwidth / step_s,
                           .cache = of.requests * of.cached * x->memory.token / bandwidth / step_s,
                           .products = (2 * tokens * (double)(m->active - m->embedding) / peak + attention / peak_16) /
                                       tp / step_s,

@@ -50,6 +50,14 @@ int64_t fsim_deployed_gpus(const fsim_deployed *s) { return s->tp > s->ep ? s->t
 
 int64_t fsim_deployed_groups(const fsim_deployed *s) { return s->ep > s->tp ? s->ep / s->tp : 1; }
 
+double fsim_deployed_weight_bytes(const fsim_deployed *s)
+{
+    const bool published = strcmp(s->model->quantized, "mxfp4") == 0;
+    return s->weights == FSIM_4_BITS && !published && fsim_hw_has(s->hw, FSIM_HW_TENSOR_F4)
+               ? nvfp4_bytes
+               : fsim_precision_bytes(s->weights);
+}
+
 double fsim_host_s(const fsim_deployed *s)
 {
     return s->engine->host_s + s->engine->rank_s * (double)(fsim_deployed_gpus(s) - 1);
@@ -150,7 +158,7 @@ static double saved_s(const fsim_deployed *s, int64_t tokens)
     const double t = (double)tokens * (double)fsim_deployed_groups(s); /* of all that share the experts */
     const double weights = 3 * (double)(m->hidden * m->expert_ffn) / (double)fsim_deployed_gpus(s);
     const double stream = expert_stream * fsim_hw_get(s->hw, FSIM_HW_DRAM_BANDWIDTH);
-    const double each = fsim_precision_bytes(s->weights), priced = each < 1 ? 1 : each;
+    const double each = fsim_deployed_weight_bytes(s), priced = each < 1 ? 1 : each;
     const double balanced_s = fmin(experts, t * picks) * weights * priced / stream;
     const double chance_s = experts * (1 - pow(1 - picks / experts, t)) * weights * each / stream;
     const double work_s = 2 * t * picks * weights / (expert_work * fsim_hw_get(s->hw, FSIM_HW_TENSOR_BF16));
@@ -209,11 +217,12 @@ double fsim_prompt_beside_s(const fsim_deployed *s, int64_t requests, double cac
 static double weights_of(const fsim_deployed *s)
 {
     const fsim_model *m = s->model;
-    const double all = fsim_model_weight_bytes(m, s->weights), ranks = (double)fsim_deployed_gpus(s);
+    const double each = fsim_deployed_weight_bytes(s), ranks = (double)fsim_deployed_gpus(s);
+    const double outer = (double)(m->embedding + m->head), all = ((double)m->parameters - outer) * each + outer * 2;
     double spread = 0;
     for (int i = 0; i < m->parts; i++)
         if (m->part[i].active < m->part[i].times)
-            spread += (double)m->part[i].each * (double)m->part[i].times * fsim_precision_bytes(s->weights);
+            spread += (double)m->part[i].each * (double)m->part[i].times * each;
     return (all - spread) / (double)s->tp + spread / ranks;
 }
 
@@ -228,7 +237,8 @@ fsim_deployed_memory fsim_deployed_memory_of(const fsim_deployed *s, int64_t tok
     x.token = m->kv_lora ? (double)m->cached
                          : (double)(m->layers * 2 * m->head_dim) * ceil((double)m->kv_heads / (double)s->tp);
     x.token *= fsim_precision_bytes(s->cache);
-    x.cache = (x.capacity - x.weights - x.framework - x.activations - x.collectives) * s->engine->share;
+    const double others = x.weights + x.framework + x.activations + x.collectives, share = s->engine->share;
+    x.cache = s->engine->whole ? share * x.capacity - others : share * (x.capacity - others);
     return x;
 }
 

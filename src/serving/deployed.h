@@ -36,6 +36,9 @@ int64_t fsim_deployed_gpus(const fsim_deployed *s);
  * more GPUs than attention is split over. */
 int64_t fsim_deployed_groups(const fsim_deployed *s);
 
+/* Bytes of a weight, its share of a scale among them: 4-bit ones are MXFP4 where the model is published so, NVFP4 on
+ * GPUs with units for 4-bit floats. */
+double fsim_deployed_weight_bytes(const fsim_deployed *s);
 /* Seconds of the host that a step waits for. */
 double fsim_host_s(const fsim_deployed *s);
 /* Seconds of a step on the GPUs, without the host's part: a new token of each request with so many cached tokens. */

@@ -40,7 +40,9 @@ typedef struct {
     const char *words, *since;
     double host_s, rank_s, first_s;
     int64_t most, tokens;
-    double share, reserved;
+    double share;
+    bool whole;
+    double reserved;
     const char *cache;
     int64_t masked;
     bool xqa, cutlass;

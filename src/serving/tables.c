@@ -7,9 +7,9 @@
 #include <string.h>
 
 static const fsim_engine engines[] = {
-#define FSIM_ENGINE(words, since, host, rank, first, most, tokens, share, reserved, cache, masked, xqa, cutlass,       \
-                    source)                                                                                            \
-    {words, since, host, rank, first, most, tokens, share, reserved, cache, masked, xqa, cutlass},
+#define FSIM_ENGINE(words, since, host, rank, first, most, tokens, share, whole, reserved, cache, masked, xqa,         \
+                    cutlass, source)                                                                                   \
+    {words, since, host, rank, first, most, tokens, share, whole, reserved, cache, masked, xqa, cutlass},
 #include "serving/engines.def"
 #undef FSIM_ENGINE
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# capacity, what holds whatever the load: a prompt takes no less beside others, no more answers come out than prompts can go in; of copies whose GPUs have requests of their own, figures are of the copy and shares of a GPU; a way without a price is a reason, and does not end the rest.
+# capacity, what holds whatever the load: a prompt takes no less beside others, no more answers come out than prompts can go in; of copies whose GPUs have requests of their own, figures are of the copy and shares of a GPU; a way without a price is a reason, and does not end the rest; bytes of 4-bit weights.
 # depends: once cost: 3
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
@@ -41,6 +41,17 @@ assert [o["reason"] is None for o in d["options"]] == [o["tp"] > 1 for o in d["o
 one = next(o for o in d["options"] if o["tp"] == 1)
 assert one["fits"] and one["reason"].startswith("a step can't be priced: tensor 'heads_mixed.0/qk' of shape [1, 8, 12000000, 3000000] has 2.88e+14 elements"), one
 assert d["options"][d["fewest"]]["running"] >= 1   # a prompt in pieces is a request in a step, too
+END
+# A weight of 4 bits: with a scale of 8 bits each 16 where the GPU has units for NVFP4, each 32 where it has not, and where the model is published as MXFP4. Embedding and head have 16 bits.
+run four.json llama-3.1-8b --hw b200,h100-sxm5-80gb --weights f4 --cache f8 --node 1 --load input=1000,output=200
+run mxfp4.json gpt-oss-20b --hw b200,l40s --cache bf16 --node 1 --load input=1000,output=200
+"$python" - <<'END' || complain 'weights of 4 bits'
+import json
+outer = 2 * 128256 * 4096
+got = {o["hardware"]: o["memory"]["weight_bytes"] for o in json.load(open("four.json"))["options"]}
+assert got == {"b200": (8030261248 - outer) * 4.5 / 8 + 2 * outer, "h100-sxm5-80gb": (8030261248 - outer) * 4.25 / 8 + 2 * outer}, got
+mx = [o["memory"] for o in json.load(open("mxfp4.json"))["options"]]
+assert len(mx) == 2 and mx[0]["weight_bytes"] == mx[1]["weight_bytes"] and mx[1]["capacity_bytes"] == 46068 * 2**20, mx
 END
 # Attention data parallel: a copy has the requests of its eight GPUs, and a GPU reads its eighth of the experts that all of them pick.
 run latent.json deepseek-v3 --hw h200-sxm-141gb --load input=2000,output=500,concurrency=256

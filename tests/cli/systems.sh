@@ -61,7 +61,7 @@ except ImportError:
     pass
 row = {r["id"]: r for r in doc["rows"]}
 step = {r["id"]: r["predicted_s"] for r in json.load(open("steps.json"))["rows"]}
-engine = {(m[1], m[2]): [float(x) for x in m[3].split(",")[:7]]
+engine = {(m[1], m[2]): [float(x) for x in m[3].split(",")[:8]]
           for m in re.finditer(r'FSIM_ENGINE\("([^"]*)", *"([^"]*)",([^"]*), "', open(os.environ["ENGINES"]).read())}
 host, _, first, *_ = engine["TensorRT-LLM v0.9", ""]
 near = lambda x, y: abs(x / y - 1) < 1e-9
@@ -77,8 +77,9 @@ saved = engine["vllm", ""][0] - engine["vllm", "0.14"][0]
 assert saved > 0 and near(row["older"]["predicted"] - saved, row["newer"]["predicted"]), row
 # Memory: weights of 16 bits; 8 heads of 128 keys and values in 32 layers; the rest for the cache, after 1.5 GB and 12 H of 8192 tokens.
 load = row["load"]
-_, _, _, most, tokens, share, reserved = engine["TensorRT-LLM", ""]
+_, _, _, most, tokens, share, whole, reserved = engine["TensorRT-LLM", ""]
 assert load["weight_bytes"] == 2 * 8030261248 and load["token_bytes"] == 2 * 2 * 8 * 128 * 32 == 131072, load
+assert whole == 0 and engine["vllm", ""][6] == engine["vllm", "0.14"][6] == 1   # TensorRT-LLM's share is of what is left beside the weights, vLLM's of all memory
 left = share * (80 * 2**30 - 2 * 8030261248 - 1.5e9 - 12 * tokens * 4096 * 2)
 assert load["requests"] == min(most, math.floor(left / 131072 / (2048 + reserved * 2048))), load
 assert row["token2"]["predicted"] < row["token1"]["predicted"] < row["first"]["predicted"], row
