@@ -392,6 +392,27 @@ bool fsim_draft_dim(fsim_draft *x, const char *name, const char *place, int64_t 
     return false;
 }
 
+bool fsim_draft_given(fsim_draft *x, const char *name, int64_t *value)
+{
+    int last = -1;
+    for (int i = 0; i < x->dims->count; i++)
+        if (strcmp(x->dims->at[i].name, name) == 0) {
+            x->dims->used[i] = true;
+            last = i;
+        }
+    return last >= 0 && read_dim(x, last, 0, FSIM_MAX_DIM, value);
+}
+
+bool fsim_draft_agrees(fsim_draft *x, const char *place, int64_t has, const char *why)
+{
+    int64_t given;
+    if (!fsim_draft_given(x, place, &given) || given == has)
+        return true;
+    fsim_failure(x->d, FSIM_BAD_INPUT, (fsim_loc){0}, "--dim %s=%" PRId64 ": it is %" PRId64 "%s", place, given, has,
+                 why);
+    return false;
+}
+
 /* The finished tree. */
 
 /* "x:0, mask:0" as a reader says it: "axis 0 of 'x' and 1 more". */

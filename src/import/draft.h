@@ -101,6 +101,11 @@ void fsim_draft_input(fsim_draft *x, const char *name, int axes);
  * where it gives none: then the dimension is noted as missing, with the range that the model allows (least 1 and most
  * INT64_MAX: any), and *value is 1, so that the importer can go on and find the others. */
 bool fsim_draft_dim(fsim_draft *x, const char *name, const char *place, int64_t least, int64_t most, int64_t *value);
+/* The value that --dim gives this place or name itself; false: none. */
+bool fsim_draft_given(fsim_draft *x, const char *name, int64_t *value);
+/* Reports that --dim gives this place another value than it `has`: false where that is so. `why`, behind the value,
+ * says what decides it. */
+bool fsim_draft_agrees(fsim_draft *x, const char *place, int64_t has, const char *why);
 
 /* The finished tree; NULL after errors, among them dimensions without a value and values of --dim that no dimension
  * has. `name` is the workload's. */

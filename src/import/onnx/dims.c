@@ -9,12 +9,16 @@
 
 enum { MAX_NESTING = 32 };
 
-/* An expression that is read. `ask`: names without a value are asked for, at `place`. */
+/* An expression that is read. `ask`: names without a value are asked for, at `place`; NULL: which is none. */
 typedef struct {
     fsim_onnx_import *m;
     const char *p, *place;
     bool ask;
     int nesting;
+    bool solves;         /* what --dim says of names is known, */
+    const char *unknown; /* and of the first other name without a value */
+    int64_t guess;       /* the value is this, */
+    bool guesses;        /* where there is one */
 } reader;
 
 static bool read_sum(reader *r, int64_t *value);
@@ -45,8 +49,13 @@ static bool named(reader *r, const char *name, int64_t *value)
         *value = m->dim_value[at];
         return true;
     }
-    if (!r->ask)
-        return false;
+    if (r->solves && fsim_draft_given(m->x, name, value))
+        return true;
+    if (!r->ask) {
+        r->unknown = r->unknown ? r->unknown : name;
+        *value = r->guess;
+        return r->guesses && strcmp(r->unknown, name) == 0;
+    }
     if (fsim_draft_dim(m->x, name, r->place, 1, FSIM_MAX_DIM, value))
         fsim_draft_symbol(m->x, name, *value);
     else
@@ -175,6 +184,72 @@ static bool dim_value(fsim_onnx_import *m, const char *text, int64_t *value)
     return evaluate(&(reader){.m = m}, text, value);
 }
 
+static void set_name(fsim_onnx_import *m, const char *name, int64_t value)
+{
+    fsim_draft_symbol(m->x, name, value);
+    fsim_names_set(m->a, &m->dims, name, m->dim_count);
+    *FSIM_PUSH(m->a, m->dim_value, m->dim_count, m->dim_room) = value;
+}
+
+/* Sets the name without a value at which an expression, which rises with it, is what --dim says of its place: the least
+ * such value. Of several names without one none is set. */
+static void solve(fsim_onnx_import *m, const char *text, const char *place, int64_t wanted)
+{
+    reader r = {.m = m, .solves = true};
+    int64_t low = 0, high = FSIM_MAX_DIM, value;
+    if (evaluate(&r, text, &value) || !r.unknown)
+        return;
+    reader found = {.m = m, .solves = true, .unknown = r.unknown, .guess = high, .guesses = true};
+    while (low < high) {
+        found.guess = low + (high - low) / 2;
+        if (evaluate(&found, text, &value) && value < wanted)
+            low = found.guess + 1;
+        else
+            high = found.guess; /* too large, or beyond 64 bits */
+    }
+    found.guess = low;
+    const bool alone = evaluate(&found, text, &value);
+    if (alone && value == wanted)
+        set_name(m, r.unknown, low);
+    else if (alone)
+        fsim_error(m->d, fsim_draft_place(m->x), "--dim %s=%" PRId64 ": no '%s' makes '%s' so long", place, wanted,
+                   r.unknown, text);
+}
+
+/* Binds names by what --dim says of places: of those that a name has, and of those whose size follows from one. */
+static void bind_by_places(fsim_onnx_import *m, const fsim_onnx_value *const *in, int ins)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < ins; i++)
+            for (int k = 0; k < in[i]->type->dims; k++) {
+                const fsim_onnx_dim *d = &in[i]->type->dim[k];
+                const char *place = fsim_printf(m->a, "%s:%d", in[i]->name, k);
+                int64_t given, known;
+                if (d->kind != FSIM_ONNX_DIM_NAME || !*d->name || is_expression(d->name) != (pass == 1) ||
+                    !fsim_draft_given(m->x, place, &given))
+                    continue;
+                if (pass == 1)
+                    solve(m, d->name, place, given);
+                else if (!fsim_draft_given(m->x, d->name, &known) && fsim_names_get(&m->dims, d->name) < 0)
+                    set_name(m, d->name, given);
+            }
+}
+
+/* Reports where what --dim says of a place is not so. */
+static bool check_places(fsim_onnx_import *m, const fsim_onnx_value *const *in, int ins, const fsim_shape *shape)
+{
+    bool good = true;
+    for (int i = 0; i < ins; i++)
+        for (int k = 0; k < in[i]->type->dims; k++) {
+            const fsim_onnx_dim *d = &in[i]->type->dim[k];
+            if (d->kind == FSIM_ONNX_DIM_NAME && *d->name)
+                good = fsim_draft_agrees(m->x, fsim_printf(m->a, "%s:%d", in[i]->name, k), shape[i].dim[k],
+                                         fsim_printf(m->a, ", by what else is given for '%s'", d->name)) &&
+                       good;
+        }
+    return good;
+}
+
 bool fsim_onnx_stated(fsim_onnx_import *m, const fsim_onnx_type *type, fsim_shape *shape)
 {
     if (!type || type->kind != FSIM_ONNX_TENSOR || !type->known || type->dims > FSIM_MAX_RANK)
@@ -200,7 +275,7 @@ static bool bind_dim(fsim_onnx_import *m, const fsim_onnx_value *in, int axis, b
         if (!expressions && !fsim_draft_dim(m->x, place, place, 1, FSIM_MAX_DIM, value))
             m->dims_missing = true;
     } else if (is_expression(d->name) == expressions &&
-               !evaluate(&(reader){.m = m, .ask = true, .place = place}, d->name, value)) {
+               !evaluate(&(reader){.m = m, .ask = true, .place = expressions ? NULL : place}, d->name, value)) {
         fsim_error(m->d, fsim_draft_place(m->x), "dimension '%s' of input '%s' is no expression of names", d->name,
                    in->name);
         return false;
@@ -217,6 +292,10 @@ bool fsim_onnx_bind(fsim_onnx_import *m, const fsim_onnx_value *const *in, int i
 {
     for (int i = 0; i < ins; i++)
         fsim_draft_input(m->x, in[i]->name, in[i]->type->dims);
+    const int errors = fsim_errors(m->d);
+    bind_by_places(m, in, ins);
+    if (fsim_errors(m->d) > errors)
+        return false;
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < ins; i++) {
             shape[i].rank = in[i]->type->dims;
@@ -224,7 +303,7 @@ bool fsim_onnx_bind(fsim_onnx_import *m, const fsim_onnx_value *const *in, int i
                 if (!bind_dim(m, in[i], k, pass == 1, &shape[i].dim[k]))
                     return false;
         }
-    return true;
+    return m->dims_missing || check_places(m, in, ins, shape);
 }
 
 const fsim_onnx_type *fsim_onnx_stated_type(const fsim_onnx_call *c, int k)
