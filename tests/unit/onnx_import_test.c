@@ -98,6 +98,17 @@ static void what_computes_nothing_vanishes(void **unused)
         /* what is made of weights alone is a weight */
         {"input x f32 2,3\noutput y\nweight w f32 4,3\nnode Transpose w -> t\nnode MatMul x,t -> y\n", "",
          "matmul x,t -> y\n"},
+        /* but not a part of one, or one repeated, and one that is read as it lies, too, is no second weight turned */
+        {"input x f32 2,3\noutput y\nweight w f32 8,3\nconst a i64 2 = 1,2\nnode Gather w,a -> t\nnode Add x,t -> y\n",
+         "", "slice w -> t dim=0 start=1 end=3\nadd x,t -> y\n"},
+        {"input x f32 2,3\noutput y\nweight w f32 1,3\nconst s i64 2 = 2,3\nnode Expand w,s -> t\nnode Add x,t -> y\n",
+         "", "expand w -> t shape=2,3\nadd x,t -> y\n"},
+        {"input i i64 2\noutput y\nweight w f32 9,3\nnode Gather w,i -> x\nnode Transpose w -> t\n"
+         "node MatMul x,t -> y\n",
+         "", "embedding i,w -> x\nlinear x,w -> y\n"},
+        /* what is nothing is not read */
+        {"input x f32 2,3\noutput y\nweight w f32 2,3\nconst z f32 - = 0\nnode Mul w,z -> t\nnode Add x,t -> y\n", "",
+         "add x -> y scalar=0.0\n"},
         /* as PyTorch's addmm: one product with its bias, whose weight stays as it lies */
         {"input x f32 2,3\noutput y\nweight w f32 3,4\nweight b f32 4\nnode Gemm x,w,b -> y\n", "",
          "permute w -> y.weight dim=1,0\nlinear x,y.weight,b -> y\n"},

@@ -226,6 +226,14 @@ static bool with_scalar(fsim_onnx_call *c, const char *op, fsim_operand *x, doub
     return true;
 }
 
+/* Is it a weight, or made of such alone, times zero? */
+static bool is_nothing(const fsim_operand *x, const fsim_operand *y)
+{
+    double number;
+    return x->still && !fsim_onnx_known(x) && fsim_dtype_floating(x->dtype) && fsim_onnx_each_is(y, &number) &&
+           number == 0;
+}
+
 static bool binary(fsim_onnx_call *c, const binary_row *r, fsim_operand *x, fsim_operand *y)
 {
     fsim_shape shape;
@@ -233,10 +241,12 @@ static bool binary(fsim_onnx_call *c, const binary_row *r, fsim_operand *x, fsim
     if (!fsim_onnx_broadcast(c, &x->shape, &y->shape, &shape))
         return false;
     const fsim_dtype dtype = r->logical ? FSIM_BOOL : x->dtype;
+    if (strcmp(r->op, "mul") == 0 && (is_nothing(x, y) || is_nothing(y, x)))
+        return fsim_onnx_zeros(c, 0, &shape, dtype);
     const fsim_contents known = binary_contents(c, r, x, y, &shape, dtype);
-    if (r->scalar && !x->constant && fsim_onnx_number_of(y, &number) && is_same_shape(&x->shape, &shape))
+    if (r->scalar && !x->constant && fsim_onnx_each_is(y, &number) && is_same_shape(&x->shape, &shape))
         return with_scalar(c, r->op, x, number, dtype, &known);
-    if (r->swapped && !y->constant && fsim_onnx_number_of(x, &number) && is_same_shape(&y->shape, &shape))
+    if (r->swapped && !y->constant && fsim_onnx_each_is(x, &number) && is_same_shape(&y->shape, &shape))
         return with_scalar(c, r->swapped, y, number, dtype, &known);
     if (strcmp(r->op, "div") == 0 && fsim_onnx_number_of(x, &number) && number == 1 && is_same_shape(&y->shape, &shape))
         return fsim_onnx_make(fsim_knowing(c, &known), 0, "reciprocal", &y->shape, dtype, FSIM_ARGS(y));

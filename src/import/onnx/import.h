@@ -36,11 +36,12 @@ typedef struct fsim_onnx_import {
     fsim_names written;            /* tensor of the workload -> place in writer */
     fsim_operand **writer;
     int writers, writer_room;
-    fsim_names rows;      /* "Conv", "com.microsoft:Attention" -> its last row of the table */
-    fsim_names functions; /* "domain:name" -> the local function */
-    fsim_names stated;    /* value -> place in the graph's value_info */
-    fsim_names quantised; /* initializers that DequantizeLinear reads */
-    fsim_names dims;      /* named dimension -> place in dim_value */
+    fsim_names rows;         /* "Conv", "com.microsoft:Attention" -> its last row of the table */
+    fsim_names functions;    /* "domain:name" -> the local function */
+    fsim_names stated;       /* value -> place in the graph's value_info */
+    fsim_names quantised;    /* initializers that DequantizeLinear reads */
+    fsim_names read, shared; /* what nodes of the main graph read, and what more than one reads */
+    fsim_names dims;         /* named dimension -> place in dim_value */
     int64_t *dim_value;
     int dim_count, dim_room;
     fsim_names layers; /* the part of a node's name that gives the layer -> place in layer */

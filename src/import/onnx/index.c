@@ -45,24 +45,42 @@ static bool gather_contents(fsim_onnx_call *c, const fsim_operand *x, const fsim
     return true;
 }
 
-/* A known index of one element: that slice, as a view. */
-static bool one_of(fsim_onnx_call *c, fsim_operand *x, int64_t at, int axis, const fsim_shape *to,
-                   const fsim_contents *known)
+/* Known indices that follow each other from `at` on: that slice, as a view. */
+static bool slice_of(fsim_onnx_call *c, fsim_operand *x, const int64_t range[2], int axis, const fsim_shape *to,
+                     const fsim_contents *known)
 {
-    fsim_shape thin = x->shape;
-    thin.dim[axis] = 1;
+    fsim_shape part = x->shape;
+    part.dim[axis] = range[1] - range[0];
+    const bool whole = x->shape.dim[axis] == part.dim[axis], last = to->rank == part.rank;
     fsim_operand *v = x;
-    if (x->shape.dim[axis] != 1) {
-        v = fsim_onnx_step(c, "slice", "slice", &thin, x->dtype, FSIM_ARGS(x));
+    if (!whole) {
+        v = last ? fsim_onnx_make(fsim_knowing(c, known), 0, "slice", &part, x->dtype, FSIM_ARGS(x))
+                 : fsim_onnx_step(c, "slice", "slice", &part, x->dtype, FSIM_ARGS(x));
         if (!v)
             return false;
         fsim_onnx_put_int(c, "dim", axis);
-        fsim_onnx_put_int(c, "start", at);
-        fsim_onnx_put_int(c, "end", at + 1);
+        fsim_onnx_put_int(c, "start", range[0]);
+        fsim_onnx_put_int(c, "end", range[1]);
     }
+    if (last)
+        return !whole || fsim_onnx_same(c, 0, x);
     if (!fsim_onnx_make(fsim_knowing(c, known), 0, "reshape", to, x->dtype, FSIM_ARGS(v)))
         return false;
     fsim_onnx_put_ints(c, "shape", to->rank, to->dim);
+    return true;
+}
+
+/* Are the indices known, and does each follow the one before it? Those of the first and behind the last one. */
+static bool is_range(const fsim_operand *index, int64_t length, int64_t range[2])
+{
+    const int64_t count = fsim_onnx_elems(index);
+    if (!index->ints || count < 1)
+        return false;
+    range[0] = wrapped(index->ints[0], length);
+    range[1] = range[0] + count;
+    for (int64_t i = 1; i < count; i++)
+        if (wrapped(index->ints[i], length) != range[0] + i)
+            return false;
     return true;
 }
 
@@ -108,9 +126,11 @@ bool fsim_onnx_op_gather(fsim_onnx_call *c)
         to.dim[to.rank++] = x->shape.dim[i];
     if (!fsim_onnx_check_shape(c, &to) || !gather_contents(c, x, index, axis, &to, &known))
         return false;
-    const bool table = axis == 0 && x->constant && x->shape.rank == 2;
-    if (index->ints && fsim_onnx_elems(index) == 1 && !(table && index->shape.rank > 0))
-        return one_of(c, x, wrapped(index->ints[0], x->shape.dim[axis]), axis, &to, &known);
+    const bool table = axis == 0 && x->constant && x->shape.rank == 2, some = index->shape.rank > 0;
+    int64_t range[2];
+    if (is_range(index, x->shape.dim[axis], range) &&
+        (range[1] - range[0] == 1 ? !(table && some) : x->constant && index->constant))
+        return slice_of(c, x, range, axis, &to, &known);
     if (table)
         return fsim_onnx_make(fsim_knowing(c, &known), 0, "embedding", &to, x->dtype, FSIM_ARGS(index, x));
     if (axis == 0)

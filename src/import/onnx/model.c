@@ -138,6 +138,14 @@ static bool add_inputs(fsim_onnx_import *m, const fsim_onnx_graph *g)
     return true;
 }
 
+static void note_shared(fsim_onnx_import *m, const fsim_onnx_graph *g)
+{
+    for (int i = 0; i < g->nodes; i++)
+        for (int k = 0; k < g->node[i].ins; k++)
+            if (*g->node[i].in[k] && fsim_names_set(m->a, &m->read, g->node[i].in[k], 1) >= 0)
+                fsim_names_set(m->a, &m->shared, g->node[i].in[k], 1);
+}
+
 /* Parameters: initializers that are floats, or quantised weights. */
 static void count_parameters(fsim_onnx_import *m, const fsim_onnx_graph *g)
 {
@@ -248,6 +256,7 @@ static bool translate_graph(fsim_onnx_import *m)
     m->says_layers = fsim_onnx_says_layers(g);
     note_stated(m, g);
     count_parameters(m, g);
+    note_shared(m, g);
     if (!add_inputs(m, g))
         return false;
     if (m->dims_missing)

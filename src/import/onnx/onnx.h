@@ -38,6 +38,7 @@ struct fsim_operand {
     bool constant;         /* an initializer, a Constant, or made of these alone */
     const int64_t *ints;   /* its contents, of integers and booleans; NULL: not known */
     const double *floats;  /* its contents, of floats; NULL: not known */
+    const double *each;    /* the number that each of its many elements is; NULL: not known, or they differ */
     const char *tensor;    /* its name in the workload; NULL: it has none yet (fsim_onnx_name makes it) */
     const char *tensor_as; /* the wanted name of that tensor */
     bool parameter;        /* constant: it is counted among the model's parameters */
@@ -93,12 +94,18 @@ int64_t fsim_onnx_elems(const fsim_operand *v);
 const int64_t *fsim_onnx_ints_of(const fsim_operand *v, int *count);
 /* The number in a known value with one element, an integer or a float. */
 bool fsim_onnx_number_of(const fsim_operand *v, double *number);
+/* Is each of its elements the same number, as far as that is known? */
+bool fsim_onnx_each_is(const fsim_operand *v, double *number);
 /* Element i of a known value as a number. */
 double fsim_onnx_element(const fsim_operand *v, int64_t i);
 /* Are its contents known? */
 bool fsim_onnx_known(const fsim_operand *v);
 /* Its name in the workload: makes a tensor of it where it has none. For the rare row that calls fsim_draft itself. */
 const char *fsim_onnx_name(fsim_onnx_call *c, fsim_operand *v);
+/* Sets output k to zeros. */
+bool fsim_onnx_zeros(fsim_onnx_call *c, int k, const fsim_shape *shape, fsim_dtype dtype);
+/* The weight whose transpose v is, which is not written yet; NULL: it is none. */
+fsim_operand *fsim_onnx_turned(const fsim_operand *v);
 
 /* Attributes, with the value that they have where the node has none. An attribute of another type is an error that is
  * reported, and `absent` is returned. */

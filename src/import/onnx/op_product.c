@@ -19,7 +19,9 @@ static fsim_operand *transposed(fsim_onnx_call *c, const char *step, fsim_operan
 
 bool fsim_onnx_op_matmul(fsim_onnx_call *c)
 {
-    fsim_operand *x = fsim_onnx_need(c, 0), *y = fsim_onnx_need(c, 1);
+    fsim_operand *x = fsim_onnx_need(c, 0), *y = fsim_onnx_need(c, 1), *weight = fsim_onnx_turned(y);
+    if (x && weight && x->shape.rank > 1 && x->shape.dim[x->shape.rank - 1] == y->shape.dim[0])
+        return fsim_onnx_linear(c, FSIM_OUT(0), x, weight, NULL) != NULL;
     if (!x || !y || !fsim_onnx_are_codes(x, y, y->shape.rank - 1) || y->shape.rank < 2 || x->shape.rank < 2)
         return fsim_onnx_product(c, FSIM_OUT(0), x, y) != NULL;
     fsim_operand *sums = fsim_onnx_code_product(c, FSIM_STEP("sums"), x->codes->code, y->codes->code);
@@ -45,6 +47,9 @@ static bool is_bias(const gemm *g)
  * transpose. */
 static bool as_addmm(fsim_onnx_call *c, gemm *g)
 {
+    fsim_operand *weight = g->turn_b ? NULL : fsim_onnx_turned(g->b);
+    g->b = weight ? weight : g->b;
+    g->turn_b = g->turn_b || weight;
     if (g->turn_b || !g->b->constant || !is_bias(g))
         return true;
     const bool kept = c->keep;

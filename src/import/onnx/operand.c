@@ -119,6 +119,14 @@ bool fsim_onnx_number_of(const fsim_operand *v, double *number)
     return true;
 }
 
+bool fsim_onnx_each_is(const fsim_operand *v, double *number)
+{
+    if (!v->each)
+        return fsim_onnx_number_of(v, number);
+    *number = *v->each;
+    return true;
+}
+
 /* Into the workload. */
 
 /* Does an exporter's name say nothing: "onnx::MatMul_1721", "val_109", "1721"? */
@@ -167,10 +175,10 @@ static const char *write_known(fsim_onnx_import *m, fsim_operand *v)
     const char *wanted = v->tensor_as ? v->tensor_as : "numbers";
     int64_t step;
     const char *name;
-    if (is_uniform(v, count)) {
+    if (v->each || is_uniform(v, count)) {
         name = fsim_draft_op(m->x, "fill", wanted, 0, NULL);
         fsim_draft_ints(m->x, "shape", v->shape.rank, v->shape.dim);
-        fsim_draft_number(m->x, "value", fsim_onnx_element(v, 0));
+        fsim_draft_number(m->x, "value", v->each ? *v->each : fsim_onnx_element(v, 0));
     } else if (v->shape.rank == 1 && v->dtype != FSIM_BOOL && is_progression(v, count, &step)) {
         name = fsim_draft_op(m->x, "arange", wanted, 0, NULL);
         fsim_draft_int(m->x, "start", v->ints[0]);
@@ -258,7 +266,7 @@ const char *fsim_onnx_written(fsim_onnx_import *m, fsim_operand *v)
         ;
     else if (v->recipe)
         tensor = write_recipe(m, v->recipe);
-    else if (fsim_onnx_known(v) && !v->file)
+    else if (v->each || (fsim_onnx_known(v) && !v->file))
         tensor = write_known(m, v);
     else
         tensor = fsim_draft_tensor(m->x, v->constant ? constant_name(m, v) : v->tensor_as, &v->shape, v->dtype,
@@ -274,7 +282,30 @@ const char *fsim_onnx_name(fsim_onnx_call *c, fsim_operand *v) { return fsim_onn
 /* How the operator of a result is written. */
 typedef enum { WRITE_NOW, WRITE_LATER, WRITE_NEVER } writing;
 
-static writing writing_of(const fsim_onnx_call *c, const fsim_onnx_args *in, int *depth)
+/* Is it a part of a weight, a weight repeated, or another look at one that others read as it lies? All that a file
+ * makes of weights alone is a weight of its own, but these: they take no memory beside the weight's. */
+static bool is_view_of_weight(const fsim_onnx_call *c, const char *op, const fsim_onnx_args *in)
+{
+    const fsim_operand *x = in->count == 1 ? in->at[0] : NULL;
+    if (!x || !x->file || !x->parameter || (c->knows && is_uniform(x, fsim_onnx_elems(x))))
+        return false; /* one number is written as such */
+    static const char *const moves[] = {"Expand", "Gather", "Slice",
+                                        "Transpose"}; /* the file's own, no other's steps */
+    bool moved = false;
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+        moved = moved || strcmp(c->op, moves[i]) == 0;
+    return moved && (strcmp(op, "expand") == 0 || strcmp(op, "slice") == 0 ||
+                     (strcmp(op, "permute") == 0 && x->name && fsim_names_get(&c->m->shared, x->name) >= 0));
+}
+
+fsim_operand *fsim_onnx_turned(const fsim_operand *v)
+{
+    const struct fsim_onnx_recipe *r = v ? v->recipe : NULL;
+    return r && !v->tensor && strcmp(r->op, "permute") == 0 && r->in[0]->parameter && v->shape.rank == 2 ? r->in[0]
+                                                                                                         : NULL;
+}
+
+static writing writing_of(const fsim_onnx_call *c, const char *op, const fsim_onnx_args *in, int *depth)
 {
     bool constant = in->count > 0, still = true;
     *depth = 0;
@@ -285,7 +316,7 @@ static writing writing_of(const fsim_onnx_call *c, const fsim_onnx_args *in, int
         if (v->depth > *depth)
             *depth = v->depth;
     }
-    if (constant && !c->keep)
+    if (constant && !c->keep && !is_view_of_weight(c, op, in))
         return WRITE_NEVER;
     return still && !c->keep && ++*depth < MAX_PUT_OFF ? WRITE_LATER : WRITE_NOW;
 }
@@ -335,6 +366,17 @@ static fsim_operand *known(fsim_onnx_call *c, const char *name, const fsim_shape
     return v;
 }
 
+bool fsim_onnx_zeros(fsim_onnx_call *c, int k, const fsim_shape *shape, fsim_dtype dtype)
+{
+    static const double zero = 0;
+    if (!fsim_onnx_check_shape(c, shape))
+        return false;
+    c->out[k] = known(c, c->node->out[k], shape, dtype);
+    c->out[k]->constant = true;
+    c->out[k]->each = &zero;
+    return true;
+}
+
 static bool any_parameter(const fsim_onnx_args *in)
 {
     for (int i = 0; i < in->count; i++)
@@ -347,7 +389,7 @@ static bool any_parameter(const fsim_onnx_args *in)
 static fsim_operand *write_made(fsim_onnx_call *c, fsim_operand *v, const char *op, const fsim_onnx_args *in)
 {
     int depth;
-    const writing how = writing_of(c, in, &depth);
+    const writing how = writing_of(c, op, in, &depth);
     c->recipe = NULL;
     c->folded = how == WRITE_NEVER;
     if (fsim_onnx_elems(v) == 0) {
@@ -449,7 +491,7 @@ bool fsim_onnx_make_all(fsim_onnx_call *c, const char *op, int outs, const fsim_
         if (!is_possible(c, &type[k].shape, type[k].dtype))
             return false;
     c->recipe = NULL;
-    c->folded = writing_of(c, in, &depth) == WRITE_NEVER;
+    c->folded = writing_of(c, op, in, &depth) == WRITE_NEVER;
     if (c->folded) {
         fold_all(c, outs, type, any_parameter(in));
         return true;
