@@ -74,6 +74,9 @@ bool fsim_read_flag(fsim_reader *r, const fsim_yaml *y, const char *what, bool *
 bool fsim_read_dtype(fsim_reader *r, const fsim_yaml *y, fsim_dtype *t);
 /* The symbols of y (NULL: none); the values of set (NULL: none) replace those of the file. */
 void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set);
+/* Does each entry of `requires` (NULL: none) hold? Said before the symbols are read, whose expressions may fail where
+ * it does not. */
+bool fsim_check_requirements(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set);
 
 /* Is the name free? If not, reports an error that says what has it; `what` is what it was to name. */
 bool fsim_claim_name(fsim_reader *r, const char *name, fsim_loc at, const char *what);

@@ -3,6 +3,7 @@
 #include "graph/reader.h"
 
 #include "input/expr.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,66 @@ void fsim_read_symbols(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *
         if (fsim_names_get(&r->symbol, set->at[s].name) < 0)
             fsim_failure(r->diag, FSIM_BAD_INPUT, (fsim_loc){0}, "%s=%s: the workload has no symbol '%s'%s",
                          set->at[s].name, set->at[s].value, set->at[s].name, known_symbols(r, set->at[s].name));
+}
+
+/* "experts is 128, ep is 7": the numbers of the symbols that the expression names. */
+static const char *values_named(fsim_reader *r, const char *text)
+{
+    const char *all = "";
+    bool *told = fsim_new(r->arena, bool, r->graph->symbols + 1);
+    while (*text) {
+        size_t length = 0;
+        while (isalnum((unsigned char)text[length]) || text[length] == '_')
+            length++;
+        const int i = length ? fsim_names_get(&r->symbol, fsim_strndup(r->arena, text, length)) : -1;
+        if (i >= 0 && !told[i] && r->graph->symbol[i].dtype == FSIM_DTYPE_NONE)
+            all = fsim_printf(r->arena, "%s%s%s is %lld", all, *all ? ", " : "", r->graph->symbol[i].name,
+                              (long long)r->graph->symbol[i].value);
+        told[i < 0 ? r->graph->symbols : i] = true;
+        text += length ? length : 1;
+    }
+    return *all ? all : "it does not hold";
+}
+
+/* Does an entry of `requires` hold? An error says why not. */
+static bool holds(fsim_reader *r, const fsim_yaml *y)
+{
+    static const char *const keys[] = {"that", "because"};
+    const int errors = fsim_errors(r->diag);
+    bool met = true;
+    if (!fsim_want_mapping(r, y, "an entry of 'requires'"))
+        return false;
+    fsim_yaml_check_keys(r->arena, r->diag, y, "an entry of 'requires'", keys, sizeof keys / sizeof *keys);
+    const fsim_yaml *that = fsim_yaml_get(y, "that"), *because = fsim_yaml_get(y, "because");
+    if (!that || !because) {
+        fsim_error(r->diag, y->at, "an entry of 'requires' has no '%s'", that ? "because" : "that");
+        return false;
+    }
+    if (!fsim_want_scalar(r, because, "'because'") || !fsim_read_flag(r, that, "'that'", &met))
+        return false;
+    if (!met)
+        fsim_error(r->diag, that->at, "wants %s, and %s: %s", that->text, values_named(r, that->text), because->text);
+    return met && fsim_errors(r->diag) == errors;
+}
+
+bool fsim_check_requirements(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set)
+{
+    fsim_graph apart = *r->graph;
+    fsim_reader quiet = *r;
+    if (!y)
+        return true;
+    if (y->kind != FSIM_YAML_SEQUENCE) {
+        fsim_error(r->diag, y->at, "'requires' is %s; wants a list of {that, because}", fsim_yaml_kind_name(y));
+        return false;
+    }
+    quiet.graph = &apart;
+    quiet.diag = fsim_diag_new(r->arena);
+    fsim_read_symbols(&quiet, r->symbols, set);
+    quiet.diag = r->diag;
+    for (int i = 0; i < y->count; i++)
+        if (!holds(&quiet, y->item[i]))
+            return false;
+    return true;
 }
 
 bool fsim_read_dtype(fsim_reader *r, const fsim_yaml *y, fsim_dtype *t)

@@ -196,7 +196,7 @@ static bool differentiate(fsim_reader *r, const fsim_bindings *set)
 static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_bindings *set)
 {
     static const char *const keys[] = {"name",    "description", "symbols", "batch",    "tensors", "operators",
-                                       "outputs", "materialize", "fuse",    "separate", "calls"};
+                                       "outputs", "materialize", "fuse",    "separate", "calls",   "requires"};
     const fsim_yaml *name, *description, *ops;
     if (!fsim_want_mapping(r, y, "the workload"))
         return;
@@ -209,6 +209,8 @@ static void read_workload(fsim_reader *r, const fsim_yaml *y, const fsim_binding
     if (description && fsim_want_scalar(r, description, "'description'"))
         r->graph->description = description->text;
     r->symbols = fsim_yaml_get(y, "symbols");
+    if (!fsim_check_requirements(r, fsim_yaml_get(y, "requires"), set))
+        return;
     fsim_read_symbols(r, r->symbols, set);
     read_batch(r, y);
     fsim_read_tensors(r, fsim_yaml_get(y, "tensors"), NULL);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "input/expr.h"
 
+#include "input/routing.h"
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 enum { MAX_NESTING = 64 };
+static const int64_t MOST_ROUTED = INT64_C(1) << 40; /* tokens and the like: whole numbers of a double */
 
 typedef struct {
     fsim_arena *arena;
@@ -52,10 +55,34 @@ static bool extreme(parser *s, bool most, int64_t *value)
     return true;
 }
 
+/* routed_rows(tokens, experts, topk, ranks, skew), and routed_experts of the same: behind the bracket. */
+static bool routed(parser *s, bool rows, int64_t *value)
+{
+    enum { TOKENS, EXPERTS, TOPK, RANKS, SKEW, NUMBERS };
+    int64_t of[NUMBERS];
+    for (int i = 0; i < NUMBERS; i++) {
+        if (i > 0 && peek(s) != ',')
+            return fail(s, "wants (tokens, experts, topk, ranks, skew)");
+        s->p += i > 0;
+        if (!sum(s, &of[i]))
+            return false;
+        if (of[i] < (i == SKEW ? 0 : 1) || of[i] > MOST_ROUTED)
+            return fail(s, "wants tokens, experts, topk and ranks of 1 at least, a skew of 0 at least");
+    }
+    const fsim_routing r = {(double)of[TOKENS], (double)of[EXPERTS], (double)of[TOPK], (double)of[RANKS],
+                            (double)of[SKEW]};
+    const double number = rows ? ceil(fsim_routed_rows(&r)) : round(fsim_routed_experts(&r));
+    if (!(number < (double)MOST_ROUTED))
+        return fail(s, "overflows 64 bits");
+    *value = (int64_t)number;
+    return true;
+}
+
 /* A function's value, behind the bracket of its arguments. */
 static bool call(parser *s, const char *word, int64_t *value)
 {
-    static const char *const functions[] = {"min", "max", "ceil"};
+    enum { FUNCTIONS = 5 };
+    static const char *const functions[FUNCTIONS] = {"min", "max", "ceil", "routed_rows", "routed_experts"};
     const bool up = s->up;
     bool ok;
     if (strcmp(word, "ceil") == 0) {
@@ -64,9 +91,12 @@ static bool call(parser *s, const char *word, int64_t *value)
         s->up = up;
     } else if (strcmp(word, "min") == 0 || strcmp(word, "max") == 0) {
         ok = extreme(s, word[1] == 'a', value);
+    } else if (strcmp(word, "routed_rows") == 0 || strcmp(word, "routed_experts") == 0) {
+        ok = routed(s, word[7] == 'r', value);
     } else {
-        fsim_error(s->diag, s->at, "expression '%s': no function '%s'%s; there are min, max, ceil", s->text, word,
-                   fsim_did_you_mean(s->arena, word, functions, 3));
+        fsim_error(s->diag, s->at,
+                   "expression '%s': no function '%s'%s; there are min, max, ceil, routed_rows, routed_experts",
+                   s->text, word, fsim_did_you_mean(s->arena, word, functions, FUNCTIONS));
         return false;
     }
     if (!ok || (peek(s) != ')' && !fail(s, "wants ')'")))

@@ -15,6 +15,7 @@
  * 64 x 64 (its get_default_config), but for mixtures of up to 8 experts, for which it ships the fastest; each expert
  * that may have a row takes its time; and all ranks' routed rows pass through memory on every rank (its
  * fused_experts_impl). */
+#include "input/routing.h"
 #include "vendor/constants.h"
 #include "vendor/serving.h"
 
@@ -52,7 +53,7 @@ static const fit *fit_of(const fsim_serving_site *s)
 
 fsim_refit_table fsim_experts_table(void) { return FSIM_REFIT_TABLE("FSIM_SERVING_EXPERTS", fits, fit, floor); }
 
-enum { ANY_HEIGHT = -1, HEIGHTS = 5, MOST_EXPERTS = 4096, LAUNCHES = 6, MOST_TUNED = 8 };
+enum { ANY_HEIGHT = -1, HEIGHTS = 5, LAUNCHES = 6, MOST_TUNED = 8 };
 static const int heights[HEIGHTS] = {16, 32, 64, 128, 256};
 
 /* A tile of heights[h] routed rows and so many columns of the weights. */
@@ -79,40 +80,11 @@ static const tile ada_bytes[] = {{0, 256}, {1, 128}, {2, 128}, {2, 64}, {3, 64},
 
 /* What a rank's experts get. */
 typedef struct {
-    double tokens, experts, topk, ranks, skew;
+    double tokens, experts, topk, ranks;
     double mine;           /* experts of a rank */
     double rows, active;   /* of the most loaded rank: routed rows, experts with any */
     double tiles[HEIGHTS]; /* of each height that the rows fill */
 } routing;
-
-/* A load at quantile u of the power law, without its scale; power: 1 - alpha. */
-static double load_at(double u, double most, double power) { return pow(1 + u * (pow(most, power) - 1), 1 / power); }
-
-/* The j-th moment of that. */
-static double moment(double most, double power, int j)
-{
-    return power / (power + j) * (pow(most, power + j) - 1) / (pow(most, power) - 1);
-}
-
-/* The expected largest of `count` normal numbers. */
-static double largest_of(double count)
-{
-    if (count < 2)
-        return 0;
-    const double twice = 2 * log(count);
-    return count <= 3 ? serving_largest_of_two : sqrt(twice) * (1 - log(2 * serving_pi * twice) / (2 * twice));
-}
-
-/* The load of the most loaded rank over the mean of all. */
-static double hottest(const routing *r, double most, double power)
-{
-    const double mean = moment(most, power, 1), spread = sqrt(fmax(0, moment(most, power, 2) / (mean * mean) - 1)),
-                 top = fmin(load_at((2 * r->experts - 1) / (2 * r->experts), most, power) / mean, r->experts / r->topk),
-                 others = (r->experts - top) / fmax(1, r->experts - 1);
-    return r->ranks <= 1 ? 1
-                         : fmax(1 + serving_heavy_tail * spread / sqrt(r->mine) * largest_of(r->ranks),
-                                (top + (r->mine - 1) * others) / r->mine);
-}
 
 static void route_evenly(routing *r)
 {
@@ -123,29 +95,17 @@ static void route_evenly(routing *r)
         r->tiles[h] = floor(r->active) * ceil((rows > 1 ? rows / r->active : 1) / heights[h] - serving_slack);
 }
 
-static void route_skewed(routing *r)
+static void route_skewed(routing *r, const fsim_routing *of)
 {
-    enum { PASSES = 4 };
-    const int mine = (int)fmin(MOST_EXPERTS, r->mine);
-    const double most = fmax(2, serving_law_top * r->tokens), power = 1 - r->skew / 100,
-                 rows =
-                     fmin(r->tokens * fmin(r->topk, r->topk / r->ranks * hottest(r, most, power)), r->mine * r->tokens);
-    double scale = 0, sum = 0, load[MOST_EXPERTS];
-    for (int i = 0; i < mine; i++)
-        sum += load[i] = load_at((2 * i + 1) / (2 * (double)mine), most, power);
-    scale = rows / sum;
-    for (int pass = 0; pass < PASSES; pass++) { /* no expert gets a token twice: the others take what is over */
-        sum = 0;
-        for (int i = 0; i < mine; i++)
-            sum += fmin(r->tokens, scale * load[i]);
-        scale *= sum < rows * serving_enough && pass + 1 < PASSES ? rows / sum : 1;
-    }
-    r->rows = sum;
+    double load[FSIM_MOST_EXPERTS];
+    const int mine = fsim_routed_loads(of, load);
+    r->rows = 0;
     for (int i = 0; i < mine; i++) {
-        const double of = fmin(r->tokens, scale * load[i]), likely = 1 - exp(-of);
+        const double likely = 1 - exp(-load[i]);
+        r->rows += load[i];
         r->active += likely;
         for (int h = 0; h < HEIGHTS; h++)
-            r->tiles[h] += likely * ceil(fmax(1, of / fmax(likely, serving_slack)) / heights[h] - serving_slack);
+            r->tiles[h] += likely * ceil(fmax(1, load[i] / fmax(likely, serving_slack)) / heights[h] - serving_slack);
     }
     r->active = fmax(1, r->active);
 }
@@ -225,11 +185,11 @@ fsim_serving_time fsim_serving_experts(const fsim_serving_site *s)
 {
     const double *v = s->call->value, hidden = v[1], width = v[2];
     const fit *f = fit_of(s);
-    routing r = {
-        .tokens = fmax(1, v[0]), .experts = fmax(1, v[3]), .topk = fmax(1, v[4]), .ranks = fmax(1, v[6]), .skew = v[7]};
+    routing r = {.tokens = fmax(1, v[0]), .experts = fmax(1, v[3]), .topk = fmax(1, v[4]), .ranks = fmax(1, v[6])};
     r.mine = fmax(1, r.experts / r.ranks);
-    if (r.skew > 0 && r.skew != 100)
-        route_skewed(&r);
+    const fsim_routing of = {r.tokens, r.experts, r.topk, r.ranks, v[7]};
+    if (fsim_is_skewed(&of))
+        route_skewed(&r, &of);
     else
         route_evenly(&r);
     pricing p = {.s = s, .f = f, .r = &r, .tiles = tiles_of(f, &r), .bytes = element_bytes(s->call->kind)};

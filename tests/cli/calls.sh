@@ -147,7 +147,62 @@ invalid() {
     [ $? = 65 ] || complain "$2 is not refused"
     grep -qF "e.yaml:1:" err && grep -qF "$1" err || complain "$2: $(cat err)"
 }
-invalid "expression 'flor(3)': no function 'flor'; there are min, max, ceil" 'flor(3)'
+invalid "expression 'flor(3)': no function 'flor'; there are min, max, ceil, routed_rows, routed_experts" 'flor(3)'
 invalid "a dtype can only be compared with another, by == or !=" '1 + (T < f32)'
 invalid "wants a dtype, or a symbol that is one, behind the comparison" '1 + (T == 16)'
+
+# Experts that a rank runs, and their rows: 6 tokens to 2 of 8 experts are 12 rows for all 8; on 4 ranks 3 for 2 experts; one token reaches 2 experts. Skewed (x^-1.2), the most loaded of 4 ranks has more
+# rows than the mean of 512 x 2 / 4, all ranks together have no more, and 2 tokens reach fewer experts than the 4 that they would evenly; no expert has a token twice.
+valued 8 'routed_experts(6, 8, 2, 1, 0)'
+valued 12 'routed_rows(6, 8, 2, 1, 0)'
+valued 3 'routed_rows(6, 8, 2, 4, 0)'
+valued 2 'routed_experts(6, 8, 2, 4, 100)'
+valued 2 'routed_experts(1, 8, 2, 1, 0)'
+valued 1 'routed_rows(512, 8, 2, 4, 120) > 256 * 11 / 10'
+valued 1 'routed_rows(512, 8, 2, 4, 120) <= 2 * 512'
+valued 1 'routed_rows(512, 8, 2, 1, 120) * 100 >= 512 * 2 * 97'
+valued 1 'routed_experts(2, 8, 2, 1, 120) < 4'
+invalid 'wants tokens, experts, topk and ranks of 1 at least' 'routed_rows(0, 8, 2, 1, 0)'
+invalid 'wants (tokens, experts, topk, ranks, skew)' 'routed_rows(6, 8)'
+
+# What a workload requires of its symbols is said before what their expressions come to.
+required() { # MESSAGE REQUIREMENTS
+    printf 'symbols: {A: 7, B: 0, C: A / B}\nrequires: %s\ntensors: {x: {shape: [A], dtype: f16}}\noperators: [{op: relu, in: x, out: y}]\n' "$2" >e.yaml
+    "$FUSESIM" e.yaml --hw t4 >out 2>err
+    [ $? = 65 ] && [ "$(grep -c error: err)" = 1 ] && grep -qF "e.yaml:2:" err && grep -qF "$1" err || complain "$2: $(cat err)"
+}
+required 'wants (A >= 1) * (B >= 1), and A is 7, B is 0: both are lengths' '[{that: A < 8, because: few}, {that: (A >= 1) * (B >= 1), because: both are lengths}, {that: A < 1, because: unseen}]'
+required "an entry of 'requires' has no 'because'" '[{that: A}]'
+required "'requires' is a mapping; wants a list of {that, because}" '{that: A}'
+required "unknown key 'else' in an entry of 'requires'" '[{that: A, because: x, else: y}]'
+
+# Mixtures of experts: what every plan reads follows the tokens; one token reads its 8 experts of 128, 3 x 4096 x 1536 bf16 each; sizes that can't be are refused.
+reads() { # WORKLOAD SET...: the bytes that the best plan reads
+    local workload=$1 set=()
+    shift
+    for one in "$@"; do set+=(--set "$one"); done
+    "$FUSESIM" "$SOURCE_DIR/workloads/$workload.yaml" --hw h100-sxm5-80gb "${set[@]}" --json - 2>err | tr -d ' \n\t' | sed 's/.*"name":"eager",[^}]*"dram_read_bytes":\([0-9]*\).*/\1/'
+}
+expert=$((3 * 4096 * 1536 * 2))
+for wanted in '1 8' '1024 128'; do
+    set -- $wanted
+    read=$(reads ops/moe T="$1")
+    [ "${read:-0}" -ge $((expert * $2)) ] && [ "$read" -lt $((expert * $2 * 105 / 100 + 3 * $1 * 8 * (4096 + 3072) * 2)) ] || complain "$1 tokens read ${read:-nothing} B, $2 experts have $((expert * $2)): $(cat err)"
+done
+[ "$(reads ops/moe T=4096 ep=8 alpha=120)" -gt "$(reads ops/moe T=4096 ep=8)" ] || complain 'the most loaded rank reads no more than the mean'
+refused() { # MESSAGE WORKLOAD SET...
+    local message=$1 workload=$2 set=()
+    shift 2
+    for one in "$@"; do set+=(--set "$one"); done
+    "$FUSESIM" "$SOURCE_DIR/workloads/$workload.yaml" --hw h100-sxm5-80gb "${set[@]}" >out 2>err
+    [ $? = 65 ] && [ "$(grep -c error: err)" = 1 ] && grep -qF "$message" err || complain "$workload $*: $(cat err)"
+}
+for experts in moe moe_f8 moe_f8_block moe_nvfp4; do
+    refused 'T is 0: a step has one token at least' ops/$experts T=0
+    refused 'experts is 128, ep is 7: each of the ep ranks has as many of the experts as the others' ops/$experts ep=7
+    refused 'topk is 9, experts is 8: a token goes to one expert at least' ops/$experts experts=8 topk=9
+done
+refused 'experts is 8, ep is 16' llm/moe_decode ep=16 tp=2
+refused 'experts is 256, ep is 512' llm/mla_decode ep=512
+refused 'tp is 0: a layer runs on one GPU at least' llm/dense_prefill tp=0
 [ "$failures" = 0 ]

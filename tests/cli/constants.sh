@@ -5,7 +5,7 @@
 # Fails on a row without a source, on a constant that nothing uses, and on a floating literal in the model's code that is in no table.
 set -u
 cd "${SOURCE_DIR:?}" || exit 70
-tables="src/cost/constants.def src/cost/chain.def src/vendor/constants.def src/vendor/cudnn.def src/vendor/flash_attention.def src/vendor/library.def
+tables="src/input/constants.def src/cost/constants.def src/cost/chain.def src/vendor/constants.def src/vendor/cudnn.def src/vendor/flash_attention.def src/vendor/library.def
  src/evidence/constants.def src/plan/rivals/constants.def src/plan/rivals/xla.def src/plan/compile_cost.def src/serving/constants.def src/serving/engines.def src/model/models.def"
 bad=0
 
@@ -39,7 +39,7 @@ done
 
 # Literals that are no figure of the model: halves and doubles, a tick, and those named here with the reason.
 allowed='^(0\.0|0\.5|0\.25|1\.0|2\.0|4\.0|1e-15)$'
-find src/cost src/vendor src/evidence/harness.c src/kernel src/plan/rivals src/plan/compile_cost.c src/plan/price/spread.c src/hw/relatives.c -name '*.[ch]' |
+find src/input/routing.c src/cost src/vendor src/evidence/harness.c src/kernel src/plan/rivals src/plan/compile_cost.c src/plan/price/spread.c src/hw/relatives.c -name '*.[ch]' |
     LC_ALL=C sort | xargs awk -v allowed="$allowed" '
 FNR == 1 { comment = 0 }
 {
