@@ -96,7 +96,7 @@ static fsim_kernel scanning(const fsim_costing *c, fsim_arena *a)
  * sums is free. */
 static bool splits(const fsim_group *o)
 {
-    bool after = o->strict || o->stages != 2 || o->across > 0;
+    bool after = o->strict || o->stages != 2 || o->across > 0 || o->stretch > 0;
     for (int i = 0; i < o->members && !after; i++)
         after = o->member[i].full && (o->member[i].stages & ~1u);
     return !after;
@@ -125,7 +125,18 @@ static fsim_traffic by_the_thread(fsim_traffic t)
 static int row_vector(const fsim_group *o)
 {
     const int vector = o->reduced % 4 == 0 ? 4 : o->reduced % 2 == 0 && o->reduced <= SHORT_ROW ? 2 : 1;
-    return takes(o, vector) ? vector : 1;
+    return o->stretch > 0 ? FSIM_STRETCH_VECTOR : takes(o, vector) ? vector : 1;
+}
+
+/* The threads of each stretch combine what they have, in half as many steps as it takes to leave one. */
+static void combine_stretches(const fsim_costing *c, fsim_kernel *k)
+{
+    enum { INSTRUCTIONS = 2 }; /* a shuffle and the reduction's own */
+    const fsim_group *o = c->group;
+    for (int i = 0; i < o->members && !c->hw->host; i++)
+        if (o->member[i].inner)
+            k->unit[FSIM_ISSUE] += INSTRUCTIONS * log2((double)(o->stretch / k->vector)) * (double)o->points *
+                                   (double)o->reduced / k->vector / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
 }
 
 /* On a host, the units of a row with several passes overlap little: a core has no other block to run while a pass
@@ -283,6 +294,7 @@ static fsim_kernel rows_by(const fsim_costing *all, row_choice choice, fsim_aren
     fsim_add_memory(c, &k, extra, extra_dram);
     k.shared_bytes = shared; /* no tile turns a strided side around: lanes go along the contiguous one */
     fsim_add_access_issue(c, &k);
+    combine_stretches(c, &k);
     if (k.keep == FSIM_KEEP_IN_SHARED) /* stored there once, loaded once for each later stage */
         k.shared_bytes_moved += (double)o->kept_row_bytes * (double)o->points * most;
     if (fsim_settle(c, &k, steps))

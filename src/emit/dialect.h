@@ -65,6 +65,11 @@ FS_FN float fs_shfl_xor_f32(float v, int d) { return __shfl_xor_sync(0xffffffffu
 FS_FN int fs_shfl_xor_i32(int v, int d) { return __shfl_xor_sync(0xffffffffu, v, d); }
 FS_FN double fs_shfl_xor_f64(double v, int d) { return __shfl_xor_sync(0xffffffffu, v, d); }
 FS_FN fs_i64 fs_shfl_xor_i64(fs_i64 v, int d) { return __shfl_xor_sync(0xffffffffu, v, d); }
+/* The same among the threads of the mask alone. */
+FS_FN float fs_shfl_xor_among_f32(fs_u32 mask, float v, int d) { return __shfl_xor_sync(mask, v, d); }
+FS_FN int fs_shfl_xor_among_i32(fs_u32 mask, int v, int d) { return __shfl_xor_sync(mask, v, d); }
+FS_FN double fs_shfl_xor_among_f64(fs_u32 mask, double v, int d) { return __shfl_xor_sync(mask, v, d); }
+FS_FN fs_i64 fs_shfl_xor_among_i64(fs_u32 mask, fs_i64 v, int d) { return __shfl_xor_sync(mask, v, d); }
 extern __shared__ __align__(16) unsigned char fs_dynamic_bytes[];
 FS_FN void *fs_dynamic_shared(void) { return fs_dynamic_bytes; }
 FS_FN float fs_float(fs_u32 u) { return __uint_as_float(u); }

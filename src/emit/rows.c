@@ -18,7 +18,8 @@ static int leader_of(const fsim_rows_work *w, int i)
     const fsim_node *n = fsim_member_node(e, i);
     const int with = fsim_member_class(e, i) == FSIM_REDUCE ? fsim_online_with(e->g, e->group->member[i].node) : -1,
               leader = with < 0 ? -1 : fsim_member_of(e->group, with);
-    if (leader < 0 || e->group->strict || w->along[leader] >= 0 || e->g->node[with].results > 1)
+    if (leader < 0 || e->group->member[i].inner || e->group->member[leader].inner || e->group->strict ||
+        w->along[leader] >= 0 || e->g->node[with].results > 1)
         return -1;
     const fsim_ctype x = fsim_ctype_of(e->g->tensor[e->g->node[with].arg[0].tensor].dtype),
                      y = fsim_ctype_of(e->g->tensor[n->result[0]].dtype);
@@ -50,7 +51,8 @@ bool fsim_rows_find_levels(fsim_rows_work *w, bool online)
             w->second[i] = true;
             w->level[i] = w->level[leader];
         } else {
-            w->level[i] += fsim_member_class(e, i) == FSIM_REDUCE && !e->group->member[i].across;
+            w->level[i] +=
+                fsim_member_class(e, i) == FSIM_REDUCE && !e->group->member[i].across && !e->group->member[i].inner;
         }
         w->levels = w->level[i] > w->levels ? w->level[i] : w->levels;
     }
@@ -74,16 +76,21 @@ void fsim_rows_begin_walk(fsim_emitter *e)
 void fsim_rows_end_walk(fsim_rows_work *w, const char *clause)
 {
     fsim_emitter *e = w->e;
-    const char *kept = e->keep == FSIM_KEEP_IN_REGISTERS ? "_KEPT" : "";
+    const char *kept = e->keep == FSIM_KEEP_IN_REGISTERS ? "_KEPT" : "",
+               *stretches = w->phases.used == 0
+                                ? ""
+                                : fsim_printf(e->a, "    FS_STRETCHES(%lld)\n", (long long)e->group->stretch);
     if (w->band)
         fsim_text_put(e->a, &e->out, "%s    FS_BAND_WALK%s(r, p, %lld)\n%s%s    FS_BAND_WALK_END\n",
                       fsim_text_of(&e->head), kept, (long long)w->width, fsim_text_of(&e->before),
                       fsim_text_of(&e->body));
     else
         fsim_text_put(e->a, &e->out,
-                      "%s    FS_WALK%s(r, %lld, %d)\n%s    FS_LANES_OF(r, %s)\n%s    FS_LANES_END\n%s    FS_WALK_END\n",
-                      fsim_text_of(&e->head), kept, (long long)w->width, e->vector, fsim_text_of(&e->before), clause,
-                      fsim_text_of(&e->body), fsim_text_of(&e->after));
+                      "%s    FS_WALK%s(r, %lld, %d)\n%s%s%s    FS_LANES_OF(r, %s)\n%s    FS_LANES_END\n%s%s    "
+                      "FS_WALK_END\n",
+                      fsim_text_of(&e->head), kept, (long long)w->width, e->vector, stretches, fsim_text_of(&e->before),
+                      fsim_text_of(&w->phases), clause, fsim_text_of(&e->body), fsim_text_of(&e->after),
+                      *stretches ? "    FS_STRETCHES_END\n" : "");
 }
 
 void fsim_rows_fill_array(fsim_rows_work *w)
@@ -133,6 +140,8 @@ fsim_write_place fsim_rows_place_of(const fsim_rows_work *w, const fsim_write *x
     }
     if (points != w->rows || all != w->rows * w->width)
         return FSIM_IN_PASSING;
+    if (w->e->group->stretch > 0 && x->map.modes > x->map.split + 1 && x->map.mode[x->map.modes - 1].stride == 0)
+        return FSIM_AT_STRETCH;
     bool still = w->width > 1;
     for (int i = x->map.split; i < x->map.modes; i++)
         still = still && x->map.mode[i].stride == 0;
@@ -147,10 +156,11 @@ bool fsim_rows_store_elements(fsim_rows_work *w, int level, bool last, bool dry)
     for (int i = 0; i < e->group->writes; i++) {
         const fsim_write *x = &e->group->write[i];
         const int own = w->level[fsim_maker_in(e, x->tensor)];
-        if (fsim_rows_place_of(w, x) != FSIM_AT_ELEMENT || (last ? own < level : own != level))
+        const fsim_write_place place = fsim_rows_place_of(w, x);
+        if ((place != FSIM_AT_ELEMENT && place != FSIM_AT_STRETCH) || (last ? own < level : own != level))
             continue;
         any = true;
-        if (dry)
+        if (dry || place == FSIM_AT_STRETCH) /* rows_stretch.c stores those */
             continue;
         const fsim_where at = {0, x->map};
         const fsim_variable v = fsim_value(e, x->tensor, &at);
@@ -165,9 +175,10 @@ void fsim_rows_walk(fsim_rows_work *w, int level, bool partial)
     fsim_row_reduction *r = fsim_new(e->a, fsim_row_reduction, e->group->members + 1);
     int count = 0;
     fsim_rows_begin_walk(e);
+    fsim_stretches_reduce(w, level, level == w->levels);
     for (int i = 0; i < e->group->members; i++)
         if (fsim_member_class(e, i) == FSIM_REDUCE && w->level[i] == level + 1 && !w->second[i] &&
-            !e->group->member[i].across)
+            !e->group->member[i].across && !e->group->member[i].inner)
             r[count++] = fsim_reduction_start(w, i);
     for (int i = 0; i < count; i++)
         fsim_reduction_take(w, &r[i]);
@@ -176,6 +187,7 @@ void fsim_rows_walk(fsim_rows_work *w, int level, bool partial)
     if (e->array_wanted && !e->arrayed)
         fsim_rows_fill_array(w);
     fsim_rows_end_walk(w, fsim_reduction_clause(w, r, count));
+    fsim_stretches_end(w);
     fsim_reduction_combine(w, r, count);
     for (int i = 0; i < count && !partial; i++)
         fsim_reduction_finish(w, &r[i]);
@@ -307,7 +319,8 @@ static bool splits(const fsim_rows_work *w)
     const fsim_kernel *k = w->e->kernel;
     const int64_t own =
         (w->rows + (w->band ? FSIM_BAND_ROWS : w->rows_per_block) - 1) / (w->band ? FSIM_BAND_ROWS : w->rows_per_block);
-    bool splits = w->levels == 1 && w->e->group->across == 0 && w->product < 0 && w->e->array < 0 &&
+    bool splits = w->levels == 1 && w->e->group->across == 0 && w->e->group->stretch == 0 && w->product < 0 &&
+                  w->e->array < 0 &&
                   (k->launches > 1 || (k->grid >= 2 * own && !w->e->group->strict && w->width >= 2 * WARP));
     for (int i = 0; i < w->e->group->writes && splits; i++) { /* what each element gives is stored as it is read */
         const fsim_write *x = &w->e->group->write[i];
@@ -413,6 +426,8 @@ void fsim_emit_rows(fsim_emitter *e)
     e->walk = true;
     const bool online = fsim_rows_find_levels(&w, true);
     e->vector = e->kernel->vector > 1 && w.width % e->kernel->vector == 0 ? e->kernel->vector : 1;
+    if (o->stretch > 0 && e->vector < FSIM_STRETCH_VECTOR)
+        e->vector = FSIM_STRETCH_VECTOR;
     if (o->whole_row > 0 && o->anchor < 0)
         return;
     if (o->contractions > 0)

@@ -15,6 +15,7 @@ typedef struct {
     bool *second; /* per member: it runs along with another one */
     int row_threads, rows_per_block;
     int64_t pieces, piece;   /* blocks that share a row, and elements for each */
+    fsim_text phases;        /* a walk's loops over lanes that reduce stretches of the row */
     bool band;               /* neighbouring rows are contiguous: lanes are rows */
     const fsim_joint *joint; /* chained */
     int product;             /* chained: the second contraction's member; -1 */
@@ -35,7 +36,14 @@ typedef struct {
 } fsim_row_reduction;
 
 /* Where a write is in the kernel's space. */
-typedef enum { FSIM_AT_ROW, FSIM_AT_ELEMENT, FSIM_AT_RESULT, FSIM_IN_PASSING, FSIM_AFTERWARDS } fsim_write_place;
+typedef enum {
+    FSIM_AT_ROW,
+    FSIM_AT_STRETCH,
+    FSIM_AT_ELEMENT,
+    FSIM_AT_RESULT,
+    FSIM_IN_PASSING,
+    FSIM_AFTERWARDS
+} fsim_write_place;
 
 /* rows.c */
 /* Sets level, levels, along, second. online: reductions may run along with others. Returns whether one does. */
@@ -62,6 +70,12 @@ fsim_write_place fsim_rows_place_of(const fsim_rows_work *w, const fsim_write *x
 bool fsim_rows_store_elements(fsim_rows_work *w, int level, bool last, bool dry);
 /* Stores values of whole rows, by the first thread of each row. */
 void fsim_rows_store_values(fsim_rows_work *w);
+
+/* rows_stretch.c: reductions of stretches of a row. */
+/* Writes the loops over lanes that reduce the stretches which the walk of `level` needs; last: it is the last walk. */
+void fsim_stretches_reduce(fsim_rows_work *w, int level, bool last);
+/* Forgets their values: the walk is over. */
+void fsim_stretches_end(fsim_rows_work *w);
 
 /* rows_turns.c: sums over all rows, beside what is computed for each. */
 /* Gives each such member its variable and its scratch memory, for `blocks` blocks. */

@@ -171,8 +171,9 @@ static bool check_reduction(grouping *w, int i)
     const member_demand *x = &w->demand[i];
     for (int k = 0; k < x->maps; k++) {
         const fsim_scope *s = &x->view[k].scope;
-        const bool own = s->place ? fsim_piece_in_row(&x->view[k].map, s->place, w->out->reduced)
-                                  : fsim_map_equal(&x->view[k].map, &w->row);
+        const bool own = s->place   ? fsim_piece_in_row(&x->view[k].map, s->place, w->out->reduced)
+                         : x->inner ? fsim_map_equal(&x->view[k].map, &w->stretch)
+                                    : fsim_map_equal(&x->view[k].map, &w->row);
         if (!own || s->any)
             return fsim_refuse_set(w, FSIM_RULE_GRID_BARRIER, w->node[i], -1,
                                    (fsim_excess){(double)fsim_grouping_node(w, i)->points, 1, FSIM_IN_BLOCKS});
@@ -376,6 +377,11 @@ bool fsim_demand_arguments(grouping *w, int i)
         if (x->across) {
             const fsim_map m = fsim_needed_across(w, i);
             return demand_through(w, i, &n->arg[0], &m, 1u << x->level);
+        }
+        if (x->inner) {
+            fsim_map m = w->frame;
+            m.offset = n->arg[0].map.offset;
+            return check_reduction(w, i) && demand_through(w, i, &n->arg[0], &m, 1u << x->level);
         }
         return check_reduction(w, i) && demand_through(w, i, &n->arg[0], &n->arg[0].map, 1u << (x->level - 1));
     case FSIM_CONTRACTION:

@@ -75,6 +75,7 @@ static void list_members(grouping *w)
                          .level = x->level,
                          .operand = x->operand,
                          .clone = x->clone,
+                         .inner = x->inner,
                          .across = x->across,
                          .past = x->past,
                          .divergence = 1};
@@ -91,8 +92,9 @@ static void list_members(grouping *w)
             for (int k = 0; k < x->maps && x->form != FSIM_FOLDED; k++) {
                 const fsim_scope *s = &x->view[k].scope;
                 const bool full = s->any ? !s->once_a_row : fsim_demanded_in_full(&x->view[k].map, s, o);
+                const bool stretch = o->stretch > 0 && fsim_map_equal(&x->view[k].map, &w->stretch);
                 const int64_t rows = fsim_map_points(&x->view[k].map),
-                              each = full ? fsim_map_reduced(&x->view[k].map) : 1;
+                              each = full ? fsim_map_reduced(&x->view[k].map) / (stretch ? FSIM_STRETCH_VECTOR : 1) : 1;
                 bool exact;
                 m.evaluations += x->prologue      ? fsim_map_distinct(&x->view[k].map, &exact)
                                  : s->repeats > 0 ? llrint((double)rows * s->repeats)

@@ -19,7 +19,8 @@ extern const char *const fsim_template_lines[FSIM_TEMPLATE_COUNT]; /* descriptio
 /* The longest row that one block reduces alone. Longer rows are full reductions (two launches) where there are
  * fewer of them than SMs. */
 enum { FSIM_LONGEST_ROW = 65536 };
-enum { FSIM_ROW_STATIC = 2048 }; /* bytes of shared memory of a row kernel's own reductions, at most */
+enum { FSIM_ROW_STATIC = 2048 };  /* bytes of shared memory of a row kernel's own reductions, at most */
+enum { FSIM_STRETCH_VECTOR = 4 }; /* neighbouring elements of a stretch of a row that a thread takes, at least */
 enum { FSIM_MAX_VIEWS = 8, FSIM_MAX_PARAMETERS = 480, FSIM_MAX_STAGES = 16 };
 
 typedef enum {
@@ -135,6 +136,7 @@ typedef struct {
     int level;          /* how many reductions of the row its value depends on, itself included */
     int operand;        /* prologue: the operand of the contraction (0 or 1) that it feeds */
     bool clone;         /* another kernel computes it too, and that one owns it */
+    bool inner;         /* a reduction of a stretch of the row */
     bool across;        /* a sum over all rows: complete when all blocks are */
     bool past;          /* computed from such sums */
     fsim_form form;
@@ -167,6 +169,7 @@ typedef struct {
     int64_t batch;  /* chain: number of groups of rows; rows of a group share the operands other than FSIM_CHAIN_ROWS */
     int64_t causal; /* chain: side of the causal mask, whose upper tiles are skipped; 0: no mask */
     bool online;    /* chain: row reductions run along with the tiles, and results are corrected after each */
+    int64_t stretch;   /* rows: length of the stretches of a row that some reductions take, each for itself; 0: none */
     int64_t whole_row; /* contraction: length of the rows that its output tile must hold for the reductions that follow;
                           0: none */
     int across;        /* sums over all rows beside the reductions of each row */

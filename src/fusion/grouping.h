@@ -22,7 +22,9 @@ typedef struct {
     int maps, room, level; /* level: reductions of the row that its value depends on */
     member_view *view;
     bool prologue, stored, clone;
-    bool across, past; /* a sum over all rows, beside reductions of each row; what is computed from such sums */
+    bool across, past;     /* a sum over all rows, beside reductions of each row; what is computed from such sums */
+    bool inner, stretched; /* a reduction of a stretch of a row; what is computed from such, once for each stretch or
+                              each element */
     bool late; /* it has a size of its own: its place in memory is known only when the piece of the kernel that computes
                   it is */
     uint64_t branches;  /* as in fsim_read */
@@ -44,6 +46,7 @@ typedef struct {
     fsim_group *out;
     fsim_refusal *why;
     fsim_arena *a;
+    fsim_map stretch;    /* (p, r) to the stretch of the row */
     fsim_map frame, row; /* (p, r) to an element of a tensor as large as the kernel's space; (p, r) to row p */
     int read_room, branches;
     fsim_joint joint;
@@ -96,6 +99,13 @@ int fsim_row_reduction_of(const grouping *w, int first);
 bool fsim_mark_across(grouping *w, int rows);
 /* Where the argument of a sum over all rows is needed: at each element of the rows, or once for each row. */
 fsim_map fsim_needed_across(const grouping *w, int i);
+
+/* stretch.c: the longest reduction, where all others reduce its rows or stretches of them; else `first`. */
+int fsim_stretched_rows(const grouping *w, int first);
+/* Marks reductions of stretches of the rows of reduction `rows`, and sets w->stretch. */
+void fsim_mark_stretches(grouping *w, int rows);
+/* Is member i a value of each stretch, which depends on such a reduction? */
+bool fsim_of_stretch(const grouping *w, int i);
 
 /* Levels and row kinds of a chain's members, and its two spaces: (row, column) of the intermediate, and the points
  * of the second contraction. */

@@ -46,7 +46,7 @@ static bool *only_along(const grouping *w)
 
 bool fsim_reduction_space(grouping *w, int first)
 {
-    first = fsim_row_reduction_of(w, first);
+    first = fsim_stretched_rows(w, fsim_row_reduction_of(w, first));
     const fsim_node *n = fsim_grouping_node(w, first);
     fsim_group *o = w->out;
     o->points = n->points;
@@ -60,14 +60,17 @@ bool fsim_reduction_space(grouping *w, int first)
     o->stages = 1;
     if (!fsim_mark_across(w, first))
         return false;
+    fsim_mark_stretches(w, first);
     bool full_after = false, *passing = only_along(w);
     for (int i = 0; i < w->count; i++) {
         const fsim_node *m = fsim_grouping_node(w, i);
-        const bool reduces = fsim_grouping_class(w, i) == FSIM_REDUCE && !w->demand[i].across;
+        const bool reduces = fsim_grouping_class(w, i) == FSIM_REDUCE && !w->demand[i].across && !w->demand[i].inner;
         if (reduces && !same_frame(w, m)) { /* no kernel reduces different rows, whatever else it holds, but for sums
                                                over all of its rows */
             const fsim_excess rows = {(double)m->points, (double)n->points, FSIM_IN_ROWS};
-            const bool may = fsim_may_sum_across(w->g, w->node[first]) || fsim_may_sum_across(w->g, w->node[i]);
+            const bool may = fsim_may_sum_across(w->g, w->node[first]) || fsim_may_sum_across(w->g, w->node[i]) ||
+                             fsim_may_reduce_stretches(w->g, w->node[first], w->node[i]) ||
+                             fsim_may_reduce_stretches(w->g, w->node[i], w->node[first]);
             return may ? fsim_refuse_set(w, FSIM_RULE_SPACE, w->node[first], w->node[i], rows)
                        : fsim_refuse_set_for_good(w, FSIM_RULE_SPACE, w->node[first], w->node[i], rows);
         }
@@ -75,6 +78,8 @@ bool fsim_reduction_space(grouping *w, int first)
             const int from = fsim_member_producing(w, m->arg[k].tensor);
             if (from >= 0 && w->demand[from].level > w->demand[i].level)
                 w->demand[i].level = w->demand[from].level;
+            w->demand[i].stretched = w->demand[i].stretched ||
+                                     (from >= 0 && !reduces && (w->demand[from].inner || w->demand[from].stretched));
         }
         w->demand[i].level += reduces && (w->demand[i].level == 0 || !along(w, i));
         if (w->demand[i].level >= FSIM_MAX_STAGES)
@@ -268,8 +273,9 @@ static bool demand_root(grouping *w, int i, bool inside, int *first)
     } else if (w->facts.reduces) {
         const bool row = !x->across && !x->past && n->points == o->points &&
                          (fsim_grouping_class(w, i) == FSIM_REDUCE || n->points != o->points * o->reduced);
-        fits = row || n->points == o->points * o->reduced || x->across || x->past;
-        m = row ? w->row : x->across || x->past ? m : w->frame;
+        const bool stretch = !row && fsim_of_stretch(w, i);
+        fits = row || stretch || n->points == o->points * o->reduced || x->across || x->past;
+        m = stretch ? w->stretch : row ? w->row : x->across || x->past ? m : w->frame;
     } else if (*first < 0 && o->points == 0) {
         o->points = n->points;
     } else {

@@ -153,7 +153,7 @@ static const char *values_named(fsim_reader *r, const char *text)
 }
 
 /* Does an entry of `requires` hold? An error says why not. */
-static bool holds(fsim_reader *r, const fsim_yaml *y)
+static bool requirement_holds(fsim_reader *r, const fsim_yaml *y)
 {
     static const char *const keys[] = {"that", "because"};
     const int errors = fsim_errors(r->diag);
@@ -188,7 +188,7 @@ bool fsim_check_requirements(fsim_reader *r, const fsim_yaml *y, const fsim_bind
     fsim_read_symbols(&quiet, r->symbols, set);
     quiet.diag = r->diag;
     for (int i = 0; i < y->count; i++)
-        if (!holds(&quiet, y->item[i]))
+        if (!requirement_holds(&quiet, y->item[i]))
             return false;
     return true;
 }

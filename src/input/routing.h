@@ -13,11 +13,13 @@ typedef struct {
 
 enum { FSIM_MOST_EXPERTS = 4096 };
 
+/* Is the routing a skewed one? */
 bool fsim_is_skewed(const fsim_routing *r);
 /* Skewed: the expected rows of each of the rank's experts into load[FSIM_MOST_EXPERTS]; the number of these. */
 int fsim_routed_loads(const fsim_routing *r, double *load);
-/* The rank's rows, all experts together, and the experts that have any: of an even routing whole numbers. */
+/* The rank's rows, all experts together: of an even routing a whole number. */
 double fsim_routed_rows(const fsim_routing *r);
+/* The rank's experts that have any row. */
 double fsim_routed_experts(const fsim_routing *r);
 
 #endif

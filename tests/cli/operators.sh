@@ -157,9 +157,26 @@ operators:
   - {op: exp, in: t5, out: o5}
 outputs: [o1, o2, o3, o4, o5]
 YAML
-for family in functions indices images codes weights backward transposed; do
+# A norm's result by blocks, each with a scale, in the norm's kernel: rows that are no multiple of a step, stored scales, several walks.
+cat >stretches.yaml <<'YAML'
+name: stretches
+tensors: {x: {shape: [5, 1152], dtype: bf16}, r: {shape: [5, 1152], dtype: bf16}, g: {shape: [1152], dtype: bf16, role: weight}, y: {shape: [7, 48], dtype: f64}}
+operators:
+  - {op: add, in: [x, r], out: o1}
+  - {op: rms_norm, in: [o1, g], out: n, normalized_shape: [1152]}
+  - {op: quantize, in: n, out: [o2, o3], dtype: f8e4m3, per: block, block: 128}
+  - {op: softmax, in: y, out: p, dim: 1}
+  - {op: reshape, in: p, out: b, shape: [7, 3, 16]}
+  - {op: sum, in: b, out: o4, dim: [2], keepdim: true}
+  - {op: mul, in: [b, o4], out: o5}
+  - {op: max, in: o5, out: o6, dim: [1, 2]}
+outputs: [o1, o2, o3, o4, o5, o6]
+YAML
+for family in functions indices images codes weights backward transposed stretches; do
     exits 0 $family.yaml --device cpu --hw a100-sxm4-80gb --strategies eager,optimal --no-measure
     has out '^All [0-9]+ kernels of 2 plans agree with the reference\.$'
 done
+
+"$FUSESIM" stretches.yaml --hw h100-sxm5-80gb --json - 2>/dev/null | tr -d ' \n\t' | grep -q '"name":"optimal","kernels":2,' || complain 'a norm and the scales of its blocks are no kernel'
 
 exit $fail

@@ -149,6 +149,22 @@ ends 0 none 'len(rows) > 0 and all(",seeds/tanh_axpb," in r and "pack" not in r 
 ends 0 nolt 'all((x["unlike"] is not None) == any(y["stand_in"] for y in x["kernels"]) for x in p) and any(x["unlike"] and x["error"] is None and x["measured"] for x in p) and not any("optimal/stream" in r for r in rows)' \
     "seeds/linear_relu --set M=64 --set N=64 --set K=64 --strategies unfused,optimal"
 has out 'optimal: not compared with its prediction: our own kernels ran'
+# Threads of a warp that hold a block of a row combine their values, while others of it have no row, or are beyond its end.
+cat >stretches.yaml <<'YAML'
+name: stretches
+tensors: {x: {shape: [5, 1152], dtype: bf16}, r: {shape: [5, 1152], dtype: bf16}, g: {shape: [1152], dtype: bf16, role: weight}, y: {shape: [7, 48], dtype: f32}}
+operators:
+  - {op: add, in: [x, r], out: o1}
+  - {op: rms_norm, in: [o1, g], out: n, normalized_shape: [1152]}
+  - {op: quantize, in: n, out: [o2, o3], dtype: f8e4m3, per: block, block: 128}
+  - {op: softmax, in: y, out: p, dim: 1}
+  - {op: reshape, in: p, out: b, shape: [7, 3, 16]}
+  - {op: sum, in: b, out: o4, dim: [2], keepdim: true}
+  - {op: mul, in: [b, o4], out: o5}
+outputs: [o1, o2, o3, o4, o5]
+YAML
+gpu 0 stretches.yaml --strategies eager,optimal --no-measure
+has out '^All [0-9]+ kernels of 2 plans agree with the reference'
 gpu 0 seeds/boundaries --scale-shapes 64 --strategies eager
 has out 'eager: not compared with its prediction: kernels that are not generated'
 has out '^Every plan that was measured differs from what was predicted'

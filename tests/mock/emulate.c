@@ -219,11 +219,17 @@ __attribute__((format(printf, 3, 4), noreturn)) static void fault(worker *w, moc
 }
 
 static const char *const collective_names[] = {
-    [FS_SHUFFLE] = "fs_shfl",          [FS_WARP_BARRIER] = "fs_warp_barrier",
-    [FS_LDMATRIX2] = "fs_ldmatrix2",   [FS_LDMATRIX2_TRANS] = "fs_ldmatrix2_trans",
-    [FS_LDMATRIX4] = "fs_ldmatrix4",   [FS_LDMATRIX4_TRANS] = "fs_ldmatrix4_trans",
-    [FS_MMA_F16] = "fs_mma_f16",       [FS_MMA_BF16] = "fs_mma_bf16",
-    [FS_MMA_TF32] = "fs_mma_tf32",     [FS_MMA_F8E4M3] = "fs_mma_f8e4m3",
+    [FS_SHUFFLE] = "fs_shfl",
+    [FS_SHUFFLE_AMONG] = "fs_shfl_xor_among",
+    [FS_WARP_BARRIER] = "fs_warp_barrier",
+    [FS_LDMATRIX2] = "fs_ldmatrix2",
+    [FS_LDMATRIX2_TRANS] = "fs_ldmatrix2_trans",
+    [FS_LDMATRIX4] = "fs_ldmatrix4",
+    [FS_LDMATRIX4_TRANS] = "fs_ldmatrix4_trans",
+    [FS_MMA_F16] = "fs_mma_f16",
+    [FS_MMA_BF16] = "fs_mma_bf16",
+    [FS_MMA_TF32] = "fs_mma_tf32",
+    [FS_MMA_F8E4M3] = "fs_mma_f8e4m3",
     [FS_MMA_F8E5M2] = "fs_mma_f8e5m2",
 };
 
@@ -480,6 +486,24 @@ static void load_matrices(int matrices, bool transposed, fiber *lanes)
     }
 }
 
+/* Neighbouring lanes, of which the last has come: each gets its value. False where some are missing. */
+static bool exchange_among(worker *w, fiber *lanes, int lane)
+{
+    const int count = lanes[lane].from / 256, first = lane / count * count;
+    for (int i = first; i < first + count; i++)
+        if (lanes[i].state != IN_WARP || lanes[i].what != FS_SHUFFLE_AMONG || lanes[i].from / 256 != count)
+            return false;
+    for (int i = first; i < first + count; i++) {
+        if (lanes[i].from % 256 / count != first / count)
+            fault(w, MOCK_BROKEN, "thread %d: a shuffle from lane %d, which is not among its %d", w->current,
+                  lanes[i].from % 256, count);
+        memcpy(lanes[i].out, lanes[lanes[i].from % 256].in, sizeof(unsigned long long));
+    }
+    for (int i = first; i < first + count; i++)
+        lanes[i].state = READY;
+    return true;
+}
+
 static void collective(fs_collective what, const void *in, void *out, int from)
 {
     worker *const w = self;
@@ -501,6 +525,14 @@ static void collective(fs_collective what, const void *in, void *out, int from)
     f->out = out;
     f->from = from;
     f->state = IN_WARP;
+    if (what == FS_SHUFFLE_AMONG) {
+        w->in_warp[warp]++;
+        if (exchange_among(w, lanes, lane))
+            w->in_warp[warp] -= f->from / 256;
+        else
+            leave(w, false);
+        return;
+    }
     if (++w->in_warp[warp] < LANES) {
         leave(w, false);
         return;

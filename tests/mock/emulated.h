@@ -13,7 +13,8 @@ typedef struct {
 
 /* Collectives of a warp: each lane comes with `in` and leaves with `out`. */
 typedef enum {
-    FS_SHUFFLE, /* in: unsigned long long, out: that of lane `from` */
+    FS_SHUFFLE,       /* in: unsigned long long, out: that of lane `from` */
+    FS_SHUFFLE_AMONG, /* the same of neighbouring lanes alone: from: the lane, and 256 times how many */
     FS_WARP_BARRIER,
     FS_LDMATRIX2, /* in: a row in shared memory, out: unsigned[2] or [4] */
     FS_LDMATRIX2_TRANS,
@@ -106,6 +107,35 @@ static inline int fs_shfl_xor_i32(int value, int mask)
 static inline long long fs_shfl_xor_i64(long long value, int mask)
 {
     return (long long)fs_exchange((unsigned long long)value, (fs_thread() & 31) ^ mask);
+}
+
+/* The same among the neighbouring lanes of `among` alone. */
+static inline unsigned long long fs_exchange_among(unsigned among, unsigned long long value, int mask)
+{
+    unsigned long long got = 0;
+    fs_emulator->collective(FS_SHUFFLE_AMONG, &value, &got,
+                            ((fs_thread() & 31) ^ mask) + 256 * __builtin_popcount(among));
+    return got;
+}
+static inline float fs_shfl_xor_among_f32(unsigned among, float value, int mask)
+{
+    return fs_float((unsigned)fs_exchange_among(among, fs_bits(value), mask));
+}
+static inline double fs_shfl_xor_among_f64(unsigned among, double value, int mask)
+{
+    unsigned long long bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    bits = fs_exchange_among(among, bits, mask);
+    __builtin_memcpy(&value, &bits, sizeof bits);
+    return value;
+}
+static inline int fs_shfl_xor_among_i32(unsigned among, int value, int mask)
+{
+    return (int)(unsigned)fs_exchange_among(among, (unsigned)value, mask);
+}
+static inline long long fs_shfl_xor_among_i64(unsigned among, long long value, int mask)
+{
+    return (long long)fs_exchange_among(among, (unsigned long long)value, mask);
 }
 
 /* `value` of a lane; all 32 lanes come. */

@@ -57,6 +57,30 @@ static const legal_case cases[] = {
      "  - {op: sum, in: x, out: s, dims: [0], keepdim: true}\n  - {op: div, in: [x, s], out: y}\n", "s y",
      FSIM_RULE_NONE, FSIM_COLUMN_REDUCTION, 0, false, false},
     /* s has no kept dimension: [64] broadcasts along the other axis, so y[r][c] wants row c's sum */
+    /* a row has 4096 elements, a stretch of it 128: each is held by threads of one warp */
+    {"a value of each block of a row beside the row's",
+     "  - {op: sum, in: big, out: r, dims: [1], keepdim: true}\n  - {op: div, in: [big, r], out: d}\n"
+     "  - {op: reshape, in: d, out: b, shape: [4096, 32, 128]}\n  - {op: max, in: b, out: l, dims: [2], keepdim: "
+     "true}\n"
+     "  - {op: neg, in: l, out: s}\n  - {op: mul, in: [b, s], out: y}\n",
+     "r d l s y", FSIM_RULE_NONE, FSIM_ROW_REDUCTION, 0, false, false},
+    {"the same in order",
+     "  - {op: sum, in: big, out: r, dims: [1], keepdim: true}\n  - {op: div, in: [big, r], out: d}\n"
+     "  - {op: reshape, in: d, out: b, shape: [4096, 32, 128]}\n  - {op: max, in: b, out: l, dims: [2], keepdim: "
+     "true}\n"
+     "  - {op: mul, in: [b, l], out: y}\n",
+     "r d l y", FSIM_RULE_SPACE, 0, 131072, true, false},
+    {"blocks that more than a warp would hold",
+     "  - {op: sum, in: big, out: r, dims: [1], keepdim: true}\n  - {op: div, in: [big, r], out: d}\n"
+     "  - {op: reshape, in: d, out: b, shape: [4096, 16, 256]}\n  - {op: max, in: b, out: l, dims: [2], keepdim: "
+     "true}\n"
+     "  - {op: mul, in: [b, l], out: y}\n",
+     "r d l y", FSIM_RULE_SPACE, 0, 65536, false, true},
+    {"blocks of two lengths",
+     "  - {op: sum, in: big, out: r, dims: [1], keepdim: true}\n"
+     "  - {op: reshape, in: big, out: b, shape: [4096, 32, 128]}\n  - {op: max, in: b, out: l, dims: [2]}\n"
+     "  - {op: reshape, in: big, out: c, shape: [4096, 64, 64]}\n  - {op: max, in: c, out: n, dims: [2]}\n",
+     "r l n", FSIM_RULE_SPACE, 0, 0, false, false},
     {"another row's sum", "  - {op: sum, in: x, out: s, dims: [1]}\n  - {op: add, in: [x, s], out: y}\n", "s y",
      FSIM_RULE_GRID_BARRIER, 0, 64, false, false},
     {"the transposed of a normalised row",

@@ -566,6 +566,29 @@ static void once_missed(void **unused)
         "  - {op: sub, in: [t1, t2], out: t3}\n"
         "  - {op: matmul, in: [t3, v], out: y}\n"
         "outputs: [y]\n",
+        /* a value of each block of a row, stored beside the row's and the elements'; in one kernel where that is best
+         */
+        "tensors:\n"
+        "  x: {shape: [64, 8192], dtype: f32}\n"
+        "operators:\n"
+        "  - {op: mean, in: x, out: m, dim: [1], keepdim: true}\n"
+        "  - {op: mul, in: [x, m], out: t}\n"
+        "  - {op: reshape, in: t, out: b, shape: [64, 64, 128]}\n"
+        "  - {op: max, in: b, out: l, dim: [2], keepdim: true}\n"
+        "  - {op: mul, in: l, out: s, scalar: 0.5}\n"
+        "  - {op: div, in: [b, s], out: q}\n"
+        "outputs: [q, s, m]\n",
+        /* two reductions of blocks, and another of the row behind them */
+        "tensors:\n"
+        "  x: {shape: [3, 65536], dtype: bf16}\n"
+        "operators:\n"
+        "  - {op: max, in: x, out: m, dim: [1], keepdim: true}\n"
+        "  - {op: sub, in: [x, m], out: t}\n"
+        "  - {op: reshape, in: t, out: b, shape: [3, 4096, 16]}\n"
+        "  - {op: sum, in: b, out: l, dim: [2], keepdim: true}\n"
+        "  - {op: mul, in: [b, l], out: q}\n"
+        "  - {op: sum, in: q, out: n, dim: [1, 2]}\n"
+        "outputs: [q, n]\n",
         /* a roll and a transpose, better apart */
         "tensors:\n"
         "  x4: {shape: [4096, 4096], dtype: f16, role: weight}\n"

@@ -95,6 +95,11 @@ static fsim_bits of_reduction(const fsim_places *l, const numbering *n, const sp
     set_bit(n, &out, reduced_from(l, i));
     if (may_sum_across(l, i))
         out = fsim_bits_or(out, s->summed[bit_of(n, fsim_place_node(l, i)->reduced)]);
+    for (int k = 0; k < l->count; k++)
+        if (class_of(l, k) == FSIM_REDUCE && reduced_from(l, k) == reduced_from(l, i) &&
+            (fsim_may_reduce_stretches(l->p->graph, l->node[i], l->node[k]) ||
+             fsim_may_reduce_stretches(l->p->graph, l->node[k], l->node[i])))
+            set_bit(n, &out, points_of(l, k));
     return out;
 }
 

@@ -131,7 +131,7 @@ static bool try_set(builder *b, fsim_bits own, refused *out)
     const bool connected = fsim_set_connected(b->l, b->base, own);
     if (!connected && !b->l->p->recompute)
         return false;
-    if (!c->group->joint && c->group->across == 0) { /* sums over all rows have points of their own */
+    if (!c->group->joint && c->group->across == 0 && c->group->stretch == 0) { /* those have values of other points */
         s.points = c->group->points;
         s.whole = c->group->points * c->group->reduced;
     }
