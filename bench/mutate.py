@@ -221,7 +221,7 @@ class Tree:
 
     def configure(self, build, flags, none):
         wanted = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=" + flags,
-                  "-DCMAKE_POSITION_INDEPENDENT_CODE=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DFUSESIM_TSAN=OFF",
+                  "-DCMAKE_POSITION_INDEPENDENT_CODE=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DFUSESIM_TSAN=OFF", "-DFUSESIM_LLD=OFF", # ld knows the last of these
                   "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--no-as-needed %s -Wl,--as-needed -Wl,--copy-dt-needed-entries" % none]
         generator = ["-G", "Ninja"] if shutil.which("ninja") and not os.path.exists(os.path.join(build, "Makefile")) else []
         if self.call(["cmake", "-S", self.copy, "-B", build] + generator + wanted, 300) != 0:
