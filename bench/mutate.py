@@ -501,7 +501,7 @@ def main():
     for m in all_:
         digest = hashlib.sha256(texts[m["path"]].encode()).hexdigest()
         before = kept.get(m["name"])
-        again = args.survivors and before and before[1].startswith("survived")
+        again = args.survivors and before and before[1].startswith("survived") and not said_of.get(m["name"], "").startswith("equivalent")
         if not before or before[0] != digest or again:
             if time.monotonic() > end:
                 continue

@@ -36,11 +36,11 @@ typedef struct {
     double x[MOST_ARGS], b[MOST_ARGS], shared[MOST_ARGS];
 } point;
 
-/* The largest deviation from v if all arguments change by their bounds; any that exceeds `single` is large enough. */
-static double corner_spread(const fsim_node *n, const point *p, const fsim_place *at, double v, double single)
+/* The largest deviation from v if all arguments change by their bounds. */
+static double corner_spread(const fsim_node *n, const point *p, const fsim_place *at, double v)
 {
     double total = 0, corner[MOST_ARGS];
-    for (int mask = 0; mask < 1 << p->args && total <= single; mask++) {
+    for (int mask = 0; mask < 1 << p->args; mask++) {
         for (int k = 0; k < p->args; k++)
             corner[k] = p->x[k] + (mask >> k & 1 ? p->b[k] : -p->b[k]);
         total = fmax(total, fsim_difference(fsim_point_rows[n->op].value(n, corner, at), v));
@@ -82,7 +82,7 @@ static spread spread_of(const fsim_node *n, const point *p, const fsim_place *at
         total = fmax(total, most);
     }
     if (varying > 1) /* a square of what may be 0 deviates only where both do */
-        total = fmax(total, corner_spread(n, p, at, v, single));
+        total = fmax(total, corner_spread(n, p, at, v));
     if (isinf(total))
         return (spread){INFINITY, 0};
     const double shared = single > 0 ? total * fmin(part / single, 1) : 0;

@@ -65,7 +65,7 @@ static void add_power(running *r, double p, double v, double own, double shared)
 {
     const double a = fabs(v);
     if (p == 2) {
-        fsim_sum_add(&r->sum, v * v, 2 * a * own + own * own, (2 * a + shared + 2 * own) * shared);
+        fsim_sum_add(&r->sum, v * v, 2 * a * own + own * own, shared > 0 ? (2 * a + shared + 2 * own) * shared : 0);
     } else if (p == 1) {
         fsim_sum_add(&r->sum, a, own, shared);
     } else {

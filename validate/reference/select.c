@@ -65,6 +65,12 @@ static int64_t begin_of(const fsim_operand *offsets, int64_t first, int64_t b, i
     return b == bags ? count : (int64_t)fmax(0, fmin(offsets->value[first + b], (double)count));
 }
 
+/* Is it not known where bag b begins or ends? */
+static bool is_vague(const fsim_operand *offsets, int64_t first, int64_t b, int64_t bags)
+{
+    return offsets->bound[first + b] > 0 || (b + 1 < bags && offsets->bound[first + b + 1] > 0);
+}
+
 /* A bag is the rows at index[offsets[b]] to index[offsets[b + 1] - 1]. */
 void fsim_interpret_bag(const fsim_interpreter *in, const fsim_node *n)
 {
@@ -77,7 +83,7 @@ void fsim_interpret_bag(const fsim_interpreter *in, const fsim_node *n)
         const int64_t b = p / any.stride, from = begin_of(&offsets, n->arg[2].map.offset, b, bags, count),
                       to = begin_of(&offsets, n->arg[2].map.offset, b + 1, bags, count);
         fsim_sum sum = {0};
-        double most = -INFINITY, loose = 0, spread = 0;
+        double most = -INFINITY, spread = 0, loose = is_vague(&offsets, n->arg[2].map.offset, b, bags) ? INFINITY : 0;
         for (int64_t i = from; i < to; i++) {
             const int64_t at = n->arg[0].map.offset + i;
             const double row = index.value[at];
@@ -233,9 +239,19 @@ static int descending(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static bool separate(const ranked *x, const ranked *y)
+/* Per place of a sorted row: is the element there whatever the elements are within their bounds? It is above the most
+ * that any before it may be, and below the least of those behind it. sign: -1 where the row descends. */
+static void find_clear(const ranked *row, int64_t length, int sign, bool *clear)
 {
-    return fsim_difference(x->value, y->value) > x->bound + y->bound;
+    double most = -INFINITY, least = INFINITY;
+    for (int64_t i = 0; i < length; i++) {
+        clear[i] = i == 0 || sign * row[i].value - row[i].bound > most;
+        most = fmax(most, sign * row[i].value + row[i].bound);
+    }
+    for (int64_t i = length; i-- > 0;) {
+        clear[i] = clear[i] && (i == length - 1 || sign * row[i].value + row[i].bound < least);
+        least = fmin(least, sign * row[i].value - row[i].bound);
+    }
 }
 
 /* sort ascends, topk descends, as PyTorch does by default. The order of equal elements is not specified: their
@@ -247,6 +263,7 @@ void fsim_interpret_sort(const fsim_interpreter *in, const fsim_node *n)
     const lanes out = lanes_of(s, n);
     const int64_t length = n->arg[0].distinct / out.rows; /* topk shortens the rows */
     ranked *row = fsim_memory(length, sizeof *row);
+    bool *clear = fsim_memory(length, sizeof *clear);
     for (int64_t r = 0; r < out.rows; r++) {
         double most = 0;
         for (int64_t i = 0; i < length; i++) {
@@ -255,21 +272,20 @@ void fsim_interpret_sort(const fsim_interpreter *in, const fsim_node *n)
             most = fmax(most, x.bound[k]);
         }
         qsort(row, (size_t)length, sizeof *row, n->op == FSIM_OP_TOPK ? descending : ascending);
+        find_clear(row, length, n->op == FSIM_OP_TOPK ? -1 : 1, clear);
         for (int64_t i = 0; i < out.length; i++) {
             const int64_t p = (r / out.inner * out.length + i) * out.inner + r % out.inner;
-            const bool clear = (i == 0 || separate(&row[i], &row[i - 1])) &&
-                               (i == length - 1 || separate(&row[i], &row[i + 1])) &&
-                               (most == row[i].bound || isfinite(most));
             fsim_set_result(
                 in, n->result[0], p, row[i].value,
                 (fsim_doubt){most, 0,
                              fmax(fsim_unit(x.dtype),
                                   0x1p-60)}); /* an order statistic changes at most as much as the elements do */
             if (n->results > 1)
-                fsim_set_result(in, n->result[1], p, (double)row[i].at, (fsim_doubt){clear ? 0 : INFINITY, 0, 0});
+                fsim_set_result(in, n->result[1], p, (double)row[i].at, (fsim_doubt){clear[i] ? 0 : INFINITY, 0, 0});
         }
     }
     free(row);
+    free(clear);
 }
 
 /* Collectives of one device: all_gather repeats its input, reduce_scatter keeps the first shard. */
