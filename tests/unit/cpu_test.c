@@ -366,7 +366,10 @@ static void measuring_interleaves(void **state)
     assert_non_null(got);
     assert_int_equal(got->rounds, 5);
     assert_int_equal(got->copy.samples, 10);
+    assert_true(got->dispatch.samples > 0 && got->dispatch.median_s > 0 && got->dispatch.median_s < 1);
+    assert_true(got->copy.median_s > 0 && got->copy.median_s < 100 && got->disturbed >= 0 && got->disturbed <= 1);
     for (int w = 0; w < 2; w++) {
+        assert_true(got->work[w].cold.median_s < 100 && got->work[w].warm.median_s < 100);
         assert_int_equal(got->work[w].cold.samples, 5);
         assert_true(got->work[w].cold.least_s > 0 && got->work[w].warm.low_s <= got->work[w].warm.high_s &&
                     got->work[w].cold_copies.median > 0);

@@ -226,8 +226,9 @@ static void a_row_gets_what_was_compiled(void **unused)
     assert_true(fsim_hw_get(turing, FSIM_HW_SMS) == fsim_hw_get(hw, FSIM_HW_SMS));
     assert_true(fsim_hw_get(turing, FSIM_HW_DRAM_BANDWIDTH) == fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH));
     fsim_launch launch[] = {{.entry = "k0", .grid = 8, .block = 256, .shared_bytes = 1024},
-                            {.entry = "k0_1", .grid = 1, .block = 32}};
-    const fsim_program p = {.name = "k0", .launch = launch, .launches = 2};
+                            {.entry = "k0_1", .grid = 1, .block = 32},
+                            {.entry = "k0_2", .grid = 1, .block = 64}};
+    const fsim_program p = {.name = "k0", .launch = launch, .launches = 3};
     fsim_register_row row = {.hw = hw, .program = &p, .block = 256};
     fsim_resources entry[] = {
         {.entry = "k0", .registers = 40, .static_shared_bytes = 512, .stack_bytes = 8, .spill_store_bytes = 4},
@@ -236,13 +237,15 @@ static void a_row_gets_what_was_compiled(void **unused)
          .stack_bytes = 24,
          .spill_store_bytes = 2,
          .spill_load_bytes = 1,
-         .disagrees = true}};
-    assert_true(fsim_register_row_compare(&row, entry, 2));
+         .disagrees = true},
+        {.entry = "k0_2", .registers = 16, .stack_bytes = 32, .spill_load_bytes = 8}};
+    assert_true(fsim_register_row_compare(&row, entry, 3));
     assert_true(row.compiled_registers == 40 && row.compiled_shared_bytes == 1536 && row.compiled_block == 256);
     assert_true(row.compiled_blocks == 6 && row.compiled_occupancy == 6 * 256 / 2048.);
-    assert_true(row.stack_bytes == 24 && row.spill_bytes == 7 && row.disagrees);
+    assert_true(row.stack_bytes == 32 && row.spill_bytes == 15 && row.disagrees);
+    assert_false(fsim_register_row_compare(&row, entry, 2)); /* the third one was not read */
     entry[1].registers = -1;
-    assert_false(fsim_register_row_compare(&row, entry, 2));
+    assert_false(fsim_register_row_compare(&row, entry, 3));
     assert_false(fsim_register_row_compare(&row, entry, 1));
     fsim_arena_free(a);
 }

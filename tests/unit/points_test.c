@@ -217,6 +217,10 @@ static const jump_case jumps[] = {
     {FSIM_OP_EQ, {1, 2}, {0.5, 0.5}, true, {0}},
     {FSIM_OP_EQ, {1, 2}, {0.5, 0.25}, false, {0}},
     {FSIM_OP_EQ, {2, 2}, {0, 0}, false, {0}},
+    {FSIM_OP_LT, {1, 2}, {0, 1}, true, {0}},
+    {FSIM_OP_LT, {1, 2}, {0, 0.5}, false, {0}},
+    {FSIM_OP_GE, {2, 2}, {0.5, 0}, true, {0}},
+    {FSIM_OP_GE, {2, 2}, {0, 0.5}, true, {0}},
     {FSIM_OP_FLOOR_DIVIDE, {5, 2}, {0.5, 0}, false, {0}},
     {FSIM_OP_FLOOR_DIVIDE, {5, 2}, {1, 0}, true, {0}},
     {FSIM_OP_FLOOR_DIVIDE, {5, 2}, {0, 0.5}, true, {0}},   /* 5 / 1.5 is more than 3 */
