@@ -12,6 +12,7 @@
 #include "graph/graph.h"
 #include "plan/price/price.h"
 #include "plan/search/cluster.h"
+#include "plan/search/frontier.h"
 #include "plan/search/lists.h"
 #include "plan/search/marks.h"
 #include "plan/search/merge.h"
@@ -19,8 +20,11 @@
 #include "plan/search/runs.h"
 #include "plan/search/search.h"
 #include "plan/search/shorten.h"
+#include "plan/search/states.h"
 #include "predict.h"
+#define state seed /* states.h has a type of that name */
 #include "random_workload.h"
+#undef state
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -154,7 +158,7 @@ static void equal_layers_are_found(void **unused)
     (void)unused;
     int shortened = 0;
     for (int turn = 1; turn <= STACKS; turn++) {
-        state = (uint64_t)turn;
+        seed = (uint64_t)turn;
         stack s = random_stack();
         const int layers = 4 + (int)draw(6);
         fsim_arena *a = fsim_arena_new();
@@ -300,10 +304,10 @@ static void plans_are_compared(void **unused)
     assert_true(list[0].time_s == 1 && list[1].time_s == 3 && list[2].time_s == 2 && list[3].time_s == 3);
     assert_int_equal(fsim_put_first(list, 4, 4, &known[2]), 4); /* the last one is left out */
     assert_true(list[0].time_s == 2 && list[1].time_s == 1 && list[3].time_s == 2);
-    fsim_plan front[] = {made_up(3, 3, 3), made_up(1, 1, 9), made_up(2, 2, 9), made_up(1, 1, 8), made_up(3, 3, 8)};
-    assert_int_equal(fsim_front_of(front, 5), 2);
-    assert_true(front[0].peak_memory_bytes == 8 && front[1].peak_memory_bytes == 3);
-    assert_int_equal(fsim_front_of(front, 0), 0);
+    fsim_plan best[] = {made_up(3, 3, 3), made_up(1, 1, 9), made_up(2, 2, 9), made_up(1, 1, 8), made_up(3, 3, 8)};
+    assert_int_equal(fsim_front_of(best, 5), 2);
+    assert_true(best[0].peak_memory_bytes == 8 && best[1].peak_memory_bytes == 3);
+    assert_int_equal(fsim_front_of(best, 0), 0);
 }
 
 /* After merging, the plan is no slower than the one before, and no two of its kernels that read or feed each other
@@ -315,7 +319,7 @@ static void no_pair_is_worth_merging(void **unused)
     int merged = 0, pairs = 0;
     for (int turn = 1; turn <= GRAPHS; turn++) {
         fsim_arena *a = fsim_arena_new();
-        state = (uint64_t)turn;
+        seed = (uint64_t)turn;
         fixture f = fixture_of(random_workload(a, 4 + (int)draw(8), 1024, turn % 2 ? 1024 : 4096, 1));
         const fsim_partition singles = fsim_singles(f.p, f.a);
         assert_int_equal(singles.parts, f.g->nodes);
@@ -390,11 +394,64 @@ static void kernels_that_leave_most_open(void **unused)
     fsim_arena_free(f.a);
 }
 
+/* Slices of r, [8, 6], each read by an operator whose result is stored. r is computed whole where they hold all of it
+ * together, as rows of whole columns or the other way round; and where r is an output. */
+static void parts_that_are_read(void **unused)
+{
+    (void)unused;
+    static const struct {
+        int slices;
+        struct {
+            int dim, start, size;
+        } slice[4];
+        bool whole;
+    } cases[] = {{2, {{0, 0, 3}, {0, 3, 5}}, true},
+                 {2, {{0, 3, 5}, {0, 0, 3}}, true},
+                 {3, {{0, 0, 3}, {0, 3, 1}, {0, 4, 4}}, true},
+                 {2, {{0, 0, 3}, {0, 4, 4}}, false},
+                 {2, {{0, 0, 3}, {0, 3, 4}}, false},
+                 {1, {{0, 0, 7}}, false},
+                 {1, {{0, 1, 7}}, false},
+                 {1, {{0, 0, 8}}, true},
+                 {2, {{1, 0, 2}, {1, 2, 4}}, true},
+                 {2, {{1, 2, 4}, {1, 0, 2}}, true},
+                 {3, {{1, 4, 2}, {1, 0, 2}, {1, 2, 2}}, true},
+                 {2, {{1, 0, 2}, {1, 3, 3}}, false},
+                 {2, {{1, 0, 2}, {1, 2, 3}}, false},
+                 {2, {{0, 0, 3}, {1, 2, 4}}, false},
+                 {3, {{0, 0, 3}, {1, 0, 1}, {0, 3, 5}}, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const char *text = "tensors: {x: {shape: [8, 6], dtype: f32}}\noperators:\n  - {op: relu, in: x, out: r}\n";
+        for (int k = 0; k < cases[i].slices; k++)
+            text = fsim_printf(a,
+                               "%s  - {op: slice, in: r, out: s%d, dim: %d, start: %d, size: %d}\n  - {op: exp, in: "
+                               "s%d, out: e%d}\n",
+                               text, k, cases[i].slice[k].dim, cases[i].slice[k].start, cases[i].slice[k].size, k, k);
+        fixture f = fixture_of(text);
+        fsim_spent spent;
+        const fsim_budget budget = fsim_budget_of(f.p, &spent);
+        int *node = fsim_new(f.a, int, f.g->nodes);
+        for (int n = 0; n < f.g->nodes; n++)
+            node[n] = n;
+        const fsim_frontier *x =
+            fsim_frontier_ready(f.p, node, f.g->nodes, (fsim_scope){FSIM_BEST_ONLY, NULL}, &budget, f.a);
+        const bool *whole = fsim_computed_whole(x);
+        if (whole[0] != cases[i].whole)
+            fail_msg("case %zu: r is computed whole: %d", i, whole[0]);
+        for (int n = 1; n < f.g->nodes; n++) /* what is stored, and what is read whole for that */
+            assert_true(whole[n]);
+        fsim_arena_free(f.a);
+        fsim_arena_free(a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_layers_are_found),   cmocka_unit_test(what_does_not_repeat),
-        cmocka_unit_test(marks_of_a_kernel),        cmocka_unit_test(plans_are_compared),
-        cmocka_unit_test(no_pair_is_worth_merging), cmocka_unit_test(kernels_that_leave_most_open)};
+        cmocka_unit_test(equal_layers_are_found),      cmocka_unit_test(what_does_not_repeat),
+        cmocka_unit_test(marks_of_a_kernel),           cmocka_unit_test(plans_are_compared),
+        cmocka_unit_test(parts_that_are_read),         cmocka_unit_test(no_pair_is_worth_merging),
+        cmocka_unit_test(kernels_that_leave_most_open)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
