@@ -215,7 +215,7 @@ bool fsim_rule_rotary_embedding(fsim_call *c)
     const int x = c->arg[0];
     const int turned = unary(c, FSIM_OP_ROTATE_HALF, "rotate", x);
     const int sin = like_x(c, FSIM_OP_MUL, "sin", turned, c->arg[2]);
-    return finish(c, binary(c, FSIM_OP_ADD, NULL, like_x(c, FSIM_OP_MUL, "cos", x, c->arg[1]), sin));
+    return sin >= 0 && finish(c, binary(c, FSIM_OP_ADD, NULL, like_x(c, FSIM_OP_MUL, "cos", x, c->arg[1]), sin));
 }
 
 /* The last `window` of x's Sk keys. */

@@ -216,6 +216,61 @@ static const struct {
     {"unpack, in: u, bits: 3", "'bits' is 3; wants 1, 2 or 4"},
     {"unpack, in: u, bits: 2", "[4, 24]"},
     {"cast, in: x, dtype: f4e2m1", "two elements in a byte"},
+    {"topk, in: s, k: 1, out: [o, p]", "topk o []"},
+    {"topk, in: s, k: 2", "k is 2; dimension 0 has 1"},
+    {"topk, in: x, k: 0", "'k' is 0; wants 1 to 4294967296"},
+    {"sort, in: s", "sort o []"},
+    {"cumsum, in: s, dim: 0", "cumsum o []"},
+    {"softmax, in: s, dim: 0", "max o/max []"},
+    {"softmax, in: s, dim: 1", "dimension 1 is out of range for a tensor of rank 0"},
+    {"sum, in: s, dim: 0", "sum o []"},
+    {"sum, in: s, dim: 1", "dimension 1 is out of range for a tensor of rank 0"},
+    {"argmax, in: s, dim: 0", "argmax o []"},
+    {"add, in: [s, x]", "add o [4, 6]"},
+    {"matmul, in: [s, x]", "wants"},
+    {"flip, in: s, dim: 0", "flip o []"},
+    {"split, in: s, size: 1", "wants a tensor of at least one dimension"},
+    {"split, in: x, size: 4, out: [o, p], dim: 1", "slice o [4, 4]; slice p [4, 2]"},
+    {"split, in: x, size: [1, 5], out: [o, p], dim: 1", "slice o [4, 1]; slice p [4, 5]"},
+    {"split, in: x, size: [1, 4], out: [o, p], dim: 1", "the pieces hold 5 of dimension 1's 6"},
+    {"split, in: x, size: [1, 4, 1], out: [o, p], dim: 1", "3 sizes for 2 outputs"},
+    {"pad, in: s, padding: [1, 1]", "wants 'padding' as pairs of before and after, last dimension first"},
+    {"pad, in: x, padding: [4294967297, 0]", "4294967297"},
+    {"pad, in: x, padding: [-7, 0]", "dimension 1 is -1; dimensions are 1 to 4294967296"},
+    {"roll, in: x, roll: 2, dim: 5", "dimension 5 is out of range for a tensor of rank 2"},
+    {"roll, in: x, roll: 6, dim: 1", "o [4, 6]"},
+    {"max_pool2d, in: m, kernel: 0", "'kernel' is 0; wants 1 to 4294967296"},
+    {"max_pool2d, in: m, kernel: 8", "max o [2, 3, 1, 1]"},
+    {"max_pool2d, in: m, kernel: 2, stride: 0", "'stride' is 0; wants 1 to 4294967296"},
+    {"max_pool2d, in: m, kernel: 2, dilation: 0", "'dilation' is 0; wants 1 to 4294967296"},
+    {"max_pool2d, in: m, kernel: 2, stride: 4294967296", "max_pool2d o [2, 3, 1, 1]"},
+    {"max_pool2d, in: m, kernel: 2, stride: 4294967297", "4294967297"},
+    {"max_pool2d, in: m, kernel: 4294967296", "a window of 4294967296 does not fit 8 padded elements"},
+    {"max_pool2d, in: m, kernel: 2, dilation: 4294967296", "a window of 4294967297 does not fit 8 padded elements"},
+    {"conv2d, in: [m, w], padding: 4294967296", "takes 2.39e+22 steps; at most 1152921504606846976"},
+    {"max_pool2d, in: m, kernel: [1, 2, 3]", "'kernel' lists 3 values for 2 axes"},
+    {"attention, in: [q, k, k]", "einsum o/qk [2, 3, 10, 5]; mul o/scale [2, 6, 5, 5]"},
+    {"attention, in: [q, q, q], causal: true, window: 3",
+     "causal_mask o/mask [2, 6, 5, 5]; window_mask o/window [2, 6, 5, 5]"},
+    {"select, in: x, dim: 1, index: -6", "slice o/slice [4, 1]"},
+    {"select, in: x, dim: 1, index: 5", "slice o/slice [4, 1]"},
+    {"squeeze, in: c, dim: 2", "dimension 2 is out of range for a tensor of rank 2"},
+    {"stack, in: [x, y], dim: 3", "out of range"},
+    {"stack, in: [x, y], dim: 2", "[4, 6, 2]"},
+    {"expand, in: s, shape: [3, 2]", "expand o [3, 2]"},
+    {"permute, in: s, dim: []", "o []"},
+    {"reshape, in: x, shape: [0, -1]", "cannot view [4, 6] (24 elements) as [0, -1]"},
+    {"one_hot, in: i, num_classes: 0", "num_classes"},
+    {"embedding, in: [i, v]", "embedding o [3]"},
+    {"glu, in: x, dim: 3", "out of range"},
+    {"layer_norm, in: s, normalized_shape: [1]", "has 1 dimensions, the tensor 0"},
+    {"rms_norm, in: x, normalized_shape: [6]", "o [4, 6]"},
+    {"einsum, in: [x, y], equation: \"ij,ik->jk\"", "einsum o [6, 6]"},
+    {"einsum, in: [m, m], equation: \"abcd,abcd->ab\"", "einsum o [2, 3]"},
+    {"einsum, in: [s, x], equation: \",ij->ij\"", "[4, 6]"},
+    {"einsum, in: [x, y, c], equation: \"ij,kj,km->im\"", "einsum o [4, 5]"},
+    {"quantize, in: x", "abs o/magnitude [4, 6]; max o/largest [4, 1]; div o/scale [4, 1]; div o/scaled [4, 6]; clamp "
+                        "o/clamp [4, 6]; cast o [4, 6]"},
 };
 
 static const char *said_of(const char *op, fsim_arena *a)
@@ -229,12 +284,14 @@ static const char *said_of(const char *op, fsim_arena *a)
             "{shape: [4, 6], dtype: bool}, "
             "w: {shape: [6, 3, 3, 3], dtype: f32}, r: {shape: [2, 6, 8, 8], dtype: f32}, q: {shape: [2, 6, 5, 8], "
             "dtype: f32}, "
-            "k: {shape: [2, 3, 5, 8], dtype: f32}, c: {shape: [4, 5], dtype: f32}, u: {shape: [4, 6], dtype: u8}}\n"
-            "operators: [{op: %s, out: o}]\n",
-            op),
+            "s: {shape: [], dtype: f32}, k: {shape: [2, 3, 5, 8], dtype: f32}, c: {shape: [4, 5], dtype: f32}, u: "
+            "{shape: [4, 6], dtype: u8}}\n"
+            "operators: [{op: %s%s}]\n",
+            op, strstr(op, "out:") ? "" : ", out: o"),
         *said = "";
     const fsim_graph *g = fsim_graph_parse(a, d, "wording.yaml", text, strlen(text), NULL);
     if (!g) {
+        assert_int_equal(fsim_errors(d), 1); /* once */
         char *printed = NULL;
         size_t bytes;
         FILE *out = open_memstream(&printed, &bytes);
