@@ -446,12 +446,128 @@ static void parts_that_are_read(void **unused)
     }
 }
 
+/* No kernel of any plan costs less than what its own primitives are worth. */
+static bool is_worth_it(void *to, const fsim_plan *plan)
+{
+    const fsim_priced *y = to;
+    fsim_problem *p = (fsim_problem *)y->part[0].part; /* handed over */
+    for (int k = 0; k < plan->kernels; k++) {
+        const fsim_part *part = &plan->partition.part[k];
+        fsim_sum worth = 0;
+        for (int i = 0; i < part->count; i++)
+            worth += part->clone[i] ? 0 : y->price[part->node[i]];
+        assert_true(fsim_objective_of(p, &plan->kernel[k]) >= worth);
+    }
+    return true;
+}
+
+static fsim_sum least_of(fsim_problem *p)
+{
+    fsim_arena *a = fsim_arena_new();
+    fsim_plan best;
+    fsim_proof proof;
+    fsim_optimal(p, NULL, 0, a, &best, &proof);
+    assert_true(proof.proven);
+    fsim_arena_free(a);
+    return best.objective;
+}
+
+/* Prices of small graphs; together they are the bound, and most of the best plan. */
+static void kernels_cost_what_they_are_worth(void **unused)
+{
+    enum { GRAPHS = 60 };
+    (void)unused;
+    double reached = 0;
+    int priced = 0;
+    for (int turn = 1; turn <= GRAPHS; turn++) {
+        fsim_arena *a = fsim_arena_new();
+        seed = (uint64_t)turn;
+        fixture f = fixture_of(random_workload(a, 3 + (int)draw(3), 1024, turn % 2 ? 1024 : 4096, 1));
+        fsim_spent spent;
+        const fsim_budget budget = fsim_budget_of(f.p, &spent);
+        fsim_priced y;
+        const fsim_sum least = f.g->nodes <= 7 ? least_of(f.p) : 0;
+        fsim_search_priced(f.p, least + 1, &budget, f.a, &y);
+        if (f.g->nodes <= 7 && y.price) {
+            fsim_sum all = 0;
+            bool truncated;
+            for (int n = 0; n < f.g->nodes; n++)
+                all += y.price[n];
+            assert_true(all <= y.bound && y.bound <= least);
+            reached += (double)all / (double)least;
+            fsim_priced to = {.price = y.price, .part = {{0, (fsim_part *)(void *)f.p}}};
+            fsim_enumerate(f.p, 2000, is_worth_it, &to, &truncated);
+            priced++;
+        }
+        fsim_arena_free(f.a);
+        fsim_arena_free(a);
+    }
+    printf("prices of %d graphs are %.5f of the least plan\n", priced, reached / priced);
+    assert_true(priced > GRAPHS / 2 && reached > 0.9981 * priced);
+}
+
+/* What stretches of a plan leave open is, together, no less than what the bound leaves of it. */
+static void stretches_that_are_left_open(void **unused)
+{
+    enum { GRAPHS = 12 };
+    (void)unused;
+    int opens = 0, told = 0;
+    for (int turn = 1; turn <= GRAPHS; turn++) {
+        fsim_arena *a = fsim_arena_new();
+        seed = (uint64_t)turn;
+        const stack stacked = random_stack();
+        fixture f = fixture_of(text_of(a, &stacked, 60 / stacked.count + 1));
+        f.p->recompute = false;
+        fsim_spent spent;
+        const fsim_budget budget = fsim_budget_of(f.p, &spent);
+        int *node = fsim_new(f.a, int, f.g->nodes);
+        for (int n = 0; n < f.g->nodes; n++)
+            node[n] = n;
+        fsim_plan plan;
+        fsim_refusal why;
+        fsim_sum bound;
+        fsim_proof proof = {.opens = 9};
+        const fsim_partition singles = fsim_singles(f.p, f.a);
+        fsim_partition part = {0, fsim_new(f.a, fsim_part, f.g->nodes + 1)};
+        assert_true(fsim_price(f.p, &singles, f.a, &plan, &why));
+        fsim_frontier *x = fsim_frontier_of(f.p, node, f.g->nodes, FSIM_BEST_ONLY, &budget, f.a);
+        (void)fsim_frontier_with_l2(x, plan.objective + 1, &budget, &part, &bound, f.a);
+        assert_true(bound <= plan.objective);
+        fsim_frontier_open(x, &plan, bound, &proof);
+        double sum = 0;
+        const double left = 1 - (double)bound / (double)plan.objective;
+        assert_in_range(proof.opens, 0, FSIM_MOST_OPEN);
+        for (int i = 0; i < proof.opens; i++) {
+            assert_true(proof.open[i].gap > 0 && (i == 0 || proof.open[i].gap <= proof.open[i - 1].gap));
+            assert_true(proof.open[i].first >= 0 && proof.open[i].first <= proof.open[i].last &&
+                        proof.open[i].last < f.g->nodes);
+            sum += proof.open[i].gap;
+        }
+        if (fsim_frontier_complete(x) && x->borders > 0) {
+            told++;
+            if (proof.opens < FSIM_MOST_OPEN && sum < left * (1 - 1e-9))
+                fail_msg("turn %d: %g of %g is open", turn, sum, left);
+            if (proof.opens < FSIM_MOST_OPEN)
+                assert_true(sum <= left * (1 + 1e-9) + 1e-12);
+        }
+        opens += proof.opens;
+        fsim_arena_free(f.a);
+        fsim_arena_free(a);
+    }
+    printf("%d stretches are open, of %d plans\n", opens, told);
+    assert_true(opens > told && told > GRAPHS / 2);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_layers_are_found),      cmocka_unit_test(what_does_not_repeat),
-        cmocka_unit_test(marks_of_a_kernel),           cmocka_unit_test(plans_are_compared),
-        cmocka_unit_test(parts_that_are_read),         cmocka_unit_test(no_pair_is_worth_merging),
-        cmocka_unit_test(kernels_that_leave_most_open)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equal_layers_are_found),
+                                       cmocka_unit_test(what_does_not_repeat),
+                                       cmocka_unit_test(marks_of_a_kernel),
+                                       cmocka_unit_test(plans_are_compared),
+                                       cmocka_unit_test(parts_that_are_read),
+                                       cmocka_unit_test(kernels_cost_what_they_are_worth),
+                                       cmocka_unit_test(stretches_that_are_left_open),
+                                       cmocka_unit_test(no_pair_is_worth_merging),
+                                       cmocka_unit_test(kernels_that_leave_most_open)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
