@@ -27,7 +27,9 @@ static const char tensors[] =
     "{shape: [3, 4, 5], dtype: f32, role: weight}\n"
     "  full3: {shape: [3, 6, 5], dtype: f32, role: input}\n  b3: {shape: [3, 1, 5], dtype: f32, role: weight}\n  many: "
     "{shape: [7, 5], dtype: f32, role: "
-    "weight}\noperators:\n";
+    "weight}\n  wide: {shape: [6, 8], dtype: f32}\n  tall: {shape: [8, 5], dtype: f32}\n  xb: {shape: [6, 4], dtype: "
+    "bf16}\n  wb: {shape: [4, 5], dtype: bf16}\n  x8: {shape: [6, 4], dtype: "
+    "f8e4m3}\n  w8: {shape: [4, 5], dtype: f8e4m3}\noperators:\n";
 
 typedef struct {
     const char *idea, *operators;
@@ -104,6 +106,30 @@ static const vendor_case cases[] = {
      BATCH, false, false, "b", 0, 0, FSIM_NO_ACTIVATION, NULL},
     {"a batch with a bias each", "  - {op: matmul, in: [x3, w3], out: p}\n  - {op: add, in: [p, b3], out: y}\n", M, N,
      K, BATCH, false, false, "b3", N, 0, FSIM_NO_ACTIVATION, NULL},
+    {"the first columns of a wider matrix",
+     "  - {op: slice, in: wide, out: c, dim: 1, start: 0, size: 4}\n  - {op: "
+     "matmul, in: [c, w], out: p}\n",
+     0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION, NULL},
+    {"the last columns of a wider matrix",
+     "  - {op: slice, in: wide, out: c, dim: 1, start: 4, size: 4}\n  - {op: "
+     "matmul, in: [c, w], out: p}\n",
+     0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION, NULL},
+    {"the first rows of a taller matrix",
+     "  - {op: slice, in: tall, out: c, dim: 0, start: 0, size: 4}\n  - {op: "
+     "matmul, in: [x, c], out: p}\n",
+     M, N, K, 1, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION, NULL},
+    {"the last rows of a taller matrix",
+     "  - {op: slice, in: tall, out: c, dim: 0, start: 4, size: 4}\n  - {op: "
+     "matmul, in: [x, c], out: p}\n",
+     0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION, NULL},
+    {"the first columns, the other way round",
+     "  - {op: slice, in: wide, out: c, dim: 1, start: 0, size: 4}\n  - {op: "
+     "linear, in: [c, wt], out: p}\n",
+     0, 0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION, NULL},
+    {"what is computed before the product", "  - {op: exp, in: x, out: e}\n  - {op: matmul, in: [e, w], out: p}\n", 0,
+     0, 0, 0, false, false, NULL, 0, 0, FSIM_NO_ACTIVATION, NULL},
+    {"two products", PRODUCT "  - {op: matmul, in: [x, w], out: q}\n", 0, 0, 0, 0, false, false, NULL, 0, 0,
+     FSIM_NO_ACTIVATION, NULL},
     {"a batch that is one tall matrix", "  - {op: matmul, in: [x3, w], out: p}\n  - {op: add, in: [p, b], out: y}\n",
      BATCH *M, N, K, 1, false, false, "b", 0, 0, FSIM_NO_ACTIVATION, NULL},
 };
