@@ -561,6 +561,7 @@ static void stretches_that_are_left_open(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(equal_layers_are_found),
+
                                        cmocka_unit_test(what_does_not_repeat),
                                        cmocka_unit_test(marks_of_a_kernel),
                                        cmocka_unit_test(plans_are_compared),
