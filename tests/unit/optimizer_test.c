@@ -314,6 +314,33 @@ static void sums_up(void **unused)
     fsim_arena_free(a);
 }
 
+/* What an update makes takes the memory of what it was made of: new weights, and each state of the optimizer. SGD has
+ * none, momentum one, Adam two. */
+static void takes_the_memory_of_the_old(void **unused)
+{
+    (void)unused;
+    static const struct {
+        fsim_update update;
+        int kept;
+    } cases[] = {{FSIM_SGD, 1}, {FSIM_MOMENTUM, 2}, {FSIM_ADAM, 3}, {FSIM_ADAMW, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fsim_arena *a = fsim_arena_new();
+        const fsim_graph *g = derived(a, small, (fsim_derive){.update = cases[i].update, .micro_batches = 1});
+        int kept = 0;
+        for (int t = 0; t < g->tensors; t++) {
+            const fsim_tensor *x = &g->tensor[t];
+            const bool next = strncmp(x->name, "next/", 5) == 0;
+            kept += next;
+            if (next)
+                assert_true(x->renews && x->output && x->producer >= 0 && fsim_taken_bytes(x) == 0 &&
+                            fsim_freed_bytes(x) == 0);
+        }
+        if (kept != cases[i].kept)
+            fail_msg("case %zu: %d", i, kept);
+        fsim_arena_free(a);
+    }
+}
+
 static void refused(const char *text, const char *why)
 {
     const fsim_derive derive = {.mode = FSIM_REVERSE, .update = FSIM_ADAM};
@@ -342,9 +369,13 @@ static void refuses(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_pytorch),      cmocka_unit_test(takes_bytes),        cmocka_unit_test(sums_up),
-        cmocka_unit_test(scales_the_loss), cmocka_unit_test(casts_by_the_lists), cmocka_unit_test(refuses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_pytorch),
+                                       cmocka_unit_test(takes_bytes),
+                                       cmocka_unit_test(sums_up),
+                                       cmocka_unit_test(scales_the_loss),
+                                       cmocka_unit_test(casts_by_the_lists),
+                                       cmocka_unit_test(refuses),
+                                       cmocka_unit_test(takes_the_memory_of_the_old)};
     if (argc == 2 && strcmp(argv[1], "--print") == 0) {
         print_inputs();
         return 0;
