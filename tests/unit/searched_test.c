@@ -25,6 +25,7 @@
 #define state seed /* states.h has a type of that name */
 #include "random_workload.h"
 #undef state
+#include "row_stack.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,59 +61,6 @@ static int tensor_named(const fsim_graph *g, const char *name)
         if (strcmp(g->tensor[t].name, name) == 0)
             return t;
     return -1;
-}
-
-/* A layer of a product and more operators, `count` in all, each on the one before, and a running sum at its end, which
- * nothing computes again and some on what is further back in
- * the layer, on a weight of the layer's own, or on one that all layers share; `before` operators in front of the stack,
- * and two behind it. */
-typedef struct {
-    int count, op[8], from[8], before, layers;
-    bool own_weight, shared;
-} stack;
-
-static stack random_stack(void)
-{
-    stack s = {.count = 2 + (int)draw(4), .before = (int)draw(3), .own_weight = draw(2), .shared = draw(2)};
-    for (int i = 0; i < s.count; i++) {
-        s.op[i] = (int)draw(6);
-        s.from[i] = (int)draw((uint32_t)i + 1);
-    }
-    return s;
-}
-
-static const char *text_of(fsim_arena *a, const stack *s, int layers)
-{
-    static const char *const unary[] = {"exp", "relu", "tanh", "neg", "sin", "cos"};
-    const char *text = "name: stack\ntensors:\n  x: {shape: [64, 64], dtype: f32}\n  u: {shape: [64, 64], dtype: f32, "
-                       "role: weight}\n",
-               *in = "x";
-    for (int l = 0; l < layers && s->own_weight; l++)
-        text = fsim_printf(a, "%s  w%d: {shape: [64, 64], dtype: f32, role: weight}\n", text, l);
-    text = fsim_printf(a, "%soperators:\n", text);
-    for (int i = 0; i < s->before; i++) {
-        text = fsim_printf(a, "%s  - {op: sigmoid, in: %s, out: b%d}\n", text, in, i);
-        in = fsim_printf(a, "b%d", i);
-    }
-    for (int l = 0; l < layers; l++) {
-        const char *name[9] = {in};
-        for (int i = 0; i < s->count; i++) {
-            const char *out = fsim_printf(a, "t%d_%d", l, i), *other = i == 0 && s->own_weight
-                                                                           ? fsim_printf(a, "w%d", l)
-                                                                       : i == 0 && s->shared ? "u"
-                                                                                             : name[s->from[i]];
-            if (i == s->count - 1)
-                text = fsim_printf(a, "%s  - {op: cumsum, in: %s, out: %s, dim: 1}\n", text, name[i], out);
-            else if (s->op[i] < 3 || i == 0)
-                text = fsim_printf(a, "%s  - {op: %s, in: [%s, %s], out: %s}\n", text, i ? "mul" : "matmul", name[i],
-                                   other, out);
-            else
-                text = fsim_printf(a, "%s  - {op: %s, in: %s, out: %s}\n", text, unary[s->op[i]], name[i], out);
-            name[i + 1] = out;
-        }
-        in = name[s->count];
-    }
-    return fsim_printf(a, "%s  - {op: sigmoid, in: %s, out: e0}\n  - {op: log, in: e0, out: e1}\n", text, in);
 }
 
 /* Are both graphs equal but for names? Tensors are told apart by who makes them, or by their order. */
@@ -162,7 +110,7 @@ static void equal_layers_are_found(void **unused)
         stack s = random_stack();
         const int layers = 4 + (int)draw(6);
         fsim_arena *a = fsim_arena_new();
-        const char *text = text_of(a, &s, layers);
+        const char *text = stack_text(a, &s, layers, 64);
         fixture f = fixture_of(text);
         fsim_run run;
         if (!fsim_find_run(&f.l, f.a, &run))
@@ -193,7 +141,7 @@ static void equal_layers_are_found(void **unused)
         for (int less = 1; less < found - 1 && run.period == s.count; less++) {
             const fsim_graph *shorter = fsim_shortened(&f.l, &run, less, f.a);
             assert_non_null(shorter);
-            fixture wanted = fixture_of(text_of(a, &s, layers - less));
+            fixture wanted = fixture_of(stack_text(a, &s, layers - less, 64));
             assert_alike(shorter, wanted.g);
             if (less == 1)
                 assert_true(best_of(f.p, shorter, f.a) == best_of(f.p, wanted.g, f.a));
@@ -516,7 +464,7 @@ static void stretches_that_are_left_open(void **unused)
         fsim_arena *a = fsim_arena_new();
         seed = (uint64_t)turn;
         const stack stacked = random_stack();
-        fixture f = fixture_of(text_of(a, &stacked, 60 / stacked.count + 1));
+        fixture f = fixture_of(stack_text(a, &stacked, 60 / stacked.count + 1, 64));
         f.p->recompute = false;
         fsim_spent spent;
         const fsim_budget budget = fsim_budget_of(f.p, &spent);
