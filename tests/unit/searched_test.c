@@ -506,6 +506,74 @@ static void stretches_that_are_left_open(void **unused)
     assert_true(opens > told && told > GRAPHS / 2);
 }
 
+typedef struct {
+    fsim_problem *p;
+    fsim_arena *a;
+    fsim_sum fixed; /* what plans hold beside what the search counts: the input and the output */
+    int visits, apart;
+} front_visits;
+
+static bool peaks_agree(void *to, const fsim_partition *part, fsim_sum spent, fsim_sum peak)
+{
+    front_visits *v = to;
+    fsim_plan plan;
+    fsim_refusal why;
+    const fsim_mark mark = fsim_save(v->a);
+    assert_true(spent > 0 && fsim_price(v->p, part, v->a, &plan, &why));
+    const fsim_sum beside = plan.peak_memory_bytes - peak;
+    v->apart += beside != v->fixed;
+    v->visits++;
+    fsim_rewind(v->a, mark);
+    return true;
+}
+
+/* The peaks that a search for little memory counts are those of the plans that it finds, but for inputs and outputs:
+ * also where of two results nobody reads one. */
+static void peaks_of_plans(void **unused)
+{
+    enum { GRAPHS = 30 };
+    (void)unused;
+    int visits = 0, apart = 0;
+    for (int turn = 1; turn <= GRAPHS; turn++) {
+        fsim_arena *a = fsim_arena_new();
+        seed = (uint64_t)turn;
+        const char *text = "tensors: {x: {shape: [64, 512], dtype: f32}}\noperators:\n", *name[8] = {"x"};
+        int count = 1;
+        for (int i = 0; i < 5; i++) {
+            const char *from = name[draw(2) ? (uint32_t)count - 1 : draw((uint32_t)count)],
+                       *out = fsim_printf(a, "t%d", i);
+            const uint32_t what = draw(4);
+            text = what == 0 ? fsim_printf(a, "%s  - {op: sort, in: %s, out: [%s, i%d], dim: 1}\n", text, from, out, i)
+                   : what == 1 ? fsim_printf(a, "%s  - {op: cumsum, in: %s, out: %s, dim: 1}\n", text, from, out)
+                   : what == 2
+                       ? fsim_printf(a, "%s  - {op: add, in: [%s, %s], out: %s}\n", text, from, name[count - 1], out)
+                       : fsim_printf(a, "%s  - {op: exp, in: %s, out: %s}\n", text, from, out);
+            name[count++] = out;
+        }
+        fixture f = fixture_of(fsim_printf(a, "%soutputs: [%s]\n", text, name[count - 1]));
+        fsim_spent spent;
+        const fsim_budget budget = fsim_budget_of(f.p, &spent);
+        int *node = fsim_new(f.a, int, f.g->nodes);
+        for (int n = 0; n < f.g->nodes; n++)
+            node[n] = n;
+        f.p->lean = true;
+        front_visits v = {f.p, f.a, 0, 0, 0};
+        for (int t = 0; t < f.g->tensors; t++)
+            v.fixed += f.g->tensor[t].storage == t && (f.g->tensor[t].producer < 0 || f.g->tensor[t].output)
+                           ? f.g->tensor[t].bytes
+                           : 0;
+        fsim_frontier *x = fsim_frontier_of(f.p, node, f.g->nodes, FSIM_EVERY_ORDER, &budget, f.a);
+        assert_true(fsim_frontier_front(x, 16, &budget, peaks_agree, &v));
+        assert_true(v.visits > 0);
+        visits += v.visits;
+        apart += v.apart;
+        fsim_arena_free(f.a);
+        fsim_arena_free(a);
+    }
+    printf("%d plans, %d with another peak\n", visits, apart);
+    assert_int_equal(apart, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(equal_layers_are_found),
@@ -514,6 +582,7 @@ int main(void)
                                        cmocka_unit_test(marks_of_a_kernel),
                                        cmocka_unit_test(plans_are_compared),
                                        cmocka_unit_test(parts_that_are_read),
+                                       cmocka_unit_test(peaks_of_plans),
                                        cmocka_unit_test(kernels_cost_what_they_are_worth),
                                        cmocka_unit_test(stretches_that_are_left_open),
                                        cmocka_unit_test(no_pair_is_worth_merging),
