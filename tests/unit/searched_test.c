@@ -258,6 +258,12 @@ static void plans_are_compared(void **unused)
     assert_int_equal(fsim_front_of(best, 0), 0);
 }
 
+static double worth_nothing(const fsim_merge *m)
+{
+    assert_true(m->separate > 0 && m->merged > 0);
+    return 0;
+}
+
 /* After merging, the plan is no slower than the one before, and no two of its kernels that read or feed each other
  * would gain by being one. */
 static void no_pair_is_worth_merging(void **unused)
@@ -278,7 +284,10 @@ static void no_pair_is_worth_merging(void **unused)
         assert_true(fsim_price(f.p, &singles, f.a, &before, &why));
         assert_true(fsim_merge_greedily(f.p, &singles, f.a, &after));
         merged += after.kernels < before.kernels;
-        fsim_clusters *c = fsim_clusters_of(f.p, &after.partition, f.a);
+        fsim_clusters *c = fsim_clusters_of(f.p, &singles, f.a);
+        fsim_merge_all(c, worth_nothing); /* none at 0 */
+        assert_int_equal(fsim_partition_of(c, f.a, NULL).parts, singles.parts);
+        c = fsim_clusters_of(f.p, &after.partition, f.a);
         for (int x = 0; x < c->parts; x++) {
             int *other;
             const int others = fsim_sharers(c, x, &other);
