@@ -80,7 +80,8 @@ static fsim_machine *read_machines(fsim_context *c)
         m[i].hw = fsim_read_hw(c, node ? node->gpu : c->set.hw.at[i]);
         m[i].node = node;
         m[i].name = node ? node->name : m[i].hw ? m[i].hw->name : "";
-        m[i].gpus = c->set.node ? c->set.node : node ? node->gpus : NODE;
+        m[i].gpus = node ? node->gpus : c->set.node ? c->set.node : NODE;
+        m[i].shared = c->set.node ? c->set.node : m[i].gpus;
     }
     if (fsim_errors(c->diag) == 0)
         read_prices(c, m, count);

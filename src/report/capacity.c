@@ -56,7 +56,7 @@ static const char *stored_text(const fsim_option *x, fsim_arena *a)
 }
 
 /* "tp 2, f8 weights, bf16 cache" */
-static const char *option_text(const fsim_option *x, fsim_arena *a)
+const char *fsim_option_text(const fsim_option *x, fsim_arena *a)
 {
     return fsim_printf(a, "%s, %s weights, %s cache", sharing_text(x, a), stored_as(x, x->on.weights),
                        stored_as(x, x->on.cache));
@@ -94,7 +94,7 @@ static const char *choice_text(const fsim_option *x, fsim_arena *a)
                                                      digits(a, x->usd_h), digits(a, x->usd_million));
     const char *energy = isnan(x->joules) ? "" : fsim_printf(a, ", %s J/token", digits(a, x->joules));
     return fsim_printf(a, "%lld x %s: %lld cop%s, each on %s%s%s", (long long)x->gpus, x->machine->name,
-                       (long long)x->replicas, x->replicas == 1 ? "y" : "ies", option_text(x, a), cost, energy);
+                       (long long)x->replicas, x->replicas == 1 ? "y" : "ies", fsim_option_text(x, a), cost, energy);
 }
 
 /* A change in percent; without a sign where it is none at this many digits. */
@@ -381,6 +381,14 @@ static void report_limits(const fsim_page *page, const fsim_option *o, fsim_aren
     fsim_paragraph(page, FSIM_PLAIN, 0, 2,
                    fsim_printf(a, "A prompt: %s alone, %s.", seconds(a, o->loop.alone_s + o->loop.host_s),
                                phase_text(&o->prefill, a)));
+    const int64_t nodes = fsim_deployed_nodes(&o->on), running = (int64_t)fmax(1, round(o->times.running));
+    if (nodes > 1)
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                       fsim_printf(a,
+                                   "A copy spans %lld nodes: of these times, %s and %s are what crosses the network at "
+                                   "%.1f GB/s for each GPU, worked out and not measured.",
+                                   (long long)nodes, seconds(a, fsim_network_s(&o->on, running)),
+                                   seconds(a, fsim_network_s(&o->on, o->on.input)), o->on.network / 1e9));
     fsim_paragraph(page, FSIM_PLAIN, 0, 2,
                    fsim_printf(a, "A copy is at work %.0f %% of the time, %.0f %% of that on prompts.",
                                100 * o->times.busy, 100 * o->times.prompts));
@@ -454,96 +462,6 @@ static void report_front(const fsim_page *page, const fsim_capacity *x, bool ver
     fsim_table_legend(page, &t, 0);
 }
 
-/* Why an option is out, with the memory that it lacks. */
-static const char *reason_text(const fsim_option *o, fsim_arena *a)
-{
-    const fsim_deployed_memory *m = &o->memory;
-    if (o->fits)
-        return o->reason;
-    const double rest = m->framework + m->activations + m->collectives;
-    if (m->cache <= 0)
-        return fsim_printf(a, "does not fit: weights %s and %s of activations and framework, of %s",
-                           bytes(a, m->weights), bytes(a, rest), bytes(a, m->capacity));
-    return fsim_printf(a, "does not fit: %s are left for keys and values, a request needs %s", bytes(a, m->cache),
-                       bytes(a, m->token * (double)(o->on.input + o->on.output)));
-}
-
-/* Is the same, with another cache, among the options before it? Weights that do not fit are said once. */
-static bool is_repeated(const fsim_capacity *x, int i)
-{
-    const fsim_option *o = &x->option[i];
-    bool known = false;
-    for (int k = 0; k < i && o->memory.cache <= 0; k++) {
-        const fsim_option *p = &x->option[k];
-        known = known || (!p->fits && p->on.hw == o->on.hw && p->on.tp == o->on.tp && p->on.ep == o->on.ep &&
-                          p->on.weights == o->on.weights);
-    }
-    return known;
-}
-
-static void report_refused(const fsim_page *page, const fsim_capacity *x, bool verbose, fsim_arena *a)
-{
-    enum { SHOWN = 6 };
-    int count = 0;
-    for (int i = 0; i < x->options; i++)
-        count += x->option[i].reason && !is_repeated(x, i);
-    if (count == 0)
-        return;
-    putc('\n', page->out);
-    fsim_paragraph(page, FSIM_PLAIN, 0, 0,
-                   fsim_printf(a, "%d way%s not serve the load:", count, count == 1 ? " does" : "s do"));
-    for (int i = 0, shown = 0; i < x->options; i++) {
-        const fsim_option *o = &x->option[i];
-        if (!o->reason || is_repeated(x, i) || (!verbose && shown == SHOWN))
-            continue;
-        shown++;
-        fsim_paragraph(page, FSIM_FAINT, 2, 4,
-                       fsim_printf(a, "%s, %s: %s", o->machine->name, option_text(o, a), reason_text(o, a)));
-    }
-    if (!verbose && count > SHOWN)
-        fsim_paragraph(page, FSIM_FAINT, 2, 4, fsim_printf(a, "and %d more (--verbose)", count - SHOWN));
-}
-
-/* GPUs, a power of 2, over which the weights leave place for a request. */
-static const char *holders(const fsim_option *o, fsim_arena *a)
-{
-    enum { MOST = 1 << 16 };
-    const fsim_deployed_memory *m = &o->memory;
-    const double gpus = (double)fsim_deployed_gpus(&o->on);
-    const double rest = m->capacity - m->framework - m->activations - m->collectives;
-    const double request = m->token * (double)(o->on.input + o->on.output);
-    int64_t n = (int64_t)gpus;
-    while (n < MOST && rest - m->weights * gpus / (double)n < request)
-        n *= 2;
-    return n < MOST ? fsim_printf(a, "%lld", (long long)n) : "No number of";
-}
-
-/* What would help where nothing serves. */
-static void report_nothing(const fsim_page *page, const fsim_capacity *x, fsim_arena *a)
-{
-    const fsim_option *near = NULL;
-    for (int i = 0; i < x->options; i++)
-        if (!near || (x->option[i].fits && !near->fits) ||
-            (!near->fits && !x->option[i].fits && x->option[i].memory.cache > near->memory.cache))
-            near = &x->option[i];
-    fsim_paragraph(page, FSIM_BAD, 0, 0, "No way to serve it was found.");
-    if (x->options == 0)
-        fsim_paragraph(
-            page, FSIM_PLAIN, 0, 0,
-            "No GPU asked about has units for the weights and caches asked for (--weights, --cache), or none "
-            "runs the engine (--engine).");
-    if (near && !near->fits)
-        fsim_paragraph(
-            page, FSIM_PLAIN, 0, 0,
-            fsim_printf(a,
-                        "Nearest: %s, %s: %s. %s GPUs that share each layer would hold it (--node); GPUs with "
-                        "more memory would, or weights of fewer bits (--weights).",
-                        near->machine->name, option_text(near, a), reason_text(near, a), holders(near, a)));
-    else if (near)
-        fsim_paragraph(page, FSIM_PLAIN, 0, 0,
-                       "It fits, but no number of GPUs (--gpus) meets the goals; the reasons are below.");
-}
-
 void fsim_report_capacity(const fsim_page *page, const fsim_capacity *x, bool verbose)
 {
     fsim_arena *a = fsim_arena_new();
@@ -556,11 +474,11 @@ void fsim_report_capacity(const fsim_page *page, const fsim_capacity *x, bool ve
         report_limits(page, o, a);
         report_memory(page, o, a);
     } else {
-        report_nothing(page, x, a);
+        fsim_report_unserved(page, x, a);
     }
     report_front(page, x, verbose, a);
     fsim_report_machines(page, x->asked->on, x->asked->ons, a);
-    report_refused(page, x, verbose, a);
+    fsim_report_refused(page, x, verbose, a);
     putc('\n', page->out);
     fsim_paragraph(
         page, FSIM_FAINT, 0, 0,

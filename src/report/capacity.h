@@ -14,4 +14,11 @@ void fsim_report_capacity(const fsim_page *page, const fsim_capacity *x, bool ve
 /* reports/schema/capacity.schema.json describes it. */
 void fsim_json_capacity(FILE *out, const fsim_capacity *x);
 
+/* "tp 2, f8 weights, bf16 cache". In a. */
+const char *fsim_option_text(const fsim_option *x, fsim_arena *a);
+/* Each way that does not serve the load, with its reason. */
+void fsim_report_refused(const fsim_page *page, const fsim_capacity *x, bool verbose, fsim_arena *a);
+/* What would help where none serves. */
+void fsim_report_unserved(const fsim_page *page, const fsim_capacity *x, fsim_arena *a);
+
 #endif

@@ -18,7 +18,7 @@ void fsim_report_machines(const fsim_page *page, const fsim_machine *m, int coun
 {
     static const fsim_column column[] = {
         {.title = "", .left = true},
-        {.title = "a node", .legend = "GPUs that may share a layer"},
+        {.title = "a node", .legend = "its GPUs, with links to each other"},
         {.title = "links", .legend = "to another GPU of the node, in one direction", .drop = 2},
         {.title = "network", .legend = "between nodes, for each GPU, in one direction", .drop = 1},
         {.title = "limit",
@@ -64,7 +64,7 @@ void fsim_json_machines(FILE *out, const fsim_machine *m, int count)
         const fsim_cluster *n = m[i].node;
         fsim_json_text(out, i ? ",\n  {" : "\n  {", "name", m[i].name);
         fsim_json_text(out, ", ", "hardware", m[i].hw->name);
-        fprintf(out, ", \"node_gpus\": %lld", (long long)m[i].gpus);
+        fprintf(out, ", \"node_gpus\": %lld", (long long)m[i].shared);
         put_figure(out, "network_bytes_per_s", n ? &n->network : &unknown);
         put_figure(out, "node_watts", n ? &n->power : &unknown);
         put_figure(out, "usd_per_h", &m[i].price);

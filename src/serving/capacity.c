@@ -67,6 +67,8 @@ static void add_option(search *s, const fsim_machine *machine, const fsim_precis
                .cache = stored[1],
                .tp = tp,
                .ep = ep,
+               .near = machine->gpus,
+               .network = fsim_machine_network(machine),
                .input = q->load->input,
                .output = q->load->output,
                .arena = s->arena}};
@@ -78,14 +80,16 @@ static void add_option(search *s, const fsim_machine *machine, const fsim_precis
     x.fits = x.memory.cache >= x.memory.token * (double)(q->load->input + q->load->output) && x.places > 0;
     if (!x.fits)
         x.reason = "does not fit";
+    else if (fsim_deployed_nodes(&x.on) > 1 && isnan(x.on.network))
+        x.reason = "it spans nodes, and no network between them is known ('network' in the system's file)";
     s->option[s->options++] = x;
 }
 
-/* All ways to share a layer over up to a node's GPUs. */
+/* All ways to share a layer. */
 static void add_sharing(search *s, const fsim_machine *machine, const fsim_precision stored[2])
 {
     const fsim_model *m = s->q->model;
-    for (int64_t n = 1; n <= machine->gpus; n *= 2) {
+    for (int64_t n = 1; n <= machine->shared; n *= 2) {
         add_option(s, machine, stored, m->kv_lora ? 1 : n, m->kv_lora ? n : 1);
         if (!m->kv_lora && m->experts && n > 1)
             add_option(s, machine, stored, n, n);

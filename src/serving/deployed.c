@@ -165,9 +165,38 @@ static double saved_s(const fsim_deployed *s, int64_t tokens)
     return (double)m->layers * fmax(0, balanced_s - fmax(chance_s, work_s));
 }
 
+int64_t fsim_deployed_nodes(const fsim_deployed *s)
+{
+    const int64_t gpus = fsim_deployed_gpus(s);
+    return s->near > 0 ? (gpus + s->near - 1) / s->near : 1;
+}
+
+/* Seconds in which the GPUs of `nodes` nodes add up a buffer, of which each GPU of a node has its part: the parts go in
+ * log2(nodes) exchanges of all of it, or in twice as many with less and less (reduce-scatter, all-gather). */
+static double reduced_s(const fsim_deployed *s, double bytes, double nodes)
+{
+    const double part = bytes / (double)s->near / s->network, hops = ceil(log2(nodes));
+    return fmin(hops * (network_call_s + part), 2 * (hops * network_call_s + (nodes - 1) / nodes * part));
+}
+
+double fsim_network_s(const fsim_deployed *s, int64_t tokens)
+{
+    const fsim_model *m = s->model;
+    const double nodes = (double)fsim_deployed_nodes(s), wide = (double)(tokens * m->hidden);
+    if (nodes == 1)
+        return 0;
+    if (!m->kv_lora)
+        return 2 * (double)m->layers * reduced_s(s, 2 * wide, nodes);
+    /* A token goes to each other node once, and from there to its experts on that node; what they make comes back as
+     * one sum of 16 bits. */
+    const double others = (nodes - 1) * (1 - pow(1 - 1 / nodes, (double)m->topk));
+    const double bytes = wide * others * (fmin(1, fsim_deployed_weight_bytes(s)) + 2);
+    return (double)m->layers * (2 * network_call_s + bytes / s->network);
+}
+
 static double whole_s(const fsim_deployed *s, double layers, int64_t tokens, int64_t heads)
 {
-    return layers - links_s(s, tokens) - saved_s(s, tokens) + head_s(s, heads);
+    return layers - links_s(s, tokens) - saved_s(s, tokens) + fsim_network_s(s, tokens) + head_s(s, heads);
 }
 
 double fsim_decode_s(const fsim_deployed *s, int64_t requests, double cached)

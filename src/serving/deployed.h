@@ -19,6 +19,8 @@ typedef struct {
     const char *dtype;   /* of activations: "bf16" or "f16" */
     fsim_precision weights, cache;
     int64_t tp, ep;
+    int64_t near;          /* GPUs of a node; 0: all of them are in one */
+    double network;        /* bytes a second between nodes, for each GPU and direction */
     int64_t input, output; /* tokens of a request */
     fsim_priced_steps *steps;
     fsim_arena *arena;
@@ -36,6 +38,11 @@ int64_t fsim_deployed_gpus(const fsim_deployed *s);
  * more GPUs than attention is split over. */
 int64_t fsim_deployed_groups(const fsim_deployed *s);
 
+/* Nodes that they take. */
+int64_t fsim_deployed_nodes(const fsim_deployed *s);
+/* Seconds of a step with so many tokens on a GPU, or on those that share attention, in which data crosses the network.
+ */
+double fsim_network_s(const fsim_deployed *s, int64_t tokens);
 /* Bytes of a weight, its share of a scale among them: 4-bit ones are MXFP4 where the model is published so, NVFP4 on
  * GPUs with units for 4-bit floats. */
 double fsim_deployed_weight_bytes(const fsim_deployed *s);

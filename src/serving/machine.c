@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "base/unit.h"
 #include "input/yaml.h"
+#include "serving/constants.h"
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,6 +63,8 @@ static fsim_stated figure_of(fsim_arena *a, fsim_diag *d, const fsim_yaml *root,
         fsim_error(d, value->at, "the value of '%s' is not above 0", key);
     return f;
 }
+
+double fsim_machine_network(const fsim_machine *m) { return m->node ? m->node->network.value * network_share : NAN; }
 
 double fsim_machine_rest_w(const fsim_machine *m)
 {

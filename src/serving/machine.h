@@ -27,10 +27,13 @@ typedef struct {
     const char *name; /* the system's, or the GPU's */
     const fsim_hw *hw;
     const fsim_cluster *node; /* NULL: no more is known than how many a node has */
-    int64_t gpus;             /* of a node */
+    int64_t gpus;             /* of a node, whose links reach each other */
+    int64_t shared;           /* that may share a layer at most; above `gpus` the network is between them */
     fsim_stated price;        /* USD an hour and GPU */
 } fsim_machine;
 
+/* Bytes a second that reach other nodes, of what its file says, for each GPU and direction; NaN: not known. */
+double fsim_machine_network(const fsim_machine *m);
 /* Watts of a node at most beside its GPUs' limits, for each GPU; 0 where they are not known. */
 double fsim_machine_rest_w(const fsim_machine *m);
 /* The system of this name in the folder, or of the file at this path. NULL after errors in d. In a. */

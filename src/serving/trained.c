@@ -59,8 +59,6 @@ static int64_t near_copies(const fsim_machine *on, const fsim_sharing *w)
     return w->dp < most ? w->dp : most < 1 ? 1 : most;
 }
 
-static double network_rate(const fsim_machine *on) { return on->node ? on->node->network.value * network_share : NAN; }
-
 /* Seconds of a collective of the dp copies. bytes: of the larger buffer, on each GPU. Inside a node they use its links,
  * and between nodes each of its GPUs sends a part. */
 static double between_copies_s(const fsim_machine *on, const fsim_sharing *w, fsim_op op, double bytes)
@@ -68,7 +66,8 @@ static double between_copies_s(const fsim_machine *on, const fsim_sharing *w, fs
     const double near = (double)near_copies(on, w), all = (double)w->dp;
     double time_s = near > 1 ? fsim_collective_s(on->hw, op, bytes, near, false) : 0;
     if (all > near)
-        time_s = fmax(time_s, bytes * (all - 1) / all / (near * network_rate(on)) + network_call_s * log2(all / near));
+        time_s = fmax(time_s,
+                      bytes * (all - 1) / all / (near * fsim_machine_network(on)) + network_call_s * log2(all / near));
     return time_s;
 }
 
@@ -105,7 +104,7 @@ static double send_s(const fsim_training *t, const fsim_machine *on, const fsim_
     const double bytes = 2 * (double)(w->micro * t->length * t->model->hidden) / (double)w->tp;
     if (w->pp == 1)
         return 0;
-    return w->tp * w->dp * w->pp > on->gpus ? network_call_s + bytes / network_rate(on)
+    return w->tp * w->dp * w->pp > on->gpus ? network_call_s + bytes / fsim_machine_network(on)
                                             : fsim_collective_s(on->hw, FSIM_OP_SEND, bytes, 2, false);
 }
 

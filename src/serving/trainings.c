@@ -17,13 +17,16 @@ typedef struct {
     fsim_trainings *out;
 } search;
 
+/* GPUs that may share a layer: of one node. */
+static int64_t sharing(const fsim_machine *on) { return on->shared < on->gpus ? on->shared : on->gpus; }
+
 static void fill_prices(search *s)
 {
     for (int k = 0; k < s->q->ons; k++)
         for (int t = 0; t < TPS; t++)
             for (int m = 0; m < MICROS; m++) {
                 const fsim_sharing w = {.tp = 1 << t, .pp = 1, .dp = 1, .chunks = 1, .micro = 1 << m};
-                if (w.tp <= s->q->on[k].gpus && w.micro <= MOST_TOKENS / s->q->length + 1 &&
+                if (w.tp <= sharing(&s->q->on[k]) && w.micro <= MOST_TOKENS / s->q->length + 1 &&
                     fsim_is_way(&s->training, &w))
                     s->price[k][t][m] = fsim_layer_priced(&s->training, s->q->on[k].hw, w.tp, w.micro);
             }
@@ -56,7 +59,7 @@ static void try_way(search *s, fsim_trained_on *best, const fsim_sharing *w, con
 static void try_ways(search *s, fsim_trained_on *best)
 {
     enum { MOST_STAGES = 64, MOST_CHUNKS = 8 };
-    for (int t = 0; t < TPS && 1 << t <= best->gpus && 1 << t <= s->q->on[best->on].gpus; t++)
+    for (int t = 0; t < TPS && 1 << t <= best->gpus && 1 << t <= sharing(&s->q->on[best->on]); t++)
         for (int64_t pp = 1; pp <= MOST_STAGES && pp << t <= best->gpus; pp *= 2)
             for (int m = 0; m < MICROS; m++)
                 for (int64_t chunks = 1; chunks <= (pp > 1 ? MOST_CHUNKS : 1); chunks++)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# capacity, what holds whatever the load: a prompt takes no less beside others, no more answers come out than prompts can go in; of copies whose GPUs have requests of their own, figures are of the copy and shares of a GPU; a way without a price is a reason, and does not end the rest; bytes of 4-bit weights.
+# capacity, what holds whatever the load: a prompt takes no less beside others, no more answers come out than prompts can go in; of copies whose GPUs have requests of their own, figures are of the copy and shares of a GPU; a way without a price is a reason, and does not end the rest; bytes of 4-bit weights; copies that span nodes.
 # depends: once cost: 3
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
@@ -52,6 +52,31 @@ got = {o["hardware"]: o["memory"]["weight_bytes"] for o in json.load(open("four.
 assert got == {"b200": (8030261248 - outer) * 4.5 / 8 + 2 * outer, "h100-sxm5-80gb": (8030261248 - outer) * 4.25 / 8 + 2 * outer}, got
 mx = [o["memory"] for o in json.load(open("mxfp4.json"))["options"]]
 assert len(mx) == 2 and mx[0]["weight_bytes"] == mx[1]["weight_bytes"] and mx[1]["capacity_bytes"] == 46068 * 2**20, mx
+END
+# A copy that spans nodes: what its GPUs add up crosses the network. 405B in 16 bits needs 16 GPUs, two DGX.
+large() { run "$1" llama-3.1-405b --system "$2" --weights bf16 --cache bf16 --gpus 16 --node 16 --load input=2000,output=500,concurrency=8; }
+sed 's/50 GB/5 GB/; s/^name: .*/name: slow/' "$SOURCE_DIR/systems/dgx-h100.yaml" >slow.yaml
+sed '/^network:/,/^[a-z]*:/{/^network:/d}; s/^name: .*/name: apart/' "$SOURCE_DIR/systems/dgx-h100.yaml" | grep -v '^ .*GB/s' >apart.yaml
+large fast.json dgx-h100
+large slow.json slow.yaml
+"$FUSESIM" capacity llama-3.1-405b --system apart.yaml --weights bf16 --cache bf16 --gpus 16 --node 16 --load input=2000,output=500,concurrency=8 >apart.out 2>apart.err
+[ $? = 1 ] && grep -q 'tp 16, bf16 weights, bf16 cache: it spans nodes, and no network between them is known' apart.out || complain "nodes without a network: $(cat apart.out apart.err)"
+"$FUSESIM" capacity llama-3.1-405b --system dgx-h100 --weights bf16 --load input=2000,output=500,rate=1/s >hint.out 2>hint.err
+[ $? = 1 ] && tr '\n' ' ' <hint.out | grep -q 'would hold it, over 2 nodes of dgx-h100 and the network between them (--node 16)' || complain "what would hold it: $(cat hint.out)"
+grep -q '^A copy spans 2 nodes: of these times, ' fast.json.out || complain 'what crosses the network is not said'
+for node in 8 16; do run power$node.json qwen3-235b-a22b --system dgx-h100 --node $node --load input=2000,output=500,rate=20; done
+"$python" - <<'END' || complain 'a copy that spans nodes'
+import json
+best = {n: (lambda d: d["options"][d["fewest"]])(json.load(open(n + ".json"))) for n in ("fast", "slow")}
+assert all(o["tp"] == 16 and o["gpus"] == 16 for o in best.values())
+prompt_s = {n: 2e-3 / o["prefill"]["host"] for n, o in best.items()}   # vLLM's host takes 2 ms
+# 126 layers add up twice 2000 x 16384 numbers of 2 bytes, an eighth of them on each GPU of a node; 0.72 of the network's rate is reached.
+sent = 2 * 126 * 2000 * 16384 * 2 / 8 / 0.72
+assert abs((prompt_s["slow"] - prompt_s["fast"]) / (sent / 5e9 - sent / 50e9) - 1) < 1e-6, (prompt_s, sent)
+# What a node takes beside its GPUs is the same, whatever may share a layer.
+watts = [{(o["tp"], o["ep"], o["weights"], o["cache"]): o["watts"] for o in json.load(open(f"power{n}.json"))["options"] if o["reason"] is None} for n in (8, 16)]
+same = watts[0].keys() & watts[1].keys()
+assert len(same) > 3 and all(watts[0][k] == watts[1][k] for k in same), watts
 END
 # Attention data parallel: a copy has the requests of its eight GPUs, and a GPU reads its eighth of the experts that all of them pick.
 run latent.json deepseek-v3 --hw h200-sxm-141gb --load input=2000,output=500,concurrency=256
