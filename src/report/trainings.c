@@ -4,15 +4,42 @@
 #include "base/unit.h"
 #include "report/machines.h"
 #include <math.h>
+#include <string.h>
 
 enum { ROOM = 48 };
-static const double day_s = 86400, kwh_j = 3.6e6;
+static const double kwh_j = 3.6e6;
+
+/* What times of whole trainings are said in. */
+typedef struct {
+    const char *name;
+    double s;
+} span_unit;
+
+static span_unit span_of(double s)
+{
+    static const span_unit units[] = {{"days", 86400}, {"hours", 3600}, {"minutes", 60}, {"seconds", 1}};
+    int i = 0;
+    while (i < 3 && !(s >= 2 * units[i].s))
+        i++;
+    return units[i];
+}
 
 static const char *seconds(fsim_arena *a, double s) { return fsim_show_seconds(fsim_new(a, char, ROOM), ROOM, s); }
 
 static const char *bytes(fsim_arena *a, double b) { return fsim_show_bytes(fsim_new(a, char, ROOM), ROOM, b); }
 
-static const char *days(fsim_arena *a, double s) { return fsim_printf(a, "%.*f", s < 10 * day_s ? 2 : 1, s / day_s); }
+static const char *number_in(fsim_arena *a, span_unit unit, double s)
+{
+    const double x = s / unit.s;
+    return fsim_printf(a, "%.*f", x < 10 ? 2 : 1, x);
+}
+
+/* "8.83 days", "27.4 hours" */
+static const char *span(fsim_arena *a, double s)
+{
+    const span_unit unit = span_of(s);
+    return fsim_printf(a, "%s %s", number_in(a, unit, s), unit.name);
+}
 
 /* "1.25 M" */
 static const char *count_text(fsim_arena *a, double x)
@@ -43,20 +70,26 @@ static const char *choice_text(const fsim_trainings *x, int i, fsim_arena *a)
     const fsim_trained_on *t = &x->at[i];
     const char *usd = isnan(t->usd) ? "" : fsim_printf(a, ", %s USD", count_text(a, t->usd));
     const char *energy = isnan(t->joules) ? "" : fsim_printf(a, ", %s kWh", count_text(a, t->joules / kwh_j));
-    return fsim_printf(a, "%lld x %s: %s days, %.1f %% MFU, %s%s%s", (long long)t->gpus, machine_of(x, t)->hw->name,
-                       days(a, t->train_s), 100 * t->mfu, sharing_text(&t->way, a), usd, energy);
+    return fsim_printf(a, "%lld x %s: %s, %.1f %% MFU, %s%s%s", (long long)t->gpus, machine_of(x, t)->hw->name,
+                       span(a, t->train_s), 100 * t->mfu, sharing_text(&t->way, a), usd, energy);
+}
+
+/* The one to read first: without a deadline the fewest GPUs are no answer where prices are known. */
+static int first_of(const fsim_trainings *x)
+{
+    return isnan(x->asked->deadline_s) && x->cheapest >= 0 ? x->cheapest : x->fewest;
 }
 
 const char *fsim_trainings_line(const fsim_trainings *x, fsim_arena *a)
 {
-    const char *answer = x->fewest < 0 ? "no way to train it was found" : choice_text(x, x->fewest, a);
+    const char *answer = x->fewest < 0 ? "no way to train it was found" : choice_text(x, first_of(x), a);
     return fsim_printf(a, "%s: %s", x->asked->model->name, answer);
 }
 
 static void report_head(const fsim_page *page, const fsim_trainings *x, fsim_arena *a)
 {
     const fsim_trainings_asked *q = x->asked;
-    const char *limit = isnan(q->deadline_s) ? "" : fsim_printf(a, ", within %s days", days(a, q->deadline_s));
+    const char *limit = isnan(q->deadline_s) ? "" : fsim_printf(a, ", within %s", span(a, q->deadline_s));
     fsim_paragraph(page, FSIM_STRONG, 0, 0,
                    fsim_printf(a, "Training %s on %s tokens%s, in bf16 with Adam: %lld sequences of %lld tokens a step",
                                q->model->name, count_text(a, q->tokens), limit, (long long)q->batch,
@@ -65,31 +98,35 @@ static void report_head(const fsim_page *page, const fsim_trainings *x, fsim_are
 
 static void report_choices(const fsim_page *page, const fsim_trainings *x, fsim_arena *a)
 {
-    const bool late = !isnan(x->asked->deadline_s);
     const struct {
         const char *title;
         int at;
-    } choices[] = {
-        {"Fewest GPUs", x->fewest}, {"Cheapest", x->cheapest}, {"Least energy", x->coolest}, {"Fastest", x->fastest}};
+    } choices[] = {{"Fewest GPUs", first_of(x) == x->fewest ? x->fewest : -1},
+                   {"Cheapest", x->cheapest},
+                   {"Least energy", x->coolest},
+                   {"Fastest", x->fastest}};
     const double factor = fsim_training_spread();
+    bool first = true;
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         const char *same = NULL;
         for (size_t k = 0; k < i; k++)
             if (choices[k].at == choices[i].at)
                 same = same ? same : choices[k].title;
-        if (choices[i].at < 0 || (i == 0 && !late && x->cheapest >= 0))
+        if (choices[i].at < 0)
             continue;
         const double train_s = x->at[choices[i].at].train_s;
-        fsim_paragraph(page, i ? FSIM_PLAIN : FSIM_GOOD, 0, 2,
+        const span_unit unit = span_of(train_s);
+        fsim_paragraph(page, first ? FSIM_GOOD : FSIM_PLAIN, 0, 2,
                        same ? fsim_printf(a, "%s: as %s", choices[i].title, same)
-                            : fsim_printf(a, "%s: %s (80 %% interval: %s to %s days)", choices[i].title,
-                                          choice_text(x, choices[i].at, a), days(a, train_s / factor),
-                                          days(a, train_s * factor)));
+                            : fsim_printf(a, "%s: %s (80 %% interval: %s to %s %s)", choices[i].title,
+                                          choice_text(x, choices[i].at, a), number_in(a, unit, train_s / factor),
+                                          number_in(a, unit, train_s * factor), unit.name));
+        first = false;
     }
 }
 
 /* Is the row of interest: about as many GPUs as the deadline needs, or without one, GPUs that work nearly as well as
- * any number does? Of those that are too few, the most. */
+ * any number does? Of those that are out for the same reason, the most. */
 static bool is_shown(const fsim_trainings *x, int i)
 {
     enum { FEWER = 4, MORE = 8 };
@@ -103,14 +140,20 @@ static bool is_shown(const fsim_trainings *x, int i)
             first = x->at[k].in_time ? x->at[k].gpus : first;
         }
     if (t->reason)
-        return i + 1 == x->count || x->at[i + 1].on != t->on || !x->at[i + 1].reason;
+        return i + 1 == x->count || x->at[i + 1].on != t->on || !x->at[i + 1].reason ||
+               strcmp(t->reason, x->at[i + 1].reason) != 0;
     return isnan(x->asked->deadline_s) || first == 0 ? t->mfu >= nearly * best
                                                      : t->gpus * FEWER >= first && t->gpus <= first * MORE;
 }
 
 static void report_rows(const fsim_page *page, const fsim_trainings *x, bool verbose, fsim_arena *a)
 {
-    static const fsim_column column[] = {
+    double longest = 0;
+    for (int i = 0; i < x->count; i++)
+        if (!x->at[i].reason && (verbose || is_shown(x, i)))
+            longest = fmax(longest, x->at[i].train_s);
+    const span_unit unit = span_of(longest);
+    const fsim_column column[] = {
         {.title = "", .left = true},
         {.title = "GPUs"},
         {.title = "shared by",
@@ -126,7 +169,7 @@ static void report_rows(const fsim_page *page, const fsim_trainings *x, bool ver
         {.title = "a step"},
         {.title = "MFU", .legend = "the model's FLOPs, attention to all tokens, over the data sheet's in bf16"},
         {.title = "memory", .legend = "of the fullest GPU", .drop = 2},
-        {.title = "days"},
+        {.title = unit.name},
         {.title = "USD", .drop = 1},
         {.title = "kWh", .drop = 6}};
     fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
@@ -135,7 +178,7 @@ static void report_rows(const fsim_page *page, const fsim_trainings *x, bool ver
         if (!verbose && !is_shown(x, i))
             continue;
         const char **cell = fsim_table_row(&t, o->reason || !o->in_time ? FSIM_FAINT
-                                               : i == x->fewest         ? FSIM_STRONG
+                                               : i == first_of(x)       ? FSIM_STRONG
                                                                         : FSIM_PLAIN);
         cell[0] = machine_of(x, o)->name;
         cell[1] = fsim_printf(a, "%lld", (long long)o->gpus);
@@ -148,7 +191,7 @@ static void report_rows(const fsim_page *page, const fsim_trainings *x, bool ver
         cell[5] = o->way.again ? "yes" : "no";
         cell[6] = seconds(a, o->time.step);
         cell[7] = fsim_printf(a, "%.1f%%", 100 * o->mfu);
-        cell[9] = days(a, o->train_s);
+        cell[9] = number_in(a, unit, o->train_s);
         cell[10] = count_text(a, o->usd);
         cell[11] = isnan(o->joules) ? "" : count_text(a, o->joules / kwh_j);
     }
@@ -196,6 +239,7 @@ static void report_parts(const fsim_page *page, const fsim_trainings *x, const f
 /* What would help where nothing trains it in time. */
 static void report_nothing(const fsim_page *page, const fsim_trainings *x, fsim_arena *a)
 {
+    static const char one_node[] = "More than one node needs --system, which says the network.";
     const fsim_trained_on *quickest = NULL, *least = NULL;
     for (int i = 0; i < x->count; i++) {
         const fsim_trained_on *t = &x->at[i];
@@ -207,17 +251,23 @@ static void report_nothing(const fsim_page *page, const fsim_trainings *x, fsim_
     fsim_paragraph(page, FSIM_BAD, 0, 0, "No way to train it in time was found.");
     if (quickest)
         fsim_paragraph(page, FSIM_PLAIN, 0, 0,
-                       fsim_printf(a,
-                                   "The fastest: %s. More GPUs (--gpus), a larger batch (--batch) or more time would.",
-                                   choice_text(x, (int)(quickest - x->at), a)));
+                       fsim_printf(a, "The fastest: %s. %s", choice_text(x, (int)(quickest - x->at), a),
+                                   machine_of(x, quickest)->node
+                                       ? "More GPUs (--gpus), a larger batch (--batch) or more time would."
+                                       : one_node));
     else if (least)
         fsim_paragraph(page, FSIM_PLAIN, 0, 0,
                        fsim_printf(a, "It does not fit: on %lld x %s, %s, a GPU needs %s of %s. %s",
                                    (long long)least->gpus, machine_of(x, least)->name, sharing_text(&least->way, a),
                                    bytes(a, least->memory.all), bytes(a, least->memory.capacity),
-                                   machine_of(x, least)->node
+                                   !machine_of(x, least)->node ? one_node
+                                   : x->at[x->count - 1].way.tp
                                        ? "More GPUs (--gpus) would."
-                                       : "More than one node needs --system, which says the network."));
+                                       : fsim_printf(a,
+                                                     "More GPUs have no way to share layers, heads and %lld sequences "
+                                                     "a step: shorter sequences (--length) or more of them (--batch) "
+                                                     "would.",
+                                                     (long long)x->asked->batch)));
 }
 
 void fsim_report_trainings(const fsim_page *page, const fsim_trainings *x, bool verbose)
@@ -230,9 +280,9 @@ void fsim_report_trainings(const fsim_page *page, const fsim_trainings *x, bool 
         report_choices(page, x, a);
     report_rows(page, x, verbose, a);
     if (x->fewest >= 0)
-        report_parts(page, x, &x->at[isnan(x->asked->deadline_s) && x->cheapest >= 0 ? x->cheapest : x->fewest], a);
+        report_parts(page, x, &x->at[first_of(x)], a);
     for (int i = 0; i < x->count && verbose; i++)
-        if (!x->at[i].reason && i != x->fewest)
+        if (!x->at[i].reason && i != first_of(x))
             report_parts(page, x, &x->at[i], a);
     fsim_report_machines(page, x->asked->on, x->asked->ons, a);
     putc('\n', page->out);

@@ -183,11 +183,11 @@ static bool serve_steps(fsim_priced_steps *s, const fsim_folders *where, int job
     fsim_evaluated *e = fsim_new(s->arena, fsim_evaluated, rows.count + 1);
     if (!bench)
         return false;
-    const bool all = fsim_evaluate(bench, jobs, s->arena, fsim_diag_new(s->arena), e);
+    (void)fsim_evaluate(bench, jobs, s->arena, fsim_diag_new(s->arena), e); /* each row's own fault is told below */
     for (int i = 0; i < rows.count; i++) {
         const int number = atoi(e[i].row->id);
         s->time_s[number] = e[i].predicted_s;
-        s->why[number] = all || !isnan(e[i].predicted_s) ? NULL : refusal_of(bench, i, s->arena);
+        s->why[number] = isnan(e[i].predicted_s) ? refusal_of(bench, i, s->arena) : NULL;
     }
     return true;
 }

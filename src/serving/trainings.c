@@ -15,6 +15,8 @@ typedef struct {
     fsim_training training;
     fsim_layer_price (*price)[TPS][MICROS]; /* of each kind of GPU */
     fsim_trainings *out;
+    const char *fault; /* why some step has no price; NULL */
+    bool unpriced;     /* of the GPUs at hand: a way there is has none */
 } search;
 
 /* GPUs that may share a layer: of one node. */
@@ -43,8 +45,12 @@ static bool is_better(const fsim_trained_on *best, const fsim_trained_memory *me
 static void try_way(search *s, fsim_trained_on *best, const fsim_sharing *w, const fsim_layer_price *price)
 {
     const fsim_machine *on = &s->q->on[best->on];
-    if (!fsim_is_way(&s->training, w) || !(price->both_s > 0 && isfinite(price->both_s + price->head_s)))
+    if (!fsim_is_way(&s->training, w))
         return;
+    if (!(price->both_s > 0 && isfinite(price->both_s + price->head_s))) {
+        s->unpriced = s->unpriced || isnan(price->both_s + price->head_s);
+        return;
+    }
     const fsim_trained_memory memory = fsim_trained_memory_of(&s->training, on, w);
     const fsim_trained_time time = fsim_trained_time_of(&s->training, on, w, price);
     s->out->ways++;
@@ -80,7 +86,8 @@ static void conclude(const search *s, fsim_trained_on *x)
     const fsim_machine *on = &q->on[x->on];
     const double hour_s = 3600, gpus = (double)x->gpus, tokens = (double)(q->length * q->batch);
     if (!x->way.tp)
-        x->reason = "no way to share the layers, heads and sequences";
+        x->reason = s->fault && s->unpriced ? fsim_printf(s->training.arena, "a step can't be priced: %s", s->fault)
+                                            : "no way to share the layers, heads and sequences";
     else if (!x->memory.fits)
         x->reason = "does not fit";
     if (x->reason)
@@ -132,10 +139,12 @@ bool fsim_trainings_find(const fsim_trainings_asked *q, const fsim_folders *wher
             return false;
     }
     out->steps = fsim_priced_steps_count(s.training.steps);
+    s.fault = fsim_steps_fault(s.training.steps);
     for (int k = 0; k < q->ons; k++)
         for (int64_t gpus = 1; gpus <= q->most_gpus && (gpus <= q->on[k].gpus || q->on[k].node); gpus *= 2) {
             fsim_trained_on *x = &out->at[out->count++];
             *x = (fsim_trained_on){.on = k, .gpus = gpus, .usd = NAN, .joules = NAN};
+            s.unpriced = false;
             try_ways(&s, x);
             conclude(&s, x);
         }

@@ -85,6 +85,17 @@ for path in glob.glob(os.environ["SYSTEMS"] + "/*.yaml"):
     text = open(path).read()
     assert f"name: {os.path.basename(path)[:-5]}\n" in text and text.count("source:") >= 2, path
 END
+# Without a deadline the answer comes first all the same, in hours where it takes no days; the row of each reason is shown; one node is all that --hw has.
+"$FUSESIM" capacity gpt2 --system l40s-8 --train --tokens 10e9 >small.out 2>err
+[ "$(sed -n '2p' small.out | grep -c '^Fewest GPUs: 1 x l40s: .* hours, .* (80 % interval: .* to .* hours)$')" = 1 ] && grep -q '^Fastest: 16384 x l40s: [0-9.]* \(minutes\|seconds\), ' small.out && grep -q ' hours ' small.out || complain "a small training: $(head -n 6 small.out)"
+"$FUSESIM" capacity llama-3.1-8b --system dgx-h100,hgx-h200 --train --tokens 1e12 >open.out 2>err
+sed -n '2p' open.out | grep -q '^Cheapest: [0-9]' && ! grep -q 'as Fewest GPUs' open.out || complain "no deadline: $(head -n 5 open.out)"
+"$FUSESIM" capacity llama-3.1-8b --system dgx-h100,hgx-h200 --train --tokens 1e12 --quiet | grep -qF "$(sed -n '2s/^Cheapest: \(.*\) (80.*/\1/p' open.out)" || complain 'no deadline, quietly'
+"$FUSESIM" capacity llama-3.1-8b --hw h100-sxm5-80gb --train --tokens 1e12 --deadline 10d --gpus 512 >hw.out 2>err
+[ $? = 1 ] && grep -q 'More than one node needs --system' hw.out && ! grep -q 'More GPUs' hw.out || complain "a node alone: $(head -n 3 hw.out)"
+"$FUSESIM" capacity llama-3.1-8b --system dgx-h100 --train --tokens 1e12 --length 1000000 >length.out 2>err
+[ $? = 1 ] && grep -q '^dgx-h100 *1 .*priced' length.out && grep -q '^dgx-h100 *1024 *does not fit' length.out && grep -q '^dgx-h100 *16384 *no way to share' length.out && grep -q 'shorter sequences (--length) or more of them (--batch)' length.out ||
+    complain "long sequences: $(cat length.out)"
 grep -q '^Fewest GPUs: .* days, .* MFU, tp 1, dp ' llama.json.out && grep -q '^Prices from dgx-h100: Lambda' llama.json.out || complain "text: $(head -n 5 llama.json.out)"
 for width in 80 120; do COLUMNS=$width "$FUSESIM" capacity llama-3.1-70b --system dgx-h100 --train --tokens 2e12 --deadline 60d 2>&1 | awk -v w=$width 'length > w' | grep . && complain "wider than $width columns"; done
 "$FUSESIM" capacity llama-3.1-405b --hw a100-sxm4-80gb --train --tokens 1e12 >out 2>err
