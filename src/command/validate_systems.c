@@ -77,6 +77,9 @@ static bool check_systems(fsim_context *c)
         fsim_error(c->diag, fsim_command_line,
                    "validate: --systems takes rows of whole systems alone; wanted no workload, --measurements, "
                    "--registers or --device beside it");
+    if (c->set.gates.count)
+        fsim_error(c->diag, fsim_command_line,
+                   "validate: --gate is of --measurements: --systems has no limits; its --json has what to compare");
     return fsim_errors(c->diag) == 0;
 }
 

@@ -10,6 +10,52 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a row may say, and what is predicted of it, by mode. */
+static const struct {
+    fsim_system_mode mode;
+    const char *metric, *unit;
+} figures[] = {{FSIM_SYSTEM_STATIC, "output tokens per second per GPU", "1/s"},
+               {FSIM_SYSTEM_PREFILL, "time to first token", "s"},
+               {FSIM_SYSTEM_MAXIMUM, "output tokens per second", "1/s"},
+               {FSIM_SYSTEM_MAXIMUM, "output tokens per second per GPU", "1/s"},
+               {FSIM_SYSTEM_FIXED, "mean time to first token", "s"},
+               {FSIM_SYSTEM_FIXED, "mean time per output token", "s"},
+               {FSIM_SYSTEM_TRAINING, "tokens per second per GPU", "1/s"},
+               {FSIM_SYSTEM_TRAINING, "seconds per global batch", "s"}};
+
+/* Why the row is no figure of a system; NULL: it is one. In a. */
+static const char *misstated(const fsim_system *r, fsim_arena *a)
+{
+    static const char *const known[] = {"", "bf16", "f16", "f8e4m3", "nvfp4"};
+    enum { KNOWN = sizeof known / sizeof *known };
+    bool weights = false, cache = false, metric = false;
+    const char *wanted = "";
+    for (int i = 0; i < KNOWN; i++) {
+        weights = weights || (i > 0 && strcmp(r->precision, known[i]) == 0);
+        cache = cache || (strcmp(r->kv_precision, known[i]) == 0 && strcmp(known[i], "nvfp4") != 0);
+    }
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        if (figures[i].mode == r->mode) {
+            metric = metric || (strcmp(r->metric, figures[i].metric) == 0 && strcmp(r->unit, figures[i].unit) == 0);
+            wanted =
+                fsim_printf(a, "%s%s'%s' in %s", wanted, *wanted ? " or " : "", figures[i].metric, figures[i].unit);
+        }
+    if (r->fault)
+        return r->fault;
+    if (!metric)
+        return fsim_printf(a, "'%s' in %s is not predicted of mode '%s': %s is", r->metric, r->unit,
+                           fsim_system_mode_names[r->mode], wanted);
+    if (!weights || !cache)
+        return fsim_printf(a, "no precision '%s' is known: bf16, f16, f8e4m3%s",
+                           weights ? r->kv_precision : r->precision, weights ? "" : ", nvfp4");
+    if (r->tp * r->pp > r->gpus || r->dp > r->gpus || r->ep > r->gpus ||
+        (r->tp && r->pp && r->dp && r->tp * r->pp * r->dp != r->gpus))
+        return fsim_printf(a, "tp %lld, pp %lld, dp %lld and ep %lld are not %lld GPU%s", (long long)r->tp,
+                           (long long)r->pp, (long long)r->dp, (long long)r->ep, (long long)r->gpus,
+                           r->gpus == 1 ? "" : "s");
+    return NULL;
+}
+
 /* The precision of the words of a row; 16 bits where they say nothing. */
 static fsim_precision precision_of(const char *words)
 {
@@ -129,6 +175,8 @@ static double training(const fsim_system *r, fsim_priced_steps *steps, fsim_aren
                     strstr(r->notes, "NO_SHARD") ? "NO_SHARD" : "FULL_SHARD",
                     strstr(r->notes, "checkpointing True") ? "True" : "False");
     const double step = fsim_training_step_s(steps, r->hw, workload, set);
+    if (strcmp(r->unit, "s") == 0) /* of a global batch */
+        return r->batch ? (double)r->batch / (double)(r->gpus * micro * sums) * step : NAN;
     return (double)(micro * sums * r->input) / step;
 }
 
@@ -219,7 +267,9 @@ fsim_system_answer fsim_system_predict(const fsim_system *row, const fsim_hw *hw
     x.experts = s.on.model && s.on.model->experts;
     own.tp = s.on.tp;
     own.ep = s.on.ep;
-    if (!hw)
+    if ((x.reason = misstated(row, a)))
+        ;
+    else if (!hw)
         x.reason = fsim_printf(a, "no hardware file is named '%s'", row->hw);
     else if (row->mode == FSIM_SYSTEM_TRAINING)
         x.predicted = training(&own, steps, a, &x.reason);

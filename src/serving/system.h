@@ -23,6 +23,7 @@ typedef struct {
     fsim_system_mode mode;
     int64_t gpus, tp, pp, dp, ep, batch, input, output;
     double value;
+    const char *fault; /* a count that no system has: why the row can't be predicted; NULL: none */
     fsim_loc at;
 } fsim_system;
 
@@ -32,7 +33,7 @@ typedef struct {
 } fsim_systems;
 
 /* Parses a CSV file with a header of these columns, in any order, and possibly others. Errors (a missing column, an
- * unknown mode, a value that is no number) are in d; rows with errors are left out. In a. */
+ * unknown mode, what is no number, a value not above 0) are in d; rows with errors are left out. In a. */
 fsim_systems fsim_systems_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes);
 
 /* A serving program (engines.def). */

@@ -69,12 +69,19 @@ static bool read_mode(reader *r, fsim_loc at, const char *text, fsim_system_mode
     return false;
 }
 
-static bool read_number(reader *r, int c, fsim_loc at, const char *text, void *out)
+/* A count that is no whole number is an error; one that is below 1 or beyond all machines is a fault of its row. */
+static bool read_number(reader *r, int c, fsim_loc at, const char *text, fsim_system *row)
 {
+    void *out = (char *)row + columns[c].field;
     static const double most = 1e15;
     char *end;
     const double x = strtod(text, &end);
     const bool whole = columns[c].form == COUNT;
+    if (whole && *end == '\0' && end != text && floor(x) == x && (x <= 0 || x > most)) {
+        row->fault =
+            fsim_printf(r->csv.arena, "column '%s' is %s: wanted a whole number above 0", columns[c].name, text);
+        return true;
+    }
     if (*end != '\0' || !(x > 0) || x > most || (whole && floor(x) != x)) {
         fsim_error(r->diag, at, "column '%s': '%s' is no %snumber above 0", columns[c].name, text,
                    whole ? "whole " : "");
@@ -102,7 +109,7 @@ static bool read_field(reader *r, int c, fsim_system *row)
     }
     if (columns[c].form == MODE)
         return read_mode(r, at, text, out);
-    return columns[c].form == TEXT || read_number(r, c, at, text, out);
+    return columns[c].form == TEXT || read_number(r, c, at, text, row);
 }
 
 fsim_systems fsim_systems_parse(fsim_arena *a, fsim_diag *d, const char *path, const char *text, size_t bytes)

@@ -109,6 +109,34 @@ p,TensorRT-LLM v0.9,$llama,prefill,1.5,128,1,time to first token,0.01,s,"
 wrong "wrong.csv:2:.*column 'value' is blank" "$head
 p,TensorRT-LLM v0.9,$llama,prefill,1,128,1,time to first token,,s,"
 wrong 'no rows behind the header' "$head"
+# A number that no system has, a figure in another unit, a word that is not known: a reason of its row, and the others are predicted.
+batch="Llama 3 8B,8.03e9,f16,f16,h100-sxm5-80gb"
+cat >odd.csv <<END
+$head
+good,TensorRT-LLM v0.9,$llama,prefill,1,128,1,time to first token,0.01,s,
+none,TensorRT-LLM v0.9,$llama,static batch,0,128,64,output tokens per second per GPU,500,1/s,
+long,TensorRT-LLM v0.9,$llama,prefill,1,1000000000,1,time to first token,0.01,s,
+int3,TensorRT-LLM v0.9,${llama/f16,f16/int3,f16},prefill,1,128,1,time to first token,0.01,s,
+int3_cache,TensorRT-LLM v0.9,${llama/f16,f16/f16,int3},prefill,1,128,1,time to first token,0.01,s,
+unit,TensorRT-LLM v0.9,$llama,prefill,1,128,1,time to first token,10,ms,
+metric,TensorRT-LLM v0.9,$llama,prefill,1,128,1,xyz,0.01,s,
+dp,TensorRT-LLM v0.9,$batch,1,1,1,2,1,prefill,1,128,1,time to first token,0.01,s,
+END
+"$FUSESIM" validate --systems odd.csv --json odd.json >out 2>err || complain "odd rows: exit status $?: $(cat err)"
+"$python" - <<'END' || complain "odd rows: $(cat odd.json)"
+import json, re
+rows = {r["id"]: r for r in json.load(open("odd.json"))["rows"]}
+wanted = {"none": "column 'batch' is 0", "long": "a step can't be priced: .* takes 4[.]1e[+]21 steps", "int3": "no precision 'int3' is known: bf16", "int3_cache": "no precision 'int3' is known",
+          "unit": "'time to first token' in ms is not predicted of mode 'prefill': 'time to first token' in s is", "metric": "'xyz' in s is not predicted", "dp": "dp 2 .* are not 1 GPU"}
+assert rows["good"]["reason"] is None and rows["good"]["predicted"] > 0
+assert len(rows) == 8 and all(rows[i]["predicted"] is None and re.search(why, rows[i]["reason"]) for i, why in wanted.items()), rows
+END
+wrong "wrong.csv:2:[0-9]*: error: column 'batch': 'abc' is no whole number" "$head
+p,TensorRT-LLM v0.9,$llama,prefill,abc,128,1,time to first token,0.01,s,"
+wrong "wrong.csv:2:[0-9]*: error: column 'value': '-1' is no number above 0" "$head
+p,TensorRT-LLM v0.9,$llama,prefill,1,128,1,time to first token,-1,s,"
+"$FUSESIM" validate --systems odd.csv --gate mape=0.001% >out 2>err
+[ $? = 2 ] && grep -q -- '--gate is of --measurements' err && [ ! -s out ] || complain "--gate beside --systems: $(cat out err)"
 "$FUSESIM" validate --systems rows.csv --measurements steps.csv >out 2>err && complain '--systems beside --measurements'
 grep -q 'alone' err || complain "--systems beside --measurements: $(cat err)"
 "$FUSESIM" validate --systems absent.csv >out 2>err
