@@ -34,11 +34,12 @@ const char *fsim_model_key(fsim_arena *a, const char *name)
     return key;
 }
 
+/* The model of this name, or of this repository. */
 static int find(fsim_arena *a, const char *name)
 {
     const char *key = fsim_model_key(a, name);
     for (int i = 0; i < SHIPPED; i++)
-        if (strcmp(shipped[i].name, key) == 0)
+        if (strcmp(shipped[i].name, key) == 0 || strcmp(fsim_model_key(a, shipped[i].source), key) == 0)
             return i;
     return -1;
 }
@@ -59,9 +60,32 @@ static const char *name_of(fsim_arena *a, const char *path)
     return dot && dot > file ? fsim_printf(a, "%.*s", (int)(dot - file), file) : file;
 }
 
+/* The longest name that a repository's begins with: "llama-3.1-70b" of "meta-llama/llama-3.1-70b-instruct"; NULL. */
+static const char *begin_of(const char *key)
+{
+    static const char maker[] = "meta-";
+    const char *slash = strrchr(key, '/'), *best = NULL;
+    if (!slash)
+        return NULL;
+    const char *own = slash + 1;
+    own += strncmp(own, maker, sizeof maker - 1) == 0 ? sizeof maker - 1 : 0;
+    for (int i = 0; i < SHIPPED; i++) {
+        const size_t length = strlen(names[i]);
+        if (strncmp(own, names[i], length) == 0 && (own[length] == '\0' || own[length] == '-') &&
+            (!best || length > strlen(best)))
+            best = names[i];
+    }
+    return best ? best : fsim_nearest(own, names, SHIPPED);
+}
+
 /* The names that begin like it; otherwise the nearest. */
 static void note_alike(fsim_arena *a, fsim_diag *d, const char *key)
 {
+    const char *begin = begin_of(key);
+    if (begin) {
+        fsim_note(d, "did you mean '%s'? If its sizes are others, give its config.json", begin);
+        return;
+    }
     const char *alike = "", *nearest = fsim_nearest(key, names, SHIPPED);
     for (int i = 0; i < SHIPPED; i++)
         if (strncmp(names[i], key, strlen(key)) == 0)

@@ -54,6 +54,13 @@ refused notmodel 65 'is this the config.json of a model?' <<<'{"a": 1}'
 refused cut 65 'error' <<<'{"model_type": "llama", '
 "$FUSESIM" models no-such >out 2>err; [ $? = 66 ] || complain "a name that is none: $(cat err)"
 "$FUSESIM" models llama-3 2>&1 | grep -q 'names that begin so: .*llama-3-8b' || complain 'names that begin so'
+# Repositories: of a shipped model it is that model; of a variant the nearest is named.
+"$FUSESIM" models Qwen/Qwen3-32B 2>&1 | grep -q '^qwen3-32b: ' || complain 'a repository'
+for pair in meta-llama/Llama-3.1-70B-Instruct=llama-3.1-70b meta-llama/Meta-Llama-3-8B-Instruct=llama-3-8b Qwen/Qwen3-30B-A3B-Instruct-2507=qwen3-30b-a3b; do
+    "$FUSESIM" models "${pair%=*}" >out 2>err
+    [ $? = 66 ] && grep -qF "did you mean '${pair#*=}'?" err || complain "near ${pair%=*}: $(cat err)"
+done
+"$FUSESIM" models no/such/file.json 2>&1 | grep -q 'did you mean' && complain 'a path is like no model'
 # A layer of each kind, counted by hand: 2 experts of which 1 is met, width 3, hidden 2, 1 head: attention 4 * 4, router 2 * 2, experts 2 * 18, norms 2 * 2, last norm 2, tables 2 * 10.
 echo '{"model_type": "mixtral", "hidden_size": 2, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 3, "vocab_size": 5, "num_local_experts": 2, "num_experts_per_tok": 1}' >tiny.json
 "$FUSESIM" models tiny.json --json - 2>err | grep -q '"parameters": 82, "active_parameters": 64,' || complain "tiny: $(cat err)"
