@@ -197,6 +197,7 @@ static int read_training(fsim_context *c, fsim_trainings_asked *q)
     const int64_t most = q->model->positions > 0 && q->model->positions < LENGTH ? q->model->positions : LENGTH;
     q->length = c->set.length ? c->set.length : most;
     q->batch = c->set.batch ? c->set.batch : BATCH_TOKENS / q->length > 1 ? BATCH_TOKENS / q->length : 1;
+    q->about = c->set.batch == 0;
     const char *why = fsim_untrained(q->model, c->arena);
     if (why)
         fsim_error(c->diag, fsim_command_line, "%s", why);

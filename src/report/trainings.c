@@ -70,8 +70,10 @@ static const char *choice_text(const fsim_trainings *x, int i, fsim_arena *a)
     const fsim_trained_on *t = &x->at[i];
     const char *usd = isnan(t->usd) ? "" : fsim_printf(a, ", %s USD", count_text(a, t->usd));
     const char *energy = isnan(t->joules) ? "" : fsim_printf(a, ", %s kWh", count_text(a, t->joules / kwh_j));
-    return fsim_printf(a, "%lld x %s: %s, %.1f %% MFU, %s%s%s", (long long)t->gpus, machine_of(x, t)->hw->name,
-                       span(a, t->train_s), 100 * t->mfu, sharing_text(&t->way, a), usd, energy);
+    const char *batch =
+        t->way.batch == x->asked->batch ? "" : fsim_printf(a, " with %lld sequences a step", (long long)t->way.batch);
+    return fsim_printf(a, "%lld x %s: %s, %.1f %% MFU, %s%s%s%s", (long long)t->gpus, machine_of(x, t)->hw->name,
+                       span(a, t->train_s), 100 * t->mfu, sharing_text(&t->way, a), batch, usd, energy);
 }
 
 /* The one to read first: without a deadline the fewest GPUs are no answer where prices are known. */
@@ -123,6 +125,26 @@ static void report_choices(const fsim_page *page, const fsim_trainings *x, fsim_
                                           number_in(a, unit, train_s * factor), unit.name));
         first = false;
     }
+}
+
+/* Where copies have to share out a batch that was asked for exactly, few numbers of them do. */
+static void report_batch(const fsim_page *page, const fsim_trainings *x, fsim_arena *a)
+{
+    const fsim_trainings_asked *q = x->asked;
+    int64_t copies = 1; /* the most, of powers of 2 */
+    while (copies < q->batch && q->batch % (2 * copies) == 0)
+        copies *= 2;
+    int64_t near = 1;
+    while (near < q->batch)
+        near *= 2;
+    if (!q->about && copies < x->at[x->fewest].gpus)
+        fsim_paragraph(
+            page, FSIM_PLAIN, 0, 2,
+            fsim_printf(a,
+                        "Copies have to share out %lld sequences a step (--batch) evenly: numbers of GPUs that "
+                        "are powers of 2 have %lld copies at most; %lld sequences, or no --batch, leave more "
+                        "ways.",
+                        (long long)q->batch, (long long)copies, (long long)near));
 }
 
 /* Is the row of interest: about as many GPUs as the deadline needs, or without one, GPUs that work nearly as well as
@@ -278,6 +300,8 @@ void fsim_report_trainings(const fsim_page *page, const fsim_trainings *x, bool 
         report_nothing(page, x, a);
     else
         report_choices(page, x, a);
+    if (x->fewest >= 0)
+        report_batch(page, x, a);
     report_rows(page, x, verbose, a);
     if (x->fewest >= 0)
         report_parts(page, x, &x->at[first_of(x)], a);

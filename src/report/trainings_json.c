@@ -16,6 +16,7 @@ static void put_way(FILE *out, const fsim_sharing *w)
     whole_field(out, ", ", "dp", w->dp);
     whole_field(out, ", ", "chunks", w->chunks);
     whole_field(out, ", ", "micro_batch", w->micro);
+    whole_field(out, ", ", "sequences_a_step", w->batch);
     whole_field(out, ", ", "zero", w->zero);
     fsim_json_bool(out, ", ", "recompute", w->again);
     putc('}', out);

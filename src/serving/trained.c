@@ -21,8 +21,8 @@ bool fsim_is_way(const fsim_training *t, const fsim_sharing *w)
 {
     const fsim_model *m = t->model;
     const int64_t copies = w->dp * w->micro;
-    return !fsim_unshared(m, w->tp, 1, t->arena) && m->layers >= w->pp * w->chunks && t->batch % copies == 0 &&
-           (w->chunks == 1 || (t->batch / copies) % w->pp == 0);
+    return !fsim_unshared(m, w->tp, 1, t->arena) && m->layers >= w->pp * w->chunks && w->batch % copies == 0 &&
+           (w->chunks == 1 || (w->batch / copies) % w->pp == 0);
 }
 
 fsim_layer_price fsim_layer_priced(const fsim_training *t, const fsim_hw *hw, int64_t tp, int64_t micro)
@@ -113,7 +113,7 @@ fsim_trained_time fsim_trained_time_of(const fsim_training *t, const fsim_machin
 {
     enum { REDUCES = 4, REDUCES_AGAIN = 2 }; /* of a layer: two in each direction */
     const double layers = staged(t, w), stages = (double)w->pp;
-    const double slots = (double)t->batch / (double)(w->dp * w->micro);
+    const double slots = (double)w->batch / (double)(w->dp * w->micro);
     const double sent = 2 * (double)(w->micro * t->length * t->model->hidden);
     const double reduce_s = w->tp > 1 ? fsim_collective_s(on->hw, FSIM_OP_ALL_REDUCE, sent, (double)w->tp, false) : 0;
     const double links_s = layers * (w->again ? REDUCES + REDUCES_AGAIN : REDUCES) * reduce_s;
@@ -147,7 +147,7 @@ fsim_trained_memory fsim_trained_memory_of(const fsim_training *t, const fsim_ma
     enum { GATHERED = 2 }; /* layers whose weights are there in full, of shared ones */
     const fsim_model *m = t->model;
     const double mine = own_parameters(t, w), copies = (double)w->dp, tokens = (double)(w->micro * t->length);
-    const double slots = (double)t->batch / (double)(w->dp * w->micro), pp = (double)w->pp;
+    const double slots = (double)w->batch / (double)(w->dp * w->micro), pp = (double)w->pp;
     const double layers = staged(t, w), flight = fmin(slots, pp);
     const double more = w->chunks > 1 ? 1 + (pp - 1) / (pp * (double)w->chunks) : 1;
     const double kept = kept_bytes(m, w), input = 2 * (double)m->hidden / (double)w->tp;

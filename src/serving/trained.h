@@ -14,6 +14,7 @@ typedef struct {
     int64_t tp, pp, dp;
     int64_t chunks; /* pieces of its layers that a stage goes through in turn (interleaved 1F1B); 1: all at once */
     int64_t micro;  /* sequences of a micro-batch */
+    int64_t batch;  /* sequences of a step: near those asked for, so that copies and micro-batches share them out */
     int zero;       /* what the dp copies share out: 0 nothing, 1 the optimizer's state, 3 all (FSDP) */
     bool again;     /* backward computes each layer again */
 } fsim_sharing;

@@ -27,7 +27,7 @@ static void fill_prices(search *s)
     for (int k = 0; k < s->q->ons; k++)
         for (int t = 0; t < TPS; t++)
             for (int m = 0; m < MICROS; m++) {
-                const fsim_sharing w = {.tp = 1 << t, .pp = 1, .dp = 1, .chunks = 1, .micro = 1 << m};
+                const fsim_sharing w = {.tp = 1 << t, .pp = 1, .dp = 1, .chunks = 1, .micro = 1 << m, .batch = 1 << m};
                 if (w.tp <= sharing(&s->q->on[k]) && w.micro <= MOST_TOKENS / s->q->length + 1 &&
                     fsim_is_way(&s->training, &w))
                     s->price[k][t][m] = fsim_layer_priced(&s->training, s->q->on[k].hw, w.tp, w.micro);
@@ -45,7 +45,7 @@ static bool is_better(const fsim_trained_on *best, const fsim_trained_memory *me
 static void try_way(search *s, fsim_trained_on *best, const fsim_sharing *w, const fsim_layer_price *price)
 {
     const fsim_machine *on = &s->q->on[best->on];
-    if (!fsim_is_way(&s->training, w))
+    if (w->batch == 0 || !fsim_is_way(&s->training, w))
         return;
     if (!(price->both_s > 0 && isfinite(price->both_s + price->head_s))) {
         s->unpriced = s->unpriced || isnan(price->both_s + price->head_s);
@@ -61,17 +61,28 @@ static void try_way(search *s, fsim_trained_on *best, const fsim_sharing *w, con
     }
 }
 
+/* Sequences of a step that so many at once share out: those asked for, or where about as many will do and they do not,
+ * the nearest multiple; 0: it is too far. */
+static int64_t batch_of(const fsim_trainings_asked *q, int64_t at_once)
+{
+    enum { NEAR = 8 }; /* an eighth of it */
+    const int64_t near = (q->batch + at_once / 2) / at_once * at_once;
+    const int64_t apart = near > q->batch ? near - q->batch : q->batch - near;
+    return q->batch % at_once == 0 ? q->batch : q->about && near > 0 && NEAR * apart <= q->batch ? near : 0;
+}
+
 /* All ways to share GPUs among layers, stages and copies. */
 static void try_ways(search *s, fsim_trained_on *best)
 {
     enum { MOST_STAGES = 64, MOST_CHUNKS = 8 };
     for (int t = 0; t < TPS && 1 << t <= best->gpus && 1 << t <= sharing(&s->q->on[best->on]); t++)
-        for (int64_t pp = 1; pp <= MOST_STAGES && pp << t <= best->gpus; pp *= 2)
+        for (int64_t pp = 1; pp <= MOST_STAGES && best->gpus % (pp << t) == 0; pp *= 2)
             for (int m = 0; m < MICROS; m++)
                 for (int64_t chunks = 1; chunks <= (pp > 1 ? MOST_CHUNKS : 1); chunks++)
                     for (int i = 0; i < 4; i++) { /* with and without computing again, and with shared weights */
                         fsim_sharing w = {.tp = 1 << t, .pp = pp, .dp = best->gpus / (pp << t), .chunks = chunks};
                         w.micro = 1 << m;
+                        w.batch = batch_of(s->q, w.dp * w.micro);
                         w.again = i & 1;
                         w.zero = w.dp == 1 ? 0 : i & 2 ? 3 : 1;
                         if ((w.again || !s->q->again) && (i < 2 || (w.dp > 1 && pp == 1)))
@@ -84,7 +95,7 @@ static void conclude(const search *s, fsim_trained_on *x)
 {
     const fsim_trainings_asked *q = s->q;
     const fsim_machine *on = &q->on[x->on];
-    const double hour_s = 3600, gpus = (double)x->gpus, tokens = (double)(q->length * q->batch);
+    const double hour_s = 3600, gpus = (double)x->gpus, tokens = (double)(q->length * x->way.batch);
     if (!x->way.tp)
         x->reason = s->fault && s->unpriced ? fsim_printf(s->training.arena, "a step can't be priced: %s", s->fault)
                                             : "no way to share the layers, heads and sequences";
@@ -119,6 +130,39 @@ static int least(const fsim_trainings *out, double (*measure)(const fsim_trained
     return best;
 }
 
+/* The fastest way of so many GPUs of a kind. */
+static fsim_trained_on trained_on(search *s, int on, int64_t gpus)
+{
+    fsim_trained_on x = {.on = on, .gpus = gpus, .usd = NAN, .joules = NAN};
+    s->unpriced = false;
+    try_ways(s, &x);
+    conclude(s, &x);
+    return x;
+}
+
+/* The fewest whole nodes in time that are less than `enough` GPUs and more than half of them: in large steps first. */
+static void add_fewer(search *s, int on, int64_t enough)
+{
+    enum { STEPS = 16 };
+    const int64_t node = s->q->on[on].gpus;
+    int64_t low = enough / 2, high = enough;
+    fsim_trained_on best = {.reason = "none"};
+    for (int64_t step = (enough / 2 / STEPS + node - 1) / node * node; low >= node; step = node) {
+        for (int64_t gpus = (low / step + 1) * step; gpus < high; gpus += step) {
+            const fsim_trained_on x = trained_on(s, on, gpus);
+            if (x.reason || !x.in_time)
+                continue;
+            best = x;
+            low = gpus - step;
+            high = gpus;
+        }
+        if (step == node)
+            break;
+    }
+    if (!best.reason)
+        s->out->at[s->out->count++] = best;
+}
+
 static double gpus_of(const fsim_trained_on *x) { return (double)x->gpus; }
 static double usd_of(const fsim_trained_on *x) { return x->usd; }
 static double joules_of(const fsim_trained_on *x) { return x->joules; }
@@ -127,7 +171,7 @@ static double seconds_of(const fsim_trained_on *x) { return x->train_s; }
 bool fsim_trainings_find(const fsim_trainings_asked *q, const fsim_folders *where, int jobs, fsim_arena *a,
                          fsim_diag *d, fsim_trainings *out)
 {
-    enum { MOST_DOUBLINGS = 24 };
+    enum { MOST_DOUBLINGS = 24 + 1 };
     search s = {.q = q,
                 .training = {q->model, q->length, q->batch, fsim_priced_steps_new(a, NULL), a},
                 .price = fsim_alloc(a, (size_t)q->ons + 1, sizeof *s.price),
@@ -140,14 +184,16 @@ bool fsim_trainings_find(const fsim_trainings_asked *q, const fsim_folders *wher
     }
     out->steps = fsim_priced_steps_count(s.training.steps);
     s.fault = fsim_steps_fault(s.training.steps);
-    for (int k = 0; k < q->ons; k++)
+    for (int k = 0; k < q->ons; k++) {
+        bool met = false; /* the deadline, by a number of GPUs before */
         for (int64_t gpus = 1; gpus <= q->most_gpus && (gpus <= q->on[k].gpus || q->on[k].node); gpus *= 2) {
-            fsim_trained_on *x = &out->at[out->count++];
-            *x = (fsim_trained_on){.on = k, .gpus = gpus, .usd = NAN, .joules = NAN};
-            s.unpriced = false;
-            try_ways(&s, x);
-            conclude(&s, x);
+            const fsim_trained_on x = trained_on(&s, k, gpus);
+            if (!x.reason && x.in_time && !met && !isnan(q->deadline_s))
+                add_fewer(&s, k, gpus);
+            met = met || (!x.reason && x.in_time);
+            out->at[out->count++] = x;
         }
+    }
     out->fewest = least(out, gpus_of);
     out->cheapest = least(out, usd_of);
     out->coolest = least(out, joules_of);

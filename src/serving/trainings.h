@@ -12,6 +12,7 @@ typedef struct {
     int ons;
     int64_t most_gpus;
     int64_t length, batch; /* tokens of a sequence; sequences of a step */
+    bool about;            /* a few sequences more or less will do */
     bool again;            /* only ways that compute each layer again */
     double tokens;         /* of the whole training */
     double deadline_s;     /* NaN: none */

@@ -61,6 +61,11 @@ for pair in meta-llama/Llama-3.1-70B-Instruct=llama-3.1-70b meta-llama/Meta-Llam
     [ $? = 66 ] && grep -qF "did you mean '${pair#*=}'?" err || complain "near ${pair%=*}: $(cat err)"
 done
 "$FUSESIM" models no/such/file.json 2>&1 | grep -q 'did you mean' && complain 'a path is like no model'
+# docs/PLANNING.md says how many there are.
+if [ -e "$SOURCE_DIR/docs/PLANNING.md" ]; then
+    names=$("$FUSESIM" models --json - | grep -c '"name":') types=$(grep -c '^FSIM_FAMILY(' "$SOURCE_DIR/src/model/family.def")
+    grep -qF "of $types model types, $names names;" "$SOURCE_DIR/docs/PLANNING.md" || complain "docs/PLANNING.md does not say $types model types and $names names"
+fi
 # A layer of each kind, counted by hand: 2 experts of which 1 is met, width 3, hidden 2, 1 head: attention 4 * 4, router 2 * 2, experts 2 * 18, norms 2 * 2, last norm 2, tables 2 * 10.
 echo '{"model_type": "mixtral", "hidden_size": 2, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 3, "vocab_size": 5, "num_local_experts": 2, "num_experts_per_tok": 1}' >tiny.json
 "$FUSESIM" models tiny.json --json - 2>err | grep -q '"parameters": 82, "active_parameters": 64,' || complain "tiny: $(cat err)"
