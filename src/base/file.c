@@ -186,9 +186,10 @@ void fsim_discard_outputs_of(pid_t gone)
         }
 }
 
-/* Deletes what a process that was killed left beside `path`: PATH.PID.N.tmp, where no process has that number any more
- * and nothing was written for an hour, as the folder may be another machine's too. */
-static void sweep(fsim_arena *a, const char *path)
+/* Deletes what a process that was killed left beside `path`: PATH.PID.N.tmp of others, where `alone` says that none of
+ * them can write it; otherwise where no process has that number any more and nothing was written for an hour, as the
+ * folder may be another machine's too. */
+static void sweep(fsim_arena *a, const char *path, bool alone)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const char *folder = !slash ? "." : slash == path ? "/" : fsim_strndup(a, path, (size_t)(slash - path));
@@ -202,12 +203,19 @@ static void sweep(fsim_arena *a, const char *path)
             e->d_name[strlen(name) + (size_t)end])
             continue;
         const char *left = fsim_printf(a, "%s/%s", folder, e->d_name);
-        if (kill((pid_t)pid, 0) != 0 && errno == ESRCH && lstat(left, &st) == 0 && S_ISREG(st.st_mode) &&
-            time(NULL) - st.st_mtime > 3600)
+        if (pid == (long)getpid() || lstat(left, &st) != 0 || !S_ISREG(st.st_mode))
+            continue;
+        if (alone || (kill((pid_t)pid, 0) != 0 && errno == ESRCH && time(NULL) - st.st_mtime > 3600))
             unlink(left);
     }
     if (in)
         closedir(in);
+}
+
+void fsim_discard_left(fsim_arena *a, const fsim_output *o)
+{
+    if (o->temporary)
+        sweep(a, o->path, true);
 }
 
 static fsim_output *refuse(const char **why, const char *words)
@@ -246,7 +254,7 @@ fsim_output *fsim_open_output(fsim_arena *a, const char *path, const char **why)
     if (real)
         o->path = fsim_strdup(a, real);
     free(real);
-    sweep(a, o->path);
+    sweep(a, o->path, false);
     int file = -1;
     for (int n = 0; n < 100 && file < 0; n++) {
         o->temporary = fsim_printf(a, "%s.%ld.%d.tmp", o->path, (long)getpid(), n);

@@ -36,6 +36,8 @@ const char *fsim_reason(int error);
 typedef struct fsim_output fsim_output;
 /* Opens path, "-" being stdout; a device or a pipe is written in place. NULL with *why set. In a. */
 fsim_output *fsim_open_output(fsim_arena *a, const char *path, const char **why);
+/* Deletes temporary files that other processes left beside it, for who knows that none of them writes it any more. */
+void fsim_discard_left(fsim_arena *a, const fsim_output *o);
 /* The stream to write to. Write errors are reported by fsim_commit. */
 FILE *fsim_stream(fsim_output *o);
 /* Closes and renames the file. False with *why set where data did not reach the disk; the file does not exist then. */

@@ -175,6 +175,7 @@ bool fsim_kept_open(fsim_kept *k, fsim_context *c, const char *head, fsim_sweep 
                      "'%s' is of a sweep that was ended: this one begins anew, as --resume is not given", k->path);
     if (!open_alone(k, c))
         return false;
+    fsim_discard_left(c->arena, c->own);
     if (left && c->set.resume) {
         t = read_kept(c, k->path, head);
         if (t.bytes > 0 && strncmp(t.text, head, t.head) != 0) {
@@ -335,6 +336,22 @@ static bool read_shard(fsim_context *c, shard_file *f, fsim_sweep *x, const char
     return points == parts * x->gpus || refuse(c, f, "points are missing");
 }
 
+static bool are_same(const fsim_words *x, const fsim_words *y)
+{
+    bool same = x->count == y->count;
+    for (int i = 0; i < x->count && same; i++)
+        same = strcmp(x->at[i], y->at[i]) == 0;
+    return same;
+}
+
+/* Do their heads say the same? */
+static bool is_of(const shard_file *f, const shard_file *first)
+{
+    return strcmp(f->digest, first->digest) == 0 && f->shard.of == first->shard.of &&
+           strcmp(f->workload, first->workload) == 0 && strcmp(f->strategy, first->strategy) == 0 &&
+           are_same(&f->gpu, &first->gpu) && are_same(&f->over, &first->over) && are_same(&f->zip, &first->zip);
+}
+
 bool fsim_shards_read(fsim_context *c, const fsim_words *paths, fsim_sweep *x, const char ***kernels)
 {
     shard_file first = {0};
@@ -350,7 +367,7 @@ bool fsim_shards_read(fsim_context *c, const fsim_words *paths, fsim_sweep *x, c
             *kernels = fsim_new(c->arena, const char *, x->points + 1);
             of = fsim_new(c->arena, const char *, f.shard.of);
         }
-        if (strcmp(f.digest, first.digest) != 0 || f.shard.of != first.shard.of) {
+        if (!is_of(&f, &first)) {
             fsim_error(c->diag, (fsim_loc){f.path, 1, 1}, "of another sweep than '%s', or of another number of shards",
                        first.path);
             return false;

@@ -30,7 +30,10 @@ while [ $kills -lt 100 ] && [ $fail = 0 ]; do
         [ -z "$(grep -a '^[0-9]*,' killed.csv.part | cut -d , -f 1 | sort | uniq -d)" ] || complain "after $kills kills a point is there twice"
     fi
 done
+touch killed.csv.$$.0.tmp killed.csv.1.7.tmp killed.csv.other.tmp killed.csvx.1.0.tmp # of a process that lives, of one of another machine; of no sweep
 run sweep "${many[@]}" --quiet -o killed.csv --resume || complain 'resume after a hundred kills'
+[ "$(ls killed.csv*tmp)" = "$(printf 'killed.csv.other.tmp\nkilled.csvx.1.0.tmp')" ] || complain "temporary files of killed sweeps stay: $(ls killed.csv*)"
+rm killed.csv.other.tmp killed.csvx.1.0.tmp
 cmp -s killed.csv all.csv || complain 'a sweep that was killed a hundred times differs'
 [ -n "$(find . -name 'killed.csv?*')" ] && ls killed.csv.* | grep -qx killed.csv.part && complain 'kept points stay'
 

@@ -62,6 +62,8 @@ sed '15{p}' 3.1 >twice && merge_refuses 65 '^twice:16:1: error: no point of this
 sed '15s/^[0-9]*/1/' 3.1 >moved && merge_refuses 65 '^moved:15:1: error: no point of this shard' 3.0 moved 3.2
 sed '3d' 3.1 >headless && merge_refuses 65 '^headless:.*not written by' headless 3.0 3.2
 sed 's/^strategy,.*/strategy,best/' 3.1 >odd && merge_refuses 65 'no such strategy' odd
+for line in $(grep -n '^gpu,\|^over,' 3.1 | cut -d : -f 1); do sed "${line}d" 3.1 >headless && merge_refuses 65 '^headless:1:1: error: of another sweep' 3.0 headless 3.2; done
+sed '0,/^gpu,/{/^gpu,/d}' 3.0 >headless && merge_refuses 65 'error' headless 3.1 3.2
 head -n 2 3.1 >headless && merge_refuses 65 "not written by" headless
 merge_refuses 2 "no --over varies 'N'" 3.0 3.1 3.2 --find N --under fits
 exit $fail
