@@ -305,22 +305,21 @@ static const char *left_text(int left, const int64_t gpus[2], fsim_arena *a)
 
 static void report_options(const fsim_page *page, const fsim_capacity *x, bool verbose, fsim_arena *a)
 {
-    enum { SHOWN = 10 };
-    static const fsim_column column[] = {
-        {.title = "GPU", .left = true, .shrinks = true},
-        {.title = "GPUs"},
-        {.title = "copies", .drop = 3},
-        {.title = "each on", .left = true},
-        {.title = "stored", .left = true, .legend = "weights/cache"},
-        {.title = "running", .legend = "requests in a step of a copy, on average", .drop = 4},
-        {.title = "ttft", .legend = "time to the first token, half of the requests", .drop = 2},
-        {.title = "99%", .legend = "the figure before, of 99 of 100"},
-        {.title = "tpot", .legend = "time per token behind it", .drop = 2},
-        {.title = "99%"},
-        {.title = "tokens/s", .legend = "of output, all GPUs", .drop = 5},
-        {.title = "USD/h", .drop = 6},
-        {.title = "USD/M", .legend = "USD per million tokens of output", .drop = 1},
-        {.title = "J/token", .drop = 6}};
+    enum { SHOWN = 10, TTFT = 6, TPOT = 8 };
+    fsim_column column[] = {{.title = "GPU", .left = true, .shrinks = true},
+                            {.title = "GPUs"},
+                            {.title = "copies", .drop = 3},
+                            {.title = "each on", .left = true},
+                            {.title = "stored", .left = true, .legend = "weights/cache"},
+                            {.title = "running", .legend = "requests in a step of a copy, on average", .drop = 4},
+                            {.title = "ttft", .legend = "time to the first token, half of the requests", .drop = 2},
+                            {.title = "99%", .legend = "the figure before, of 99 of 100"},
+                            {.title = "tpot", .legend = "time per token behind it", .drop = 2},
+                            {.title = "99%"},
+                            {.title = "tokens/s", .legend = "of output, all GPUs", .drop = 5},
+                            {.title = "USD/h", .drop = 6},
+                            {.title = "USD/M", .legend = "USD per million tokens of output", .drop = 1},
+                            {.title = "J/token", .drop = 6}};
     int *at = fsim_new(a, int, x->options + 1);
     const int count = sorted(x, at);
     int64_t gpus[2] = {0, 0};
@@ -346,6 +345,12 @@ static void report_options(const fsim_page *page, const fsim_capacity *x, bool v
     }
     if (shown == 0)
         return;
+    for (int i = TTFT; i <= TPOT; i += TPOT - TTFT) /* on a narrow page the tail stands alone, under its whole name */
+        if (!fsim_table_shows(page, &t, 0, i)) {
+            column[i + 1].title = fsim_printf(a, "%s 99%%", column[i].title);
+            column[i + 1].legend = fsim_printf(a, "%s, of 99 of 100 requests",
+                                               i == TTFT ? "time to the first token" : "time per token behind it");
+        }
     putc('\n', page->out);
     fsim_table_print(page, &t, 0);
     fsim_table_legend(page, &t, 0);

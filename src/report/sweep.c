@@ -102,8 +102,38 @@ static void put_found(const fsim_page *page, const fsim_sweep *x, fsim_arena *a)
         fsim_paragraph(page, x->found[i].meeting ? FSIM_STRONG : FSIM_BAD, 0, 2, found_text(x, &x->found[i], a));
 }
 
-void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x)
+/* "B=1, S=128 on l4": where point i is. */
+static const char *point_text(const fsim_sweep *x, int i, fsim_arena *a)
 {
+    const char *text = "";
+    for (int k = 0; k < x->grid.axes; k++)
+        text = fsim_printf(a, "%s%s%s=%s", text, k ? ", " : "", x->grid.axis[k].name, x->point[i].value[k]);
+    return x->gpus > 1 ? fsim_printf(a, "%s on %s", text, x->point[i].hw) : text;
+}
+
+/* Of a table that is not whole: what it leaves out, and between which times all points are. */
+static void put_rest(const fsim_page *page, const fsim_sweep *x, int shown, fsim_arena *a)
+{
+    int least = -1, most = -1;
+    for (int i = 0; i < x->points; i++) {
+        if (!x->point[i].planned)
+            continue;
+        least = least < 0 || x->point[i].time_s < x->point[least].time_s ? i : least;
+        most = most < 0 || x->point[i].time_s > x->point[most].time_s ? i : most;
+    }
+    fsim_paragraph(
+        page, FSIM_FAINT, 2, 4,
+        fsim_printf(a, "and %s (--verbose; -o FILE.csv has all)", fsim_text_count(a, x->points - shown, "more point")));
+    if (least >= 0)
+        fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                       fsim_printf(a, "Of all, the least is %s at %s, the most %s at %s.",
+                                   fsim_seconds_text(a, x->point[least].time_s), point_text(x, least, a),
+                                   fsim_seconds_text(a, x->point[most].time_s), point_text(x, most, a)));
+}
+
+void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x, bool verbose)
+{
+    enum { MOST = 60 };
     static const fsim_column after[AFTER_AXES] = {
         {.title = "time"},
         {.title = "+-", .legend = "holds eight of ten measured times", .drop = 3},
@@ -125,7 +155,8 @@ void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x)
         column[x->grid.axes] = (fsim_column){.title = "GPU", .left = true};
     memcpy(column + x->grid.axes + gpu, after, sizeof after);
     fsim_table t = fsim_table_new(a, column, x->grid.axes + gpu + AFTER_AXES);
-    for (int i = 0; i < x->points; i++) {
+    const int shown = verbose || x->points <= MOST ? x->points : MOST;
+    for (int i = 0; i < shown; i++) {
         const fsim_sweep_point *p = &x->point[i];
         const char **cell = fsim_table_row(&t, !p->planned ? FSIM_FAINT : p->fits ? FSIM_PLAIN : FSIM_BAD);
         for (int k = 0; k < x->grid.axes; k++)
@@ -140,6 +171,8 @@ void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x)
     putc('\n', page->out);
     fsim_table_print(page, &t, 0);
     fsim_table_legend(page, &t, 2);
+    if (shown < x->points)
+        put_rest(page, x, shown, a);
     put_reasons(page, x, a);
     put_found(page, x, a);
     if (x->written) {

@@ -56,8 +56,8 @@ bool fsim_sweep_limits_read(fsim_arena *a, fsim_diag *d, const char *find, const
                             fsim_sweep *x);
 /* Fills found and founds. In a. */
 void fsim_sweep_find(fsim_sweep *x, fsim_arena *a);
-/* The points as a table, then what --find found, then how many have no plan and why. */
-void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x);
+/* The points as a table (verbose: all of them), then what --find found, then how many have no plan and why. */
+void fsim_report_sweep(const fsim_page *page, const fsim_sweep *x, bool verbose);
 /* "mlp: 12 points, 3 plans, 1.02x to 1.88x eager" */
 const char *fsim_sweep_line(const fsim_sweep *x, fsim_arena *a);
 /* The same, and a line of each place that --find looked at. In a. */

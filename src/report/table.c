@@ -238,6 +238,16 @@ bool fsim_table_cuts(const fsim_page *page, const fsim_table *t, int indent)
     return cuts;
 }
 
+bool fsim_table_shows(const fsim_page *page, const fsim_table *t, int indent, int column)
+{
+    const fsim_mark scratch = fsim_save(t->arena);
+    int *width = fsim_new(t->arena, int, t->columns);
+    fit(page, t, indent, width);
+    const bool shown = width[column] > 0;
+    fsim_rewind(t->arena, scratch);
+    return shown;
+}
+
 void fsim_markdown_text(FILE *out, const char *text)
 {
     for (const char *c = text; *c; c++) {

@@ -48,6 +48,8 @@ void fsim_table_print(const fsim_page *page, const fsim_table *t, int indent);
 void fsim_table_legend(const fsim_page *page, const fsim_table *t, int indent);
 /* Does fsim_table_print cut a cell on this page? */
 bool fsim_table_cuts(const fsim_page *page, const fsim_table *t, int indent);
+/* Does it show the column on this page? */
+bool fsim_table_shows(const fsim_page *page, const fsim_table *t, int indent, int column);
 /* The legends of all columns that have a cell: "regs: registers of a thread; ..."; "" where there are none. In a. */
 const char *fsim_table_legends(const fsim_table *t, fsim_arena *a);
 /* The width that it would have without a limit. */

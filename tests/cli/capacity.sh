@@ -153,6 +153,13 @@ for output in 32 256; do
 done
 grep -q '^Fewest GPUs: 2 .*' answers32.out && grep -q '^One copy fewer: with 1 GPU tpot is .*Half of the requests take .*longer answers may need fewer GPUs' answers32.out || complain "short answers: $(head -n 6 answers32.out)"
 grep -q '^One copy fewer: with 1 GPU t[tp]' answers256.out && ! grep -q 'longer answers' answers256.out || complain "long answers: $(head -n 6 answers256.out)"
+# On a narrow page a tail has the name of its figure, and "the figure before" is there where it is said.
+for width in 50 60 72 120; do
+    COLUMNS=$width "$FUSESIM" capacity llama-3.1-8b --hw l4,h100-sxm5-80gb --load input=1000,output=200,rate=1 >narrow.out 2>&1
+    head=$(grep '^GPU .*GPUs' narrow.out | head -n 1)
+    grep -q 'ttft  *99% .*tpot  *99%' <<<"$head" || complain "at $width columns: $head"   # alone, or behind its figure
+    if [ $width -le 60 ]; then tr '\n' ' ' <narrow.out | grep -q 'the figure before' && complain "at $width columns: $(head -n 24 narrow.out)"; fi
+done
 COLUMNS=80 "$FUSESIM" capacity llama-3.1-8b --hw l4 --load input=1000,output=200,rate=1 2>&1 | awk 'length > 80' | grep . && complain 'wider than 80 columns'
 "$FUSESIM" capacity llama-3.1-405b --hw a100-sxm4-80gb --load input=2000,output=500,rate=1 >out 2>err
 [ $? = 1 ] && grep -q 'does not fit' out && grep -q '16 GPUs that share each layer would hold it' out || complain "what does not fit: $(cat out err)"

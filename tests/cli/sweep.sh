@@ -63,6 +63,17 @@ sweep mlp --hw t4 --over M=64:256:x2 --find M --under time=1ns >out && grep -q '
 sweep mlp --hw t4 --over M=64:256:x2 --find M --under speedup=0.5 >out && grep -q '^t4: all values of M meet the limits$' out || complain 'limits that all meet'
 sweep mlp --hw t4 --over M=64:256:x2 --find M --under time=98us >out && grep -q '^t4: only M=64 meets the limits, of 3 values; at 128: ' out || complain 'limits that one value meets'
 
+# A table of more than 60 points is cut, and says so and between which times all of them are; --verbose has them all.
+sweep mlp --hw t4 --over M=64:6400:64 --json many.json >out || complain 'a hundred points'
+[ "$(grep -c '^ *[0-9][0-9]* .* us\|^ *[0-9][0-9]* .* ms' out)" = 60 ] && grep -q '^  and 40 more points (--verbose; -o FILE.csv has all)$' out || complain "a long table: $(tail -n 5 out)"
+"$PYTHON" - <<'END' || complain "what a long table leaves out: $(tail -n 3 out)"
+import json, re
+points = json.load(open("many.json"))["points"]
+least, most = (f(points, key=lambda p: p["time_s"])["at"]["M"] for f in (min, max))
+assert re.search(rf"\nOf all, the least is \S+ [mu]s at M={least}, the most \S+ [mu]?s at M={most}\.\n", open("out").read()), (least, most)
+END
+[ "$(sweep mlp --hw t4 --over M=64:6400:64 --verbose | grep -c '^ *[0-9][0-9]* .* us\|^ *[0-9][0-9]* .* ms')" = 100 ] || complain '--verbose'
+
 # Axes that vary together, values that follow from others, and strategies.
 sweep bert_layer --hw l4,t4 --over B=1:8:x2 --over strategy=eager,optimal --over S=1024,512,256,128 --over 'heads=max(B, 2)*4/2,16' --zip S,B --json zip.json -o zip.csv >zip.txt ||
     complain 'axes that vary together'
