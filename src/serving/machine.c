@@ -7,17 +7,21 @@
 #include "input/yaml.h"
 #include "serving/constants.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { NAME, DESCRIPTION, GPU, GPUS, NETWORK, POWER, RENT, KEYS };
 static const char *const keys[KEYS] = {"name", "description", "gpu", "gpus", "network", "power", "rent"};
 
-/* The names of the folder's files, for messages. */
-static const char *nearest(fsim_arena *a, const char *name, const char *folder)
+static int by_name(const void *x, const void *y) { return strcmp(*(const char *const *)x, *(const char *const *)y); }
+
+/* That there is no such system, with the name that is near, and those that there are. */
+static void refuse_name(fsim_arena *a, fsim_diag *d, const char *name, const char *folder, const char *why)
 {
     enum { MOST = 256 };
-    const char *known[MOST];
+    static const fsim_loc command_line = {NULL, 0, 0};
+    const char *known[MOST], *all = "";
     int count = 0;
     DIR *dir = fsim_open_folder(folder);
     for (const struct dirent *e = dir ? readdir(dir) : NULL; e && count < MOST; e = readdir(dir)) {
@@ -27,7 +31,13 @@ static const char *nearest(fsim_arena *a, const char *name, const char *folder)
     }
     if (dir)
         closedir(dir);
-    return fsim_did_you_mean(a, name, known, count);
+    qsort(known, (size_t)count, sizeof *known, by_name);
+    for (int i = 0; i < count; i++)
+        all = fsim_printf(a, "%s%s%s", all, i ? ", " : "", known[i]);
+    fsim_failure(d, FSIM_NO_INPUT, command_line, "no system '%s': %s%s", name, why,
+                 fsim_did_you_mean(a, name, known, count));
+    if (count)
+        fsim_note(d, "shipped are %s", all);
 }
 
 /* A text that must be there. "" after an error. */
@@ -76,7 +86,6 @@ double fsim_machine_rest_w(const fsim_machine *m)
 const fsim_cluster *fsim_cluster_load(fsim_arena *a, fsim_diag *d, const char *name, const char *folder)
 {
     enum { MOST_GPUS = 1024 };
-    static const fsim_loc command_line = {NULL, 0, 0};
     const char *why = "", *path = name;
     const char *shipped = fsim_printf(a, "%s/%s.yaml", folder, name);
     size_t bytes;
@@ -84,7 +93,7 @@ const fsim_cluster *fsim_cluster_load(fsim_arena *a, fsim_diag *d, const char *n
         path = shipped;
     const char *text = fsim_read_file(a, path, &bytes, &why);
     if (!text) {
-        fsim_failure(d, FSIM_NO_INPUT, command_line, "no system '%s': %s%s", name, why, nearest(a, name, folder));
+        refuse_name(a, d, name, folder, why);
         return NULL;
     }
     fsim_diag_source(d, path, text, bytes);

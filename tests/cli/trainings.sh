@@ -136,6 +136,7 @@ refused 2 'are of serving, not of --train' gpt2 --hw l4 --tokens 1e9 --load inpu
 refused 2 'has experts' mixtral-8x7b --hw l4 --tokens 1e9
 refused 2 'is no decoder' bert-large-uncased --hw l4 --tokens 1e9
 refused 66 "no system 'dgx-h10': no such file; did you mean 'dgx-h100'" gpt2 --system dgx-h10 --tokens 1e9
+refused 66 "shipped are $(cd "$SOURCE_DIR/systems" && printf '%s, ' *.yaml | sed 's/\.yaml//g; s/, $//')" gpt2 --system list --tokens 1e9
 system() { printf '%s\n' "$@" >bad.yaml; }
 system 'name: x' 'gpu: l4' 'gpus: {value: 0.5, source: s}'
 refused 65 "'gpus' is missing, or no whole number" gpt2 --system bad.yaml --tokens 1e9
