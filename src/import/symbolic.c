@@ -133,7 +133,8 @@ static void read_all(fitter *f)
     for (int i = 0; i < asked; i++)
         if (read_others(f, i) == 0)
             note(f, fsim_printf(f->a,
-                                "%s: the model could not be read with another value; numbers that follow from it "
+                                "%s: with another value the model has other operators, or can't be read; numbers that "
+                                "follow from it "
                                 "stay numbers",
                                 f->symbol[i]));
     read_together(f);

@@ -299,6 +299,10 @@ static void plans_are_those_of_the_systems(void **unused)
         {"op: cast, in: x, out: i, dtype: i8; op: cast, in: w, out: j, dtype: i8; op: matmul, in: [i, j], out: a; op: "
          "add, in: [a, bytes], out: o",
          4, -1, -1, -1, 4, -1},
+        /* ONNX Runtime's MatMulScale: an engine multiplies integers on tensor units, which no kernel of ours does */
+        {"op: cast, in: x, out: i, dtype: i8; op: cast, in: w, out: j, dtype: i8; op: matmul, in: [i, j], out: a, "
+         "dtype: i32; op: mul, in: a, out: o, scalar: 0.1",
+         4, -1, -1, 4, -1, -1},
         {"op: softmax, in: x, out: o, dim: 1", 1, 1, 1, 1, 1, 1},
         {"op: layer_norm, in: [x, one, two], out: o", 1, 1, 1, 1, 1, 1},
         {"op: mul, in: [x, x], out: a; op: sum, in: a, out: o, dims: [1]", 2, 1, 1, 1, 1, 1},

@@ -2,7 +2,7 @@
 /* pattern.c: engines that fuse by fixed rules: ONNX Runtime's graph transformers and TensorRT's layer fusions, the rows
  * of `rules`. Each rule is applied everywhere before the next one, until nothing matches. The result of a rule can be
  * matched by later rules. A composite that is one operator of ONNX is one kernel. A match that is no legal kernel,
- * or a product without tiles, is skipped.
+ * or a product that the generator has no tiles or no tensor units for, is skipped.
  *
  * A pattern is a list of words. Each word is connected to an earlier word by a tensor: it reads it, computes it (< in
  * front), or reads the same input. A word is a list of alternatives, any of
@@ -26,6 +26,7 @@
  * fusesim can't generate, and Myelin. */
 #include "plan/rivals/rivals.h"
 
+#include "cost/costing.h"
 #include "plan/price/deadline.h"
 #include "vendor/library.h"
 
@@ -311,12 +312,16 @@ static bool read_elsewhere(matcher *m, int x)
     return elsewhere;
 }
 
-/* A product that the generator has no tiles for, though its groups are large enough: an engine would not write a kernel
- * in which each thread sums up one result, it calls its library. */
-static bool has_no_tiles(const matcher *m, const fsim_kernel *k)
+/* A product that the generator has no tiles for, though its groups are large enough, or whose integers it does not
+ * multiply on tensor units: an engine would not write such a kernel, it calls its library. */
+static bool is_left_to_library(const matcher *m, const fsim_kernel *k)
 {
-    return k->template == FSIM_TILED_CONTRACTION && k->tile_m == 0 &&
-           m->c->p->graph->node[k->group->anchor].gemm.batch == 1;
+    if (k->template != FSIM_TILED_CONTRACTION)
+        return false;
+    const fsim_gemm *gemm = &m->c->p->graph->node[k->group->anchor].gemm;
+    const bool integers = gemm->arithmetic == FSIM_I8 || gemm->arithmetic == FSIM_U8;
+    return (integers && fsim_tensor_key(m->c->p->hw, gemm->arithmetic) != FSIM_HW_COUNT) ||
+           (k->tile_m == 0 && gemm->batch == 1);
 }
 
 static bool one_kernel(matcher *m)
@@ -326,7 +331,7 @@ static bool one_kernel(matcher *m)
         if (!(m->as[i] & SHARED) && read_elsewhere(m, m->match[i]))
             results++;
     const fsim_kernel *k = results <= 1 ? fsim_joined_like(m->c, m->match, m->matches, -1) : NULL;
-    return k && !has_no_tiles(m, k) && !fsim_interlocked(m->c, m->match, m->matches);
+    return k && !is_left_to_library(m, k) && !fsim_interlocked(m->c, m->match, m->matches);
 }
 
 /* Finds parts for word `at` and the words behind it. */
