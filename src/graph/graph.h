@@ -203,6 +203,7 @@ typedef struct {
     fsim_loc at;
     fsim_phase phase;
     int gradient_of;  /* the source whose gradient or, beside values, tangent it computes; -1: of none */
+    bool fused;       /* eager runs it as one kernel: the attribute of that name */
     bool accumulates; /* it adds what several readers of a tensor contribute to the tensor's gradient */
 } fsim_source;
 

@@ -141,7 +141,8 @@ static bool build(fsim_reader *r, fsim_pending *p)
                       .nodes = r->graph->nodes - first,
                       .layer_number = p->layer_number,
                       .at = p->at,
-                      .gradient_of = -1};
+                      .gradient_of = -1,
+                      .fused = c.attrs.fused};
     return true;
 }
 

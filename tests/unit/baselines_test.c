@@ -305,6 +305,9 @@ static void plans_are_those_of_the_systems(void **unused)
          4, -1, -1, 4, -1, -1},
         {"op: softmax, in: x, out: o, dim: 1", 1, 1, 1, 1, 1, 1},
         {"op: layer_norm, in: [x, one, two], out: o", 1, 1, 1, 1, 1, 1},
+        /* square, mean, eps, root, factor, weight; PyTorch's own operator is one kernel on GPUs */
+        {"op: rms_norm, in: [x, one], out: o", 6, 1, 1, 1, 1, 1},
+        {"op: rms_norm, in: [x, one], out: o, fused: true", 1, 1, 1, 1, 1, 1},
         {"op: mul, in: [x, x], out: a; op: sum, in: a, out: o, dims: [1]", 2, 1, 1, 1, 1, 1},
         /* softmax(x y^T) z: one reduction between two products */
         {"op: matmul, in: [x, y], out: s; op: softmax, in: s, out: p, dim: 1; op: matmul, in: [p, w], out: o", 3, 3, 3,

@@ -34,6 +34,8 @@ fsim_operand *fsim_onnx_normalise(fsim_onnx_call *c, fsim_onnx_at at, const fsim
         fsim_onnx_put_ints(c, "normalized_shape", x->rank - n->axis, x->dim + n->axis);
     if (y)
         fsim_onnx_put_number(c, "eps", n->eps);
+    if (y && n->rms)
+        fsim_onnx_put_flag(c, "fused", true);
     if (alone)
         return y;
     if (n->weight)

@@ -104,6 +104,7 @@ bool fsim_aten_op_rms_norm(fsim_aten *c, const char *word)
     const fsim_shape rows = rows_and_rest(x, count);
     if (!fsim_aten_make(c, 0, "rms_norm", 1 + (in[1] != NULL), in))
         return false;
+    fsim_draft_flag(c->x, "fused", true);
     fsim_draft_ints(c->x, "normalized_shape", count, shape);
     fsim_draft_number(c->x, "eps", eps);
     if (c->outs < 2 || !c->out[1] || !c->read[1])

@@ -103,10 +103,10 @@ static const struct {
             {FSIM_OP_INSTANCE_NORM, FSIM_OP_RSQRT},
             {FSIM_OP_CROSS_ENTROPY, FSIM_OP_ADD}}; /* log-softmax, then the targets' entries */
 
-static bool runs_in_pieces(fsim_op op)
+static bool runs_in_pieces(const fsim_source *s)
 {
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        if (pieces[i].op == op)
+        if (pieces[i].op == s->op && !s->fused)
             return !pieces[i].before_last;
     return false;
 }
@@ -127,7 +127,7 @@ static bool is_formula(const fsim_graph *g, const fsim_source *s)
     for (size_t i = 0; i < sizeof with_own_backward / sizeof *with_own_backward; i++)
         if (with_own_backward[i] == x->op)
             return false;
-    return runs_in_pieces(x->op) || fsim_ops[x->op].class == FSIM_ELEMENTWISE;
+    return runs_in_pieces(x) || fsim_ops[x->op].class == FSIM_ELEMENTWISE;
 }
 
 static bool one_kernel(const eager *e, const int *node, int count)
@@ -337,7 +337,7 @@ static int add_composite_backward(eager *e, int s)
     const fsim_source *x = &g->source[s];
     int last = s, nodes = x->nodes;
     if (x->phase != FSIM_BACKWARD || x->gradient_of < 0 || adds_operators(g, x) ||
-        g->source[x->gradient_of].nodes < 2 || x->nodes == 0 || runs_in_pieces(g->source[x->gradient_of].op))
+        g->source[x->gradient_of].nodes < 2 || x->nodes == 0 || runs_in_pieces(&g->source[x->gradient_of]))
         return -1;
     for (int i = s + 1; i < g->sources && g->source[i].gradient_of == x->gradient_of; i++) {
         if (adds_operators(g, &g->source[i]) || (g->source[i].nodes > 0 && g->source[i].first != x->first + nodes))
@@ -394,7 +394,7 @@ static void add_source(eager *e, const fsim_source *s)
         most = g->node[node[i]].gemm.convolution ? 1 : most;
     }
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        if (pieces[i].op == s->op)
+        if (pieces[i].op == s->op && !s->fused)
             most = pieces[i].before_last && s->nodes > 1 ? s->nodes - 1 : 1;
     if (is_formula(g, s))
         most = 1;
