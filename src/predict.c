@@ -13,16 +13,13 @@
 #include "plan/rivals/min_cut.h"
 #include "plan/rivals/rivals.h"
 #include "plan/rivals/saved.h"
-#include "plan/search/again.h"
 #include "plan/search/budget.h"
 #include "plan/search/lists.h"
 #include "plan/search/ways.h"
+#include "plan/traded.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SHORTEST_STEPS (FSIM_USUAL_STEPS / 10) /* that a search in addition may take */
-enum { MOST_AGAIN = 64 };                      /* plans that compute values again, of one graph and of all */
 
 const char *const fsim_l2_words[2] = {"cold", "warm"};
 const char *const fsim_numerics_words[2] = {"fast", "strict"};
@@ -255,129 +252,32 @@ static fsim_problem next_search(const fsim_problem *p, int *searches)
     return fsim_with_share(p, 1. / (double)(*searches)--);
 }
 
-/* What is found where memory may be short, before anything else is searched. */
-typedef struct {
-    fsim_plan list[2 * MOST_AGAIN + 2]; /* the front, fastest first */
-    int count;
-    fsim_ways ways;
-    fsim_plan best; /* the fastest, whatever memory it needs, and what is proven of it */
-    fsim_proof proof;
-} fsim_traded;
-
-/* Is less memory wanted than the fastest plan may need, in a step of training, whose backward pass can compute values
- * again? */
-static bool may_trade(const fsim_problem *p, const fsim_prediction *x)
+/* What a step of training, whose backward pass can compute values again, is to give for memory, where less of that is
+ * wanted than the fastest plan may need; else NULL. In a. */
+static fsim_traded *what_to_trade(const fsim_problem *p, const fsim_prediction *x, const fsim_graph *called,
+                                  fsim_arena *a)
 {
-    return x->chosen == FSIM_STRATEGY_OPTIMAL && x->graph->derived == FSIM_REVERSE &&
-           (p->objective == FSIM_MINIMISE_MEMORY || p->memory_limit > 0 || x->options.pareto);
+    const bool little = p->objective == FSIM_MINIMISE_MEMORY || p->memory_limit > 0 || x->options.pareto;
+    if (x->options.as_read || x->chosen != FSIM_STRATEGY_OPTIMAL || x->graph->derived != FSIM_REVERSE || !little)
+        return NULL;
+    fsim_traded *out = fsim_new(a, fsim_traded, 1);
+    out->rival = x->plan;
+    out->rivals = FSIM_STRATEGY_COUNT;
+    out->called = called;
+    return out;
 }
 
-/* Plans that give values up for their backward pass and compute them again, and the fastest ones of which they are made
- * (x->ways, the best of them in *best with what is proven of it), the front of all in list[0, count). */
-static void trade_time(const fsim_problem *p, const fsim_plan *known, int knowns, fsim_traded *x, fsim_arena *a)
+/* The front of time and memory: of what a search finds, of known plans, and of those that need less memory. */
+static void find_front(fsim_problem *p, const fsim_plan *known, int count, const fsim_traded *x, fsim_prediction *out,
+                       fsim_arena *a)
 {
-    static const double searched = 0.5; /* share of the time for the fastest plans */
-    fsim_problem fastest = *p, part;
-    fastest.objective = FSIM_MINIMISE_TIME;
-    fastest.memory_limit = 0;
-    part = fsim_with_share(&fastest, searched);
-    x->ways = fsim_best_ways(&part, known, knowns, a, &x->best, &x->proof);
-    for (int i = 0; i < x->ways.count; i++) {
-        fsim_plan more[MOST_AGAIN + 1];
-        part = fsim_with_share(&fastest, 1. / (x->ways.count - i));
-        more[0] = x->ways.tried[i].plan;
-        x->count = fsim_front_of(x->list, fsim_add_plans(x->list, x->count, more, 1));
-        const int found = fsim_plans_again(&part, &x->ways.tried[i].plan, MOST_AGAIN, a, more);
-        x->count = fsim_front_of(x->list, fsim_add_plans(x->list, x->count, more, found));
-        x->count = x->count < MOST_AGAIN ? x->count : MOST_AGAIN;
-    }
-}
-
-/* A search in addition takes as many steps again as the fastest plan's did: by the clock, its end would depend on what
- * else the machine does. x NULL: nothing is limited. */
-static void limit_addition(const fsim_traded *x, fsim_problem *p)
-{
-    const int64_t most = x && x->proof.steps > SHORTEST_STEPS ? x->proof.steps : SHORTEST_STEPS;
-    p->search_steps = !x || p->search_steps < most ? p->search_steps : most;
-}
-
-/* A bound of the memory of every plan, values that are computed again or not: what is in memory at its end. */
-static fsim_sum least_at_end(const fsim_graph *g)
-{
-    fsim_sum bytes = 0;
-    for (int t = 0; t < g->own_tensors; t++) {
-        const fsim_tensor *x = &g->tensor[t];
-        const bool given = x->producer < 0 && (x->readers > 0 || x->output) && !x->after_outputs;
-        bytes += x->storage == t && x->over < 0 && !x->renews && (given || x->lasting) ? x->bytes : 0;
-    }
-    return bytes;
-}
-
-/* The best plan of all that were found, and what is proven of it. */
-static void choose_traded(const fsim_problem *p, const fsim_traded *x, fsim_plan *best, fsim_proof *proof)
-{
-    for (int i = 0; i < x->count; i++)
-        if (fsim_compare_plans(p, &x->list[i], best) < 0)
-            *best = x->list[i];
-    best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
-    if (p->objective == FSIM_MINIMISE_BYTES || !p->recompute) /* what is proven of all partitions holds */
-        return;
-    const bool memory = p->objective == FSIM_MINIMISE_MEMORY;
-    const double found = memory ? (double)best->peak_memory_bytes : best->time_s,
-                 bound = memory ? (double)least_at_end(p->graph) : x->proof.lower_bound;
-    proof->lower_bound = fmin(found, bound);
-    proof->proven =
-        bound >= found * (1 - 1e-12) && (p->memory_limit == 0 || best->peak_memory_bytes <= p->memory_limit);
-}
-
-/* The best plan where memory may be short: the fastest where that fits; else the best of those that give values up and
- * of those that the search with memory in its states finds in as many steps again. */
-static void best_traded(fsim_problem *p, const fsim_plan *known, int count, fsim_traded *x, fsim_prediction *out,
-                        fsim_arena *a)
-{
-    fsim_plan *best = &out->plan[FSIM_STRATEGY_OPTIMAL];
-    fsim_problem part = fsim_with_share(p, 0.6);
-    trade_time(&part, known, count, x, a);
-    *best = x->best;
-    out->proof = x->proof;
-    out->ways = x->ways;
-    if (p->objective == FSIM_MINIMISE_TIME && (p->memory_limit == 0 || best->peak_memory_bytes <= p->memory_limit))
-        return;
-    part = *p;
-    limit_addition(x, &part);
-    out->ways = fsim_best_ways(&part, known, count, a, best, &out->proof);
-    choose_traded(p, x, best, &out->proof);
-}
-
-/* The front of those plans and of those that give values up. */
-static void add_traded(fsim_prediction *out, const fsim_traded *x, fsim_arena *a)
-{
-    fsim_plan *front = fsim_new(a, fsim_plan, out->fronts + x->count + 1);
-    const int count = fsim_add_plans(front, fsim_add_plans(front, 0, out->front, out->fronts), x->list, x->count);
-    out->fronts = fsim_front_of(front, count);
-    out->front = front;
-}
-
-/* The lowest peak memory of any plan found, where the optimum exceeds the limit. x: the
- * plans that give values up; NULL: none were made. */
-static fsim_sum least_memory(fsim_problem *p, const fsim_plan *best, const fsim_traded *x, fsim_arena *a)
-{
-    if (p->memory_limit == 0 || (best->kernels > 0 && best->peak_memory_bytes <= p->memory_limit))
-        return 0;
-    if (x)
-        return x->count > 0 && (best->kernels == 0 || x->list[x->count - 1].peak_memory_bytes < best->peak_memory_bytes)
-                   ? x->list[x->count - 1].peak_memory_bytes
-                   : best->peak_memory_bytes;
-    fsim_problem least = *p;
-    fsim_plan plan;
-    fsim_proof proof;
-    least.objective = FSIM_MINIMISE_MEMORY;
-    least.memory_limit = 0;
-    fsim_best(&least, NULL, 0, a, &plan, &proof);
-    fsim_sum found = plan.peak_memory_bytes;
-    if (best->kernels > 0 && best->peak_memory_bytes < found)
-        found = best->peak_memory_bytes;
-    return found;
+    enum { MOST_OF_FRONT = 64 };
+    const int room = MOST_OF_FRONT + count + (x ? x->count : 0) + 1;
+    fsim_limit_addition(x, p);
+    out->front = fsim_new(a, fsim_plan, room);
+    int found = fsim_add_plans(out->front, fsim_pareto(p, MOST_OF_FRONT, a, out->front), known, count);
+    found = x ? fsim_add_plans(out->front, found, x->list, x->count) : found;
+    out->fronts = fsim_front_of(out->front, found);
 }
 
 /* The graph whose library calls are known: of attentions in the backward pass, or those that the workload names; g
@@ -477,7 +377,6 @@ static fsim_prediction concluded(const fsim_problem *p, fsim_prediction *out)
 
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
 {
-    enum { MOST_OF_FRONT = 64 };
     fsim_prediction out = {.graph = g, .hw = hw, .options = *options, .chosen = options->strategy};
     if (options->strategy == FSIM_STRATEGY_EAGER || options->strategy == FSIM_STRATEGY_INDUCTOR)
         out.graph = g = fsim_sdpa_graph(g, hw, fsim_maker_of(options->strategy), a);
@@ -501,9 +400,12 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     count = g->fuses + g->separates ? 0 : count; /* the strategies ignore fuse: and separate: */
     p.rivals = brief && g->fuses + g->separates == 0 ? &rivals : NULL;
     fsim_problem part = next_search(&p, &searches);
-    fsim_traded *traded = !options->as_read && may_trade(&p, &out) ? fsim_new(a, fsim_traded, 1) : NULL;
+    fsim_traded *traded = what_to_trade(&p, &out, called, a);
     if (traded) {
-        best_traded(&p, known, count, traded, &out, a);
+        traded->known = known;
+        traded->knowns = count;
+        fsim_best_traded(&p, traded, best, &out.proof, a);
+        out.ways = traded->ways;
         count = best->graph == g ? count : 0;
     } else if (out.chosen == FSIM_STRATEGY_OPTIMAL && !options->as_read) {
         out.ways = fsim_best_ways(&part, known, count, a, best, &out.proof);
@@ -523,13 +425,8 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     }
     if (options->pareto) {
         part = next_search(&p, &searches);
-        limit_addition(traded, &part);
-        out.front = fsim_new(a, fsim_plan, MOST_OF_FRONT + count + 1);
-        out.fronts = fsim_front_of(
-            out.front, fsim_add_plans(out.front, fsim_pareto(&part, MOST_OF_FRONT, a, out.front), known, count));
+        find_front(&part, known, count, traded, &out, a);
     }
-    if (traded && options->pareto)
-        add_traded(&out, traded, a);
     fsim_adopt_best(&p, out.top, out.tops, best);
     fsim_adopt_best(&p, out.front, out.fronts, best);
     if (calls) {
@@ -544,7 +441,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     if (brief)
         return concluded(&p, &out);
     part = next_search(&p, &searches);
-    out.least_memory_bytes = least_memory(&part, best, traded, a);
+    out.least_memory_bytes = fsim_least_memory(&part, best, traded, a);
     find_refusals(&p, &out, a);
     out.basis = fsim_basis_of(&p, fsim_maker_in(&out, out.chosen), &out.plan[out.chosen], a);
     out.arithmetic = find_arithmetic(&out, until_s, a);

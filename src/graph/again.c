@@ -166,7 +166,7 @@ static void drop_layers(fsim_derivation *d)
         fsim_error(d->build->diag, g->source[0].at,
                    "--checkpoint: no operator belongs to a layer, which is a repeat block or a numbered module");
     g->checkpoint = true;
-    d->dropped = fsim_new(d->build->arena, bool, d->tensors + 1);
+    g->dropped = d->dropped = fsim_new(d->build->arena, bool, d->tensors + 1);
     for (int t = 0; t < d->tensors; t++)
         d->dropped[t] = g->tensor[t].producer >= 0 && g->tensor[t].storage == t && !g->tensor[t].output &&
                         layer[g->node[g->tensor[t].producer].source] > 0;

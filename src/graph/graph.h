@@ -301,6 +301,7 @@ typedef struct {
     const fsim_read_from *origin; /* NULL: not differentiated */
     bool checkpoint; /* backward computes the values of each layer again: what fsim_source.layer_number says has layers
                         of models too then */
+    const bool *dropped;   /* with checkpoint: by tensor of the workload, what is given up; NULL */
     int64_t micro_batches; /* passes through the graph for one update, each of which adds its gradients; 0: one */
     bool barrier;          /* some primitive is after the barrier */
 } fsim_graph;
@@ -330,6 +331,9 @@ fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const s
 fsim_graph *fsim_graph_with_forms(const fsim_graph *g, const signed char *form, int forms, fsim_arena *a);
 /* The same with the forms that g has, and with what `fate` (fsim_derive) gives up computed again. */
 fsim_graph *fsim_graph_with_fates(const fsim_graph *g, const signed char *fate, int fates, fsim_arena *a);
+/* The same with the forms that g has, where of each layer what no other reads is computed again, as --checkpoint says.
+ * NULL where no operator belongs to a layer, or where g computes values again already. */
+fsim_graph *fsim_graph_checkpointed(const fsim_graph *g, fsim_arena *a);
 /* How g was differentiated; NULL: it was not. */
 const struct fsim_derive *fsim_derivation_of(const fsim_graph *g);
 /* Are two graphs the same in all but the places in their files: names, shapes, operators and what they read, in the

@@ -303,6 +303,22 @@ fsim_graph *fsim_graph_with_fates(const fsim_graph *g, const signed char *fate, 
     return derived_otherwise(g, how, a);
 }
 
+fsim_graph *fsim_graph_checkpointed(const fsim_graph *g, fsim_arena *a)
+{
+    const fsim_derive *now = fsim_derivation_of(g);
+    if (!now || now->checkpoint || now->fates > 0)
+        return NULL;
+    fsim_derive how = *now;
+    how.checkpoint = true;
+    const fsim_graph *layered = derived_otherwise(g, how, a);
+    if (!layered || !layered->dropped)
+        return NULL;
+    signed char *fate = fsim_new(a, signed char, g->own_tensors + 1);
+    for (int t = 0; t < g->own_tensors; t++)
+        fate[t] = layered->dropped[t] ? FSIM_DROPPED : FSIM_HELD;
+    return fsim_graph_with_fates(g, fate, g->own_tensors, a);
+}
+
 int fsim_find_node(const fsim_graph *g, const char *name)
 {
     for (int n = 0; n < g->nodes; n++)

@@ -39,7 +39,10 @@ const fsim_graph *fsim_sdpa_graph(const fsim_graph *g, const fsim_hw *hw, fsim_m
     bool any = false;
     if (g->derived != FSIM_REVERSE || !g->origin)
         return g;
+    const fsim_derive *how = fsim_derivation_of(g);
     signed char *fate = fsim_new(a, signed char, g->own_tensors + 1); /* zero: FSIM_HELD */
+    if (how->fates > 0)
+        memcpy(fate, how->fate, (size_t)(how->fates < g->own_tensors ? how->fates : g->own_tensors));
     for (int s = 0; s < g->sources; s++) {
         const fsim_source *x = &g->source[s];
         for (int n = x->first; is_fused(g, s, hw, maker) && n < x->first + x->nodes - 1; n++)
@@ -420,7 +423,7 @@ bool fsim_sdpa_join(fsim_problem *p, fsim_maker maker, bool flash_2, fsim_plan *
     const int *place = places_of(&w);
     int *calls;
     int count = calls_of(&w, &calls);
-    if (maker == FSIM_BY_FUSESIM) {
+    if (maker == FSIM_BY_FUSESIM && p->objective != FSIM_MINIMISE_MEMORY) {
         leave_slow_calls(&w, calls, count);
         count = calls_of(&w, &calls);
     }

@@ -16,7 +16,8 @@ const fsim_graph *fsim_sdpa_graph(const fsim_graph *g, const fsim_hw *hw, fsim_m
 void fsim_sdpa_mark(fsim_graph *g, const fsim_hw *hw, fsim_maker maker);
 
 /* Makes one kernel of those of a plan that together are the backward pass of an attention whose forward pass is one
- * kernel, as `maker` launches both: 5 products for 2. Fusesim's own plans call the library where that is faster.
+ * kernel, as `maker` launches both: 5 products for 2. Fusesim's own plans call the library where that is faster, or
+ * where memory is the objective.
  * flash_2: they are FlashAttention-2's, whatever PyTorch would pick.
  * plan->apart is the partition as it was. Its sums are for the caller to add up again. In a. True where it joined any.
  */

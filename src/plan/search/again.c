@@ -9,6 +9,7 @@
 #include "plan/price/deadline.h"
 #include "plan/price/phases.h"
 #include "plan/price/price.h"
+#include "plan/price/sdpa.h"
 #include "plan/search/checkpoints.h"
 #include "plan/search/lists.h"
 
@@ -76,6 +77,14 @@ static bool is_derived_before(const giver *w, int tensor)
     return true;
 }
 
+/* What the plan computes again already is not kept, nor what it computes on the way. */
+static void keep_fates(giver *w)
+{
+    const fsim_derive *how = fsim_derivation_of(w->base->graph);
+    for (int t = 0; t < how->fates && t < w->base->graph->own_tensors; t++)
+        w->fate[t] = how->fate[t] == FSIM_DROPPED || how->fate[t] == FSIM_DROPPED_AFTER ? how->fate[t] : w->fate[t];
+}
+
 /* What is stored by kernels of the plan is held; the rest passes. */
 static void find_values(giver *w)
 {
@@ -85,6 +94,7 @@ static void find_values(giver *w)
     w->fate = fsim_new(w->a, signed char, g->own_tensors + 1);
     w->value = fsim_new(w->a, int, count + 1);
     find_unread(w);
+    keep_fates(w);
     for (int i = 0; i < count; i++) {
         const int t = saved[i].tensor;
         if (saved[i].way != FSIM_KEEP || t >= g->own_tensors)
@@ -194,7 +204,7 @@ static bool reads_again(const fsim_graph *g, int n, const fsim_part *more)
 /* The plan's kernels on the other graph, and those that compute again. False where a primitive is missing there. */
 static bool translate(const giver *w, const fsim_graph *to, fsim_partition *out, fsim_arena *a)
 {
-    const fsim_partition *of = &w->base->partition;
+    const fsim_partition *of = fsim_priced_partition(w->base);
     const translation names = translation_of(w->base->graph, to, a);
     *out = (fsim_partition){0, fsim_new(a, fsim_part, 2 * of->parts + 1)};
     for (int k = 0; k < of->parts; k++) {
@@ -219,25 +229,35 @@ static bool translate(const giver *w, const fsim_graph *to, fsim_partition *out,
 static void keep(giver *w, const fsim_plan *plan)
 {
     w->out[w->count++] = *plan;
-    w->count = fsim_front_of(w->out, w->count);
-    w->count = w->count < w->most ? w->count : w->most;
+    w->count = fsim_thin_front(w->out, fsim_front_of(w->out, w->count), w->most);
+}
+
+/* With calls of a library, where the graph knows them and they are faster. */
+static bool price(fsim_problem *q, const fsim_partition *part, fsim_plan *plan, fsim_arena *a)
+{
+    fsim_refusal why;
+    const bool legal = fsim_price(q, part, a, plan, &why);
+    if (legal && q->graph->calls)
+        fsim_plan_calling(q, plan, a);
+    return legal;
 }
 
 static void try(giver *w, const signed char *fate)
 {
-    const fsim_graph *g = fsim_graph_with_fates(w->base->graph, fate, w->base->graph->own_tensors, w->a);
+    fsim_graph *g = fsim_graph_with_fates(w->base->graph, fate, w->base->graph->own_tensors, w->a);
     fsim_partition part;
     fsim_plan plan;
-    fsim_refusal why;
     if (!g || !translate(w, g, &part, w->a))
         return;
+    if (w->base->graph->calls)
+        fsim_sdpa_mark(g, w->p->hw, FSIM_BY_ATEN);
     fsim_problem q = *w->p;
     q.graph = q.limits.graph = g;
     q.store = fsim_store_new(w->a);
     for (int lean = 0; lean < 2; lean++) { /* neither order is best for all */
         q.lean = lean;
         q.roughly = true;
-        if (fsim_price(&q, &part, w->a, &plan, &why))
+        if (price(&q, &part, &plan, w->a))
             keep(w, &plan);
     }
 }
@@ -316,11 +336,10 @@ static void order_well(giver *w)
     for (int i = 0; i < count && in_time(w); i++) {
         fsim_problem q = *w->p;
         fsim_plan plan;
-        fsim_refusal why;
         q.graph = q.limits.graph = rough[i].graph;
         q.store = fsim_store_new(w->a);
         q.lean = true;
-        if (fsim_price(&q, &rough[i].partition, w->a, &plan, &why))
+        if (price(&q, fsim_priced_partition(&rough[i]), &plan, w->a))
             keep(w, &plan);
     }
 }

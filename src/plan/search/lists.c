@@ -97,3 +97,16 @@ int fsim_front_of(fsim_plan *list, int count)
             list[kept++] = list[i];
     return kept;
 }
+
+int fsim_thin_front(fsim_plan *list, int count, int most)
+{
+    for (; count > most && count > 2; count--) {
+        int least = 1;
+        for (int i = 1; i + 1 < count; i++)
+            if (list[i - 1].peak_memory_bytes - list[i + 1].peak_memory_bytes <
+                list[least - 1].peak_memory_bytes - list[least + 1].peak_memory_bytes)
+                least = i;
+        memmove(&list[least], &list[least + 1], (size_t)(count - 1 - least) * sizeof *list);
+    }
+    return count;
+}

@@ -18,5 +18,8 @@ int fsim_put_first(fsim_plan *list, int count, int most, const fsim_plan *best);
 void fsim_adopt_best(fsim_problem *p, const fsim_plan *list, int count, fsim_plan *best);
 /* Keeps the plans that no other beats in both time and memory, fastest first. Returns how many remain. */
 int fsim_front_of(fsim_plan *list, int count);
+/* Leaves out plans of such a front, first those whose neighbours need nearly the same memory, until `most` (2 or more)
+ * remain: the fastest and the one with the least memory among them. Returns how many. */
+int fsim_thin_front(fsim_plan *list, int count, int most);
 
 #endif

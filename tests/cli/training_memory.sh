@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# depends: once
+# cost: 3
+# A step of training in little memory: no plan of another strategy, and none with --checkpoint, needs less than the one that is found for it, and the front has none that another plan beats in both.
+set -u
+: "${FUSESIM:?}"
+python=${PYTHON:-python3}
+fail=0
+complain() { echo "FAILED: $1" >&2; fail=1; }
+plan() { # FILE ARGUMENT...
+    local file=$1
+    shift
+    "$FUSESIM" "$@" --train --grad weights --search-steps 20000 --json "$file" >out 2>err || complain "exit $?: $*: $(cat err)"
+}
+
+# An attention's scores are in no plan's memory where PyTorch computes them again in a call; of two layers what --checkpoint leaves is the least of all.
+plan layer.json gpt2_layer --hw h100-sxm5-80gb --objective memory
+plan deep.json stacks/bert --set layers=2 --hw h100-sxm5-80gb --objective memory
+plan layers.json stacks/bert --set layers=2 --hw h100-sxm5-80gb --checkpoint
+plan front.json seeds/mlp_stack --hw a100-sxm4-80gb --objective pareto
+"$python" - <<'EOF' || complain 'memory'
+import json
+def strategies(file):
+    return {s["name"]: s for s in json.load(open(file))["plans"][0]["strategies"]}
+for file in ("layer.json", "deep.json"):
+    of = strategies(file)
+    least = min(s["peak_memory_bytes"] for s in of.values())
+    assert of["optimal"]["peak_memory_bytes"] == least, (file, {n: s["peak_memory_bytes"] for n, s in of.items()})
+again = min(s["peak_memory_bytes"] for s in strategies("layers.json").values())
+assert strategies("deep.json")["optimal"]["peak_memory_bytes"] <= again, again
+front = json.load(open("front.json"))["plans"][0]["pareto"]
+points = [(x["time_s"], x["peak_memory_bytes"]) for x in front]
+assert len(points) >= 5 and all(a[0] < b[0] and a[1] > b[1] for a, b in zip(points, points[1:])), points
+for name, s in strategies("front.json").items():
+    for time_s, peak in points:
+        better = s["time_s"] <= time_s and s["peak_memory_bytes"] <= peak and (s["time_s"] < time_s or s["peak_memory_bytes"] < peak)
+        assert not better, (name, s["time_s"], s["peak_memory_bytes"], time_s, peak)
+EOF
+
+# A limit that only layers computed again meet is met.
+limit=$("$python" -c 'import json; print(min(s["peak_memory_bytes"] for s in json.load(open("layers.json"))["plans"][0]["strategies"]))')
+plan limited.json stacks/bert --set layers=2 --hw h100-sxm5-80gb --memory-limit "${limit}B"
+exit $fail
