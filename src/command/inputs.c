@@ -87,7 +87,7 @@ static void check_replicas(fsim_context *c)
         : s->zero > 0 && s->update == FSIM_NO_UPDATE ? "--zero wants an --optimizer, whose state is shared out first"
                                                      : NULL;
     if (why)
-        fsim_failure(c->diag, FSIM_BAD_INPUT, fsim_command_line, "%s", why);
+        fsim_error(c->diag, fsim_command_line, "%s", why);
 }
 
 /* Options that only mean something together. */

@@ -331,9 +331,11 @@ fsim_value fsim_derive_refuse(fsim_derivation *d, const fsim_record *r, const ch
                    fsim_ops[r->op].name, g->tensor[r->result].name, why);
         return FSIM_REFUSAL;
     }
-    fsim_error(d->build->diag, r->at,
-               "%s '%s': %s; a gradient is to flow through it to '%s'%s. 'grad: false' at a tensor makes it a constant",
-               fsim_ops[r->op].name, g->tensor[r->result].name, why, g->tensor[d->towards].name,
-               *path ? fsim_printf(d->build->arena, " from '%s'%s", g->tensor[r->result].name, path) : "");
+    fsim_error(
+        d->build->diag, r->at,
+        "%s '%s': %s; a gradient is to flow through it to '%s'%s. %s'grad: false' at a tensor makes it a constant",
+        fsim_ops[r->op].name, g->tensor[r->result].name, why, g->tensor[d->towards].name,
+        *path ? fsim_printf(d->build->arena, " from '%s'%s", g->tensor[r->result].name, path) : "",
+        r->at.line > 0 ? "" : "In the workload that 'fusesim import -o' writes, "); /* a model has no such word */
     return FSIM_REFUSAL;
 }

@@ -78,6 +78,33 @@ static bool reached(const fsim_derivation *d, int t)
     return x->output && x->storage == t && d->useful[t];
 }
 
+/* The first primitive behind which nothing depends on what is wanted any more; -1: none. */
+static int last_useful(const fsim_derivation *d)
+{
+    const fsim_graph *g = d->build->graph;
+    for (int n = 0; n < g->nodes; n++) {
+        const fsim_node *x = &g->node[n];
+        bool useful = false;
+        for (int k = 0; k < x->args; k++)
+            useful = useful || d->useful[g->tensor[x->arg[k].tensor].storage];
+        if (useful && !d->useful[g->tensor[x->result[0]].storage])
+            return n;
+    }
+    return -1;
+}
+
+/* Behind what: ": it ends at quantize 'a' (round)". */
+static const char *where_it_ends(const fsim_derivation *d)
+{
+    const fsim_graph *g = d->build->graph;
+    const int n = last_useful(d);
+    if (n < 0)
+        return "";
+    const fsim_source *s = &g->source[g->node[n].source];
+    return fsim_printf(d->build->arena, ": it ends at %s '%s'%s", fsim_ops[s->op].name, s->name,
+                       s->nodes > 1 ? fsim_printf(d->build->arena, " (%s)", fsim_ops[g->node[n].op].name) : "");
+}
+
 /* Why nothing has a derivative. */
 static const char *why_none(const fsim_derivation *d)
 {
@@ -91,7 +118,8 @@ static const char *why_none(const fsim_derivation *d)
         return "no input or weight that is read is a float";
     for (int t = 0; t < d->tensors; t++)
         if (g->tensor[t].output && fsim_dtype_floating(g->tensor[t].dtype))
-            return "no output depends on what is wanted in a way that has a derivative";
+            return fsim_printf(d->build->arena, "no output depends on what is wanted in a way that has a derivative%s",
+                               where_it_ends(d));
     return "no output is a float";
 }
 

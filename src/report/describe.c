@@ -37,6 +37,23 @@ int fsim_whole_source(const fsim_graph *g, const fsim_group *group, int at)
     return source->nodes;
 }
 
+/* Does primitive n of a gradient make what is left of it: nothing else of the same gradient reads its result? The
+ * gradient itself is named after the gradient that it reads. */
+static bool is_left(const fsim_graph *g, const fsim_source *s, int n)
+{
+    const fsim_tensor *t = &g->tensor[g->node[n].result[0]];
+    for (int i = 0; i < t->readers; i++)
+        if (t->reader[i] >= s->first && t->reader[i] < s->first + s->nodes)
+            return false;
+    return true;
+}
+
+/* Is member i, of an operator that is all in the kernel, in no label: another name says it? */
+static bool is_unsaid(const fsim_graph *g, const fsim_source *s, int n, int first)
+{
+    return s->gradient_of >= 0 ? !is_left(g, s, n) : n > first;
+}
+
 /* Writes the label to `to`, of which `room` bytes are left (0: none, to count); its length. In one pass: a kernel may
  * have as many members as a workload has primitives. */
 static size_t put_label(const fsim_graph *g, const fsim_kernel *k, char *to, size_t room)
@@ -44,11 +61,18 @@ static size_t put_label(const fsim_graph *g, const fsim_kernel *k, char *to, siz
     size_t length = 0;
     for (int i = 0; i < k->group->members;) {
         const fsim_member *member = &k->group->member[i];
+        const fsim_source *source = &g->source[g->node[member->node].source];
         const int whole = fsim_whole_source(g, k->group, i);
-        const char *name = whole ? g->source[g->node[member->node].source].name : g->node[member->node].name;
-        const int wrote = snprintf(room ? to + length : NULL, room ? room - length : 0, "%s%s%s", i ? " + " : "", name,
-                                   member->clone ? " (recomputed)" : "");
-        length += (size_t)wrote;
+        for (int m = i; m < i + (whole ? whole : 1); m++) {
+            const int n = k->group->member[m].node;
+            if (whole && is_unsaid(g, source, n, source->first))
+                continue;
+            const int wrote =
+                snprintf(room ? to + length : NULL, room ? room - length : 0, "%s%s%s", length ? " + " : "",
+                         whole && source->gradient_of < 0 ? source->name : g->node[n].name,
+                         member->clone ? " (recomputed)" : "");
+            length += (size_t)wrote;
+        }
         i += whole ? whole : 1;
     }
     return length;

@@ -70,21 +70,21 @@ micro, one = of("micro.json"), of("one.json")
 assert micro["collectives"] == z[0]["collectives"], micro["collectives"]
 assert one["communication_s"] == 0 and one["efficiency"] == 1 and one["step_s"] == one["one_gpu_step_s"]
 END
-refused() {
-    local says=$1
-    shift
+refused() { # STATUS TEXT ARGUMENT...
+    local wanted=$1 says=$2
+    shift 2
     "$FUSESIM" net.yaml "$@" >out 2>err
     local status=$?
-    [ $status -eq 65 ] || complain "$*: exit status $status"
+    [ $status -eq "$wanted" ] || complain "$*: exit status $status"
     grep -qF -- "$says" err || complain "$*: $(cat err)"
 }
-refused "--zero belongs to --data-parallel" --hw t4 --train --zero 1
-refused "--data-parallel belongs to --train" --hw t4 --data-parallel 2
-refused "wanted 1, 2 or 3" --hw t4 --train --optimizer sgd --data-parallel 2 --zero 4
-refused "wants an --optimizer" --hw t4 --train --data-parallel 2 --zero 1
-refused "at most 72 GPUs" --hw t4 --train --data-parallel 73
-refused "no weight has a gradient" --hw t4 --train --grad x --data-parallel 2
-refused "lacks link_bandwidth" --hw host --train --data-parallel 2
+refused 2 "--zero belongs to --data-parallel" --hw t4 --train --zero 1
+refused 2 "--data-parallel belongs to --train" --hw t4 --data-parallel 2
+refused 2 "wanted 1, 2 or 3" --hw t4 --train --optimizer sgd --data-parallel 2 --zero 4
+refused 2 "wants an --optimizer" --hw t4 --train --data-parallel 2 --zero 1
+refused 2 "at most 72 GPUs" --hw t4 --train --data-parallel 73
+refused 65 "no weight has a gradient" --hw t4 --train --grad x --data-parallel 2
+refused 65 "lacks link_bandwidth" --hw host --train --data-parallel 2
 "$FUSESIM" net.yaml --hw a100-sxm4-80gb --train --grad weights --optimizer adam --data-parallel 8 >out 2>err
 grep -q '^On 8 GPUs a step takes ' out || complain "no line of 8 GPUs: $(head -12 out)"
 exit $fail

@@ -104,6 +104,8 @@ expect 65 'nothing has a derivative: no output is a float$' place.yaml --hw "$to
 expect 65 'nothing has a derivative: no output is a float$' place.yaml --hw "$toy" --jvp
 printf 'tensors: {x: {shape: [8, 8], dtype: f32}}\noperators: [{op: custom, in: x, out: h}, {op: relu, in: h, out: y}]\n' >unknown.yaml
 expect 65 "custom 'h': what it computes is not known.*'grad: false' at a tensor makes it a constant$" unknown.yaml --hw "$toy" --train
+printf 'tensors: {x: {shape: [8, 8], dtype: f32}}\noperators: [{op: relu, in: x, out: h}, {op: round, in: h, out: r}, {op: exp, in: r, out: y}]\n' >stairs.yaml
+expect 65 "no output depends on what is wanted in a way that has a derivative: it ends at round 'r'$" stairs.yaml --hw "$toy" --train
 expect 2 "no operator 'grad/w1': gradients are there with --train" explain "$mlp" --hw "$toy" y grad/w1
 
 # Names.

@@ -78,6 +78,16 @@ for op in gelu softmax; do
     [ "$(grep -oE '"phase":[[:space:]]*"backward"' $op.json | wc -l)" = 1 ] || complain "eager's gradient of $op is not one kernel"
 done
 
+# A kernel is named after what it makes, not after the gradient that it reads.
+cat >product.yaml <<'END'
+tensors: {x: {shape: [4096, 1024], dtype: f32}, w: {shape: [1024, 1024], dtype: f32, role: weight}}
+operators: [{op: linear, in: [x, w], out: y}]
+outputs: [y]
+END
+"$FUSESIM" product.yaml --hw a100-sxm4-40gb --train --grad weights >product.txt 2>err || complain "product: $(cat err)"
+grep -q 'backward .* grad/w$' product.txt || complain "the kernel that makes grad/w: $(grep 'backward .*library' product.txt)"
+grep -q ' grad/y$' product.txt && complain 'a kernel is named after what it reads'
+
 # A softmax's gradient reads its result and nothing else that forward made; what PyTorch keeps is listed for PyTorch's plans, to the byte.
 for strategy in eager inductor optimal; do
     "$FUSESIM" bert_layer --hw a100-sxm4-40gb --train --grad weights --search-steps 100000 --strategy $strategy --json kept.json >kept.txt 2>err || complain "$strategy of bert_layer: $(cat err)"
