@@ -400,7 +400,9 @@ def training():
     say("Liger's, above 0.3 ms, by workload:", "")
     table(["workload", "mode", "strategy"] + ERRORS, [[g["workload"], g["mode"], g["strategy"]] + errors(g) for g in liger["by"] if g["rows"]], 3)
     if "speedup_overall" in liger:
-        table(["pairs"] + SPEEDUPS, [["fused over eager"] + speedup(liger["speedup_overall"])], 1)
+        o = liger["speedup_overall"]
+        table(["pairs"] + SPEEDUPS, [["fused over eager"] + speedup(o)], 1)
+        say(f"Which of the two is faster is predicted right for {whole(o['faster_right'])} % of the {o['pairs']} pairs.", "")
     said(command)
     whole_models = [r for r in d["rows"] if r["workload"].startswith("models/") and r.get("mode") == "full" and "excluded" not in r]
     size = sorted(abs(r["error"]) for r in whole_models)

@@ -16,9 +16,20 @@ fsim_pair_verdict fsim_verdict_on(double speedup)
                                                      : FSIM_NEITHER;
 }
 
-/* Does the word name a strategy: "inductor", "inductor_default", "eager:3"? */
+/* Who wrote what was measured, as Liger's and Megatron's benchmarks have it: "Liger cross_entropy liger". */
+static const char *const writers[] = {"huggingface",     "torch",          "torch_compile",
+                                      "liger",           "liger_triton",   "liger_cutile",
+                                      "liger_rms_norm",  "megatron-fused", "liger_fused_add_rms_norm",
+                                      "megatron-unfused"};
+
+/* Does the word name a strategy or who wrote the kernels: "inductor", "inductor_default", "eager:3", "liger,"? */
 static bool names_strategy(const char *word, size_t length)
 {
+    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
+        const size_t name = strlen(writers[i]);
+        if (strncmp(word, writers[i], name) == 0 && (length == name || (length == name + 1 && word[name] == ',')))
+            return true;
+    }
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
         const size_t name = strlen(fsim_strategy_names[s]);
         if (length >= name && strncmp(word, fsim_strategy_names[s], name) == 0 &&
@@ -77,7 +88,7 @@ int fsim_pairs_of(const fsim_evaluated *e, int count, fsim_arena *a, fsim_pair *
     *out = NULL;
     for (int i = 0; i < count; i++) {
         bundle *b = &all[of[i]];
-        if (e[i].row->strategy == FSIM_STRATEGY_EAGER || b->eagers == 0)
+        if (e[i].row->strategy == FSIM_STRATEGY_EAGER || b->eagers == 0 || e[i].row->of_memory)
             continue;
         const int k = b->met[e[i].row->strategy]++;
         const fsim_evaluated *eager = &e[b->eager[k < b->eagers ? k : b->eagers - 1]];
@@ -104,7 +115,8 @@ static fsim_speedup_stats stats_of(const fsim_pair *const *pair, int count, fsim
     fsim_speedup_stats s = {.excluded = 0};
     double *error = fsim_new(a, double, count + 1), *x = fsim_new(a, double, count + 1),
            *y = fsim_new(a, double, count + 1);
-    int kept = 0, right = 0, helps_right = 0, most = 0, helps = 0, covered = 0, called = 0, called_right = 0, known = 0;
+    int kept = 0, right = 0, helps_right = 0, most = 0, helps = 0, covered = 0, called = 0, called_right = 0, known = 0,
+        faster_right = 0;
     for (int i = 0; i < count; i++) {
         const fsim_pair *p = pair[i];
         if (p->excluded) {
@@ -119,6 +131,7 @@ static fsim_speedup_stats stats_of(const fsim_pair *const *pair, int count, fsim
         right += m == q;
         helps_right += (m == FSIM_HELPS) == (q == FSIM_HELPS);
         helps += m == FSIM_HELPS;
+        faster_right += (p->measured > 1) == (p->predicted > 1);
         covered += p->measured >= p->likely.low && p->measured <= p->likely.high;
         known += !isnan(p->likely.low);
         called += fsim_is_called(p);
@@ -135,6 +148,7 @@ static fsim_speedup_stats stats_of(const fsim_pair *const *pair, int count, fsim
     s.right = kept ? (double)right / kept : NAN;
     s.majority = kept ? (double)most / kept : NAN;
     s.helps_right = kept ? (double)helps_right / kept : NAN;
+    s.faster_right = kept ? (double)faster_right / kept : NAN;
     s.coverage = known ? (double)covered / known : NAN;
     s.called = kept ? (double)called / kept : NAN;
     s.called_right = called ? (double)called_right / called : NAN;

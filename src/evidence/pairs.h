@@ -13,8 +13,9 @@ extern const char *const fsim_verdict_names[FSIM_VERDICTS]; /* helps neither hur
 fsim_pair_verdict fsim_verdict_on(double speedup);
 
 /* An eager row and a row of another strategy with the same GPU, workload, bindings, L2 state and launch regime.
- * Their sources differ only by names of strategies ("X eager min of 100", "X inductor_default min of 100"). The k-th
- * row of a strategy is paired with the k-th eager row, or with the last one. */
+ * Their sources differ only by names of strategies or of who wrote the kernels ("X eager min of 100", "X
+ * inductor_default min of 100"; "Liger rope huggingface", "Liger rope liger"). The k-th row of a strategy is paired
+ * with the k-th eager row, or with the last one. */
 typedef struct {
     const fsim_evaluated *eager, *other;
     const char *folder;         /* of the workload */
@@ -37,6 +38,7 @@ typedef struct {
     double right, majority; /* share of right verdicts; share of the most frequent measured verdict, which a constant
                                answer would reach */
     double helps_right, helps_majority; /* the same for two verdicts only: helps or not */
+    double faster_right;                /* the same for the direction alone: the other is the faster one, or eager */
     double coverage;                    /* share of measured speedups within the 80 % intervals of predicted ones */
     double called;                      /* share of pairs that are called: whose interval leaves out 1 */
     double called_right;                /* share of these where the measured speedup is on the same side of 1 */

@@ -116,10 +116,11 @@ static void put_summary(const sink *s)
     const char *text = fsim_printf(s->a, "%s: %d row%s%s", where, all.rows, all.rows == 1 ? "" : "s",
                                    excluded ? fsim_printf(s->a, " (and %d excluded)", excluded) : "");
     if (all.rows > 0)
-        text = fsim_printf(
-            s->a, "%s, mean error %s %%, median %s %%, p90 %s %%, bias %s %%; %s %% lie within the 80 %% intervals",
-            text, percent(s->a, all.mape), percent(s->a, all.median), percent(s->a, all.p90),
-            signed_percent(s->a, all.bias), whole_percent(s->a, all.coverage));
+        text = fsim_printf(s->a, "%s, mean error %s %%, median %s %%, p90 %s %%, bias %s %%", text,
+                           percent(s->a, all.mape), percent(s->a, all.median), percent(s->a, all.p90),
+                           signed_percent(s->a, all.bias));
+    if (all.rows > 0 && !isnan(all.coverage)) /* bytes have no intervals */
+        text = fsim_printf(s->a, "%s; %s %% lie within the 80 %% intervals", text, whole_percent(s->a, all.coverage));
     if (s->page) {
         fsim_paragraph(s->page, FSIM_STRONG, 0, 2, text);
         if (x->folded)
@@ -238,6 +239,7 @@ static void put_speedup_row(const sink *s, fsim_table *t, const fsim_speedup_sta
     *cell++ = whole_percent(s->a, p->majority);
     *cell++ = whole_percent(s->a, p->helps_right);
     *cell++ = whole_percent(s->a, p->helps_majority);
+    *cell++ = whole_percent(s->a, p->faster_right);
     *cell++ = whole_percent(s->a, p->coverage);
     *cell++ = whole_percent(s->a, p->called);
     *cell++ = whole_percent(s->a, p->called_right);
@@ -283,6 +285,7 @@ static void put_speedups(const sink *s)
         {.title = "(most)", .legend = "what the more frequent answer alone would get right", .drop = 3},
         {.title = "helps", .legend = "right about whether it helps, %", .drop = 2},
         {.title = "(most)", .drop = 3},
+        {.title = "faster", .legend = "right about which of the two is faster, %", .drop = 2},
         {.title = "in 80 %", .legend = "measured speedups within the interval of the predicted one", .drop = 4},
         {.title = "called",
          .legend =

@@ -116,6 +116,7 @@ static void put_speedup(FILE *out, const char *before, const fsim_speedup_stats 
     fsim_json_number(out, ", ", "majority", s->majority);
     fsim_json_number(out, ", ", "helps_right", s->helps_right);
     fsim_json_number(out, ", ", "helps_majority", s->helps_majority);
+    fsim_json_number(out, ", ", "faster_right", s->faster_right);
     fsim_json_number(out, ", ", "coverage", s->coverage);
     fsim_json_number(out, ", ", "called", s->called);
     fsim_json_number(out, ", ", "called_right", s->called_right);

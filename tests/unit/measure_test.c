@@ -308,6 +308,22 @@ static void repeated_runs_pair_in_turn(void **state)
     fsim_arena_free(a);
 }
 
+/* Who wrote the kernels stands where others name the strategy. */
+static void writers_are_paired(void **state)
+{
+    (void)state;
+    static const sample s[] = {{"t4", "w", E, FSIM_WORK_CHAIN, 3, 2, "Liger rope huggingface", false},
+                               {"t4", "w", FSIM_STRATEGY_OPTIMAL, FSIM_WORK_CHAIN, 1, 1, "Liger rope liger", false},
+                               {"t4", "w", FSIM_STRATEGY_OPTIMAL, FSIM_WORK_CHAIN, 1, 1, "Liger norm liger", false},
+                               {"t4", "w", FSIM_STRATEGY_OPTIMAL, FSIM_WORK_CHAIN, 1, 1, "Liger rope ligers", false}};
+    fsim_arena *a = fsim_arena_new();
+    fsim_pair *p;
+    assert_int_equal(fsim_pairs_of(evaluated(a, s, 4), 4, a, &p), 1);
+    assert_near(p[0].measured, 3);
+    assert_near(p[0].predicted, 2);
+    fsim_arena_free(a);
+}
+
 static void speedups_by_hand(void **state)
 {
     (void)state;
@@ -328,6 +344,7 @@ static void speedups_by_hand(void **state)
     assert_near(s.majority, 1 / 3.0);
     assert_near(s.helps_right, 2 / 3.0);
     assert_near(s.helps_majority, 2 / 3.0);
+    assert_near(s.faster_right, 2 / 3.0); /* 0.98 is predicted as 2 */
     fsim_speedup_stats *g;
     assert_int_equal(fsim_speedups_of(p, pairs, a, &g), 1);
     assert_string_equal(g[0].hw, "t4");
@@ -586,6 +603,7 @@ int main(void)
                                        cmocka_unit_test(ranks_share_ties),
                                        cmocka_unit_test(pairs_are_found),
                                        cmocka_unit_test(repeated_runs_pair_in_turn),
+                                       cmocka_unit_test(writers_are_paired),
                                        cmocka_unit_test(speedups_by_hand),
                                        cmocka_unit_test(verdicts_have_a_margin),
                                        cmocka_unit_test(gates_hold_or_fail),
