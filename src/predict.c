@@ -382,6 +382,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         out.graph = g = fsim_sdpa_graph(g, hw, fsim_maker_of(options->strategy), a);
     fsim_problem p = fsim_problem_of(g, hw, options, a);
     fsim_start_clock(&p, options);
+    p.held_bytes = fsim_arena_held();
     if (p.progress)
         p.progress->best = p.progress->bound = 0;
     const double until_s = p.until_s;

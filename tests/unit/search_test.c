@@ -332,6 +332,34 @@ static void bound_holds_when_time_ends(void **unused)
     }
 }
 
+/* Searches that follow one another share --search-memory: what one holds is none of the next one's, which has an eighth
+ * of it at least. */
+static void searches_share_memory(void **unused)
+{
+    (void)unused;
+    enum { MEMORY = 100 << 20, FIRST = 60 << 20, SECOND = 80 << 20 };
+    const fsim_hw hw = {0};
+    const fsim_graph g = {0};
+    fsim_arena *a = fsim_arena_new();
+    fsim_options o = usual;
+    o.search_memory = MEMORY;
+    fsim_problem p = fsim_problem_with(&g, &hw, &o, NULL);
+    fsim_spent spent;
+    fsim_new(a, char, 1);
+    const size_t before = fsim_arena_held();
+    p.store = fsim_store_new(a);
+    p.held_bytes = before;
+    fsim_new(a, char, FIRST);
+    assert_int_equal(fsim_budget_of(&p, &spent).most_bytes, before + MEMORY);
+    fsim_new(a, char, SECOND);
+    const size_t held = fsim_arena_held();
+    assert_true(held > before + MEMORY);
+    assert_int_equal(fsim_budget_of(&p, &spent).most_bytes, held + MEMORY / 8);
+    p.held_bytes = 0; /* it is alone */
+    assert_int_equal(fsim_budget_of(&p, &spent).most_bytes, held + MEMORY);
+    fsim_arena_free(a);
+}
+
 /* From one kernel for each primitive, small changes lead to a legal plan that is no worse, and in most cases to the
  * optimum. */
 static void polished_plans_are_legal_and_no_worse(void **unused)
@@ -722,6 +750,7 @@ static void plans_add_up(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(searches_share_memory),
         cmocka_unit_test(optimum_is_the_least_of_all),
         cmocka_unit_test(every_family_with_a_price_is_listed),
         cmocka_unit_test(bound_holds_when_time_ends),

@@ -28,6 +28,8 @@ typedef struct fsim_problem {
     double until_s;                   /* by when all must have ended, by fsim_clock_s; INFINITY: any time */
     bool shares_time;                 /* parts of a search have parts of that time; else they end by steps alone */
     int64_t search_memory;            /* bytes that the search may take; 0: the default (plan/search/budget.h) */
+    size_t held_bytes;                /* that were held before the first of the searches that share search_memory; 0:
+                                         each search has as much */
     const struct fsim_rivals *rivals; /* plans that are made only if a search asks for them; NULL: there are none */
     struct fsim_store *store;         /* cache of priced sets, store.c */
     struct fsim_groups *groups;       /* groups that problems with this graph share (plan/price/groups.h); NULL */

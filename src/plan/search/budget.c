@@ -13,6 +13,7 @@ enum {
 };
 static const double before_haste = 0.7; /* of the time; the rest is for a hasty end */
 static const double last_memory = 1.25; /* of the memory: the same */
+static const double least_memory = 0.125; /* of it: what a search has that comes after others which share it */
 
 /* Enough for every search that ends within a minute. */
 static const double usual_most_bytes = 2.0 * (1 << 30);
@@ -42,7 +43,9 @@ static int64_t sum_of(int64_t x, int64_t y) { return x > INT64_MAX - y ? INT64_M
 fsim_budget fsim_budget_of(const fsim_problem *p, fsim_spent *spent)
 {
     const double memory = p->search_memory > 0 ? (double)p->search_memory : (double)usual_memory(),
-                 held = (double)fsim_arena_held();
+                 now_held = (double)fsim_arena_held(),
+                 held =
+                     p->held_bytes > 0 ? fmax((double)p->held_bytes, now_held - (1 - least_memory) * memory) : now_held;
     const int64_t now = fsim_work(p), last = p->search_steps < INT64_MAX / HASTE ? HASTE * p->search_steps : INT64_MAX;
     *spent = (fsim_spent){.checked = now - FSIM_CHECKED_EVERY};
     return (fsim_budget){.first = now,
