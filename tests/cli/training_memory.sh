@@ -38,6 +38,23 @@ for name, s in strategies("front.json").items():
         assert not better, (name, s["time_s"], s["peak_memory_bytes"], time_s, peak)
 EOF
 
+# Each value that is kept has a price for computing it again, in kernels of their own where no kernel of the plan may; that of equal layers is the same.
+plan block.json llama_block --hw h100-sxm5-80gb
+plan deep.json stacks/bert --set layers=4 --hw h100-sxm5-80gb
+"$python" - <<'EOF' || complain 'other ways'
+import json
+for file in ("block.json", "deep.json"):
+    plan = json.load(open(file))["plans"][0]
+    peak = max(s["peak_memory_bytes"] for s in plan["strategies"])
+    kept = [v for v in plan["plan"]["saved"] if v["way"] == "keep" and v["bytes"] > 0]
+    assert len(kept) > 10, (file, kept)
+    for v in kept:
+        again = [w for w in v["alternatives"] if w["way"] != "keep"]
+        assert again and all(w["time_s"] > 0 and 0 < w["peak_memory_bytes"] <= 2 * peak for w in again), (file, v)
+layers = {v["tensor"]: v["alternatives"] for v in plan["plan"]["saved"]}
+assert layers["q.1"][0]["time_s"] == layers["q.2"][0]["time_s"]
+EOF
+
 # A limit that only layers computed again meet is met.
 limit=$("$python" -c 'import json; print(min(s["peak_memory_bytes"] for s in json.load(open("layers.json"))["plans"][0]["strategies"]))')
 plan limited.json stacks/bert --set layers=2 --hw h100-sxm5-80gb --memory-limit "${limit}B"

@@ -13,6 +13,7 @@
 #include "plan/search/checkpoints.h"
 #include "plan/search/lists.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,14 +206,17 @@ static bool reads_again(const fsim_graph *g, int n, const fsim_part *more)
 static bool translate(const giver *w, const fsim_graph *to, fsim_partition *out, fsim_arena *a)
 {
     const fsim_partition *of = fsim_priced_partition(w->base);
-    const translation names = translation_of(w->base->graph, to, a);
+    const translation names = translation_of(w->base->graph, to, a),
+                      own = translation_of(w->base->graph, w->base->graph, a);
     *out = (fsim_partition){0, fsim_new(a, fsim_part, 2 * of->parts + 1)};
     for (int k = 0; k < of->parts; k++) {
         const fsim_part *part = &of->part[k];
         fsim_part *same = new_part(out, part->count, a), *more = new_part(out, part->count, a);
         const bool forward = fsim_phase_of(w->base->graph, part) == FSIM_FORWARD;
         for (int i = 0; i < part->count; i++) {
-            const int n = same_in(&names, part->node[i]), again = part->clone[i] ? -1 : again_in(&names, part->node[i]);
+            const int n = same_in(&names, part->node[i]);
+            const bool has = again_in(&own, part->node[i]) >= 0; /* the plan computes it again already, elsewhere */
+            const int again = part->clone[i] || has ? -1 : again_in(&names, part->node[i]);
             if (n < 0)
                 return false;
             if (again >= 0)
@@ -358,4 +362,30 @@ int fsim_plans_again(const fsim_problem *p, const fsim_plan *base, int most, fsi
         give_up_subsets(&w, w.sites, give_up_sites);
     order_well(&w);
     return w.count;
+}
+
+void fsim_price_given_up(const fsim_problem *p, const fsim_plan *base, const int *tensor, int count,
+                         fsim_priced_again *out)
+{
+    fsim_arena *a = fsim_arena_new();
+    fsim_plan one[4];
+    giver w = {.p = p, .base = base, .a = a, .out = one, .most = 1};
+    const bool may = base->kernels > 0 && base->graph->derived == FSIM_REVERSE && base->graph->origin && p->recompute;
+    if (may)
+        find_values(&w);
+    bool *dropped = fsim_new(a, bool, w.values + 1);
+    for (int i = 0; i < count; i++) {
+        const fsim_mark mark = fsim_save(a);
+        const int *at = may ? bsearch(&tensor[i], w.value, (size_t)w.values, sizeof *w.value, ascending) : NULL;
+        w.count = 0;
+        if (at) {
+            dropped[at - w.value] = true;
+            give_up_as(&w, dropped, false);
+            dropped[at - w.value] = false;
+        }
+        out[i] =
+            w.count > 0 ? (fsim_priced_again){one[0].time_s, one[0].peak_memory_bytes} : (fsim_priced_again){NAN, 0};
+        fsim_rewind(a, mark);
+    }
+    fsim_arena_free(a);
 }

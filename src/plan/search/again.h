@@ -10,4 +10,13 @@
  * fastest first, at most `most`. Each has a graph of its own. Returns their number. In a. */
 int fsim_plans_again(const fsim_problem *p, const fsim_plan *base, int most, fsim_arena *a, fsim_plan *out);
 
+/* What the plan takes where one value that it keeps is given up. */
+typedef struct {
+    double time_s; /* NAN: it can't be computed again */
+    fsim_sum peak_memory_bytes;
+} fsim_priced_again;
+/* Of each of tensor[0, count), values that `base` keeps, by itself. out has room for as many. */
+void fsim_price_given_up(const fsim_problem *p, const fsim_plan *base, const int *tensor, int count,
+                         fsim_priced_again *out);
+
 #endif

@@ -3,12 +3,17 @@
 
 #include "graph/gradient.h"
 #include "plan/price/price.h"
+#include "plan/search/again.h"
 #include "plan/search/marks.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PRICED = 400000 }; /* kernels, of all ways together: beyond that, values are listed without other ways */
+enum {
+    MOST_PRICED = 400000, /* kernels, of all ways together: beyond that, values are listed without other ways */
+    MOST_AGAIN = 60000    /* the same where a value is computed again in kernels of its own, in a graph of its own */
+};
 
 /* A plan whose values are asked for, and its partition as fsim_price knows it. */
 typedef struct {
@@ -210,6 +215,43 @@ static void add_forms(list *l, int i)
     }
 }
 
+/* Are the two values alike: the same in another layer, "h.3" and "h.7"? */
+static bool are_alike(const fsim_graph *g, const fsim_saved *x, const fsim_saved *y)
+{
+    const char *p = g->tensor[x->tensor].name, *q = g->tensor[y->tensor].name;
+    const size_t end = strcspn(p, "0123456789");
+    if (x->way != y->way || x->bytes != y->bytes || end != strcspn(q, "0123456789") || strncmp(p, q, end) != 0)
+        return false;
+    p += end + strspn(p + end, "0123456789");
+    q += end + strspn(q + end, "0123456789");
+    return strcmp(p, q) == 0;
+}
+
+/* Values that are kept, and that no kernel of the plan may compute again as it is: in kernels of their own, one value
+ * at a time. Those of equal layers take the same. */
+static void add_again(list *l)
+{
+    int *tensor = fsim_new(l->a, int, l->count + 1), *of = fsim_new(l->a, int, l->count + 1), count = 0;
+    const int most = MOST_AGAIN / (l->plan->kernels + 1);
+    for (int i = 0; i < l->count; i++) {
+        const fsim_saved_value *v = &l->at[i];
+        of[i] = -1;
+        if (v->others > 0 || v->now.way != FSIM_KEEP || v->now.bytes == 0)
+            continue;
+        for (int k = 0; k < i && of[i] < 0; k++)
+            of[i] = of[k] >= 0 && are_alike(l->p->graph, &l->at[k].now, &v->now) ? of[k] : -1;
+        if (of[i] < 0 && count < most) {
+            of[i] = count;
+            tensor[count++] = v->now.tensor;
+        }
+    }
+    fsim_priced_again *price = fsim_new(l->a, fsim_priced_again, count + 1);
+    fsim_price_given_up(l->p, l->plan, tensor, count, price);
+    for (int i = 0; i < l->count; i++)
+        if (of[i] >= 0 && !isnan(price[of[i]].time_s))
+            add(&l->at[i], (fsim_other_way){FSIM_RECOMPUTE, 0, price[of[i]].time_s, price[of[i]].peak_memory_bytes});
+}
+
 int fsim_saved_values(fsim_problem *p, const fsim_plan *plan, const fsim_ways *ways, fsim_arena *a,
                       fsim_saved_value **out)
 {
@@ -228,6 +270,8 @@ int fsim_saved_values(fsim_problem *p, const fsim_plan *plan, const fsim_ways *w
     l.tried = ways && ways->count > 1 && ways->tried[ways->best].graph == p->graph;
     for (int i = 0; i < p->graph->choices; i++)
         add_forms(&l, i);
+    if (priced)
+        add_again(&l);
     for (int i = 0; i < l.count; i++)
         if (l.at[i].others > 1)
             qsort(l.at[i].other, (size_t)l.at[i].others, sizeof *l.at[i].other, by_time);
