@@ -3,6 +3,7 @@
 
 #include "evidence/step.h"
 #include "plan/price/memory.h"
+#include "plan/rivals/tape.h"
 #include <math.h>
 
 static const fsim_derive gradients = {.mode = FSIM_REVERSE}, sums = {.mode = FSIM_REVERSE, .micro_batches = 2},
@@ -88,8 +89,19 @@ fsim_plan fsim_mode_kernels(const fsim_graph *g, const fsim_plan *plan, fsim_mea
     return out;
 }
 
+/* Eager PyTorch's own, by what autograd keeps. A whole run ends with the gradients of all that wants one. */
+static double eager_peak(const fsim_graph *g, const fsim_measured *row, fsim_arena *a)
+{
+    const fsim_tape_part part = row->mode == FSIM_MODE_FORWARD    ? FSIM_TAPE_FORWARD
+                                : row->mode == FSIM_MODE_BACKWARD ? FSIM_TAPE_BACKWARD
+                                                                  : FSIM_TAPE_FULL;
+    return fsim_tape_peak(g, part, fsim_row_derive(row) == &again, a);
+}
+
 double fsim_row_peak(const fsim_graph *g, const fsim_plan *plan, const fsim_measured *row, fsim_arena *a)
 {
+    if (row->strategy == FSIM_STRATEGY_EAGER && row->mode != FSIM_MODE_STEP && row->mode != FSIM_MODE_ACCUMULATE)
+        return eager_peak(g, row, a);
     const fsim_memory_step *step = fsim_memory_steps(g, plan, a);
     double most = 0, later = 0;
     for (int t = 0; t < g->tensors && row->mode == FSIM_MODE_FORWARD; t++)

@@ -10,6 +10,7 @@ typedef struct {
     const fsim_graph *g;
     const fsim_operation *by; /* the operator at hand */
     fsim_autograd_saved sum;
+    double tensors; /* bytes of tensors in sum.made_bytes */
 } ledger;
 
 static const fsim_tensor *arg_of(const ledger *l, int i) { return &l->g->tensor[l->by->arg[i]]; }
@@ -41,8 +42,7 @@ static bool same_but_ones(const fsim_shape *from, const fsim_shape *to)
     }
 }
 
-/* The tensor whose memory PyTorch would keep for t. */
-static int storage_of(const fsim_graph *g, int t)
+int fsim_pytorch_storage(const fsim_graph *g, int t)
 {
     for (;;) {
         const fsim_tensor *x = &g->tensor[t];
@@ -57,11 +57,13 @@ static int storage_of(const fsim_graph *g, int t)
 
 static void keep(ledger *l, int tensor)
 {
-    const int t = storage_of(l->g, tensor);
+    const int t = fsim_pytorch_storage(l->g, tensor);
     const fsim_tensor *x = &l->g->tensor[t];
     if (l->sum.kept[t]) /* it counts already */
         return;
     l->sum.kept[t] = true;
+    l->sum.until[t] = (int)(l->by - l->g->operation);
+    l->tensors += l->g->tensor[x->storage].producer < 0 ? 0 : (double)x->elems * fsim_dtype_bytes(x->dtype);
     *(l->g->tensor[x->storage].producer < 0 ? &l->sum.given_bytes : &l->sum.made_bytes) +=
         (double)x->elems * fsim_dtype_bytes(x->dtype);
 }
@@ -187,16 +189,21 @@ static void keep_given_to_layer(ledger *l)
 
 fsim_autograd_saved fsim_saved_by_eager(const fsim_graph *g, fsim_arena *a)
 {
-    ledger l = {.g = g, .sum.kept = fsim_new(a, bool, g->tensors + 1)};
+    ledger l = {.g = g,
+                .sum.kept = fsim_new(a, bool, g->tensors + 1),
+                .sum.until = fsim_new(a, int, g->tensors + 1),
+                .sum.extra = fsim_new(a, double, g->operations + 1)};
     for (int i = 0; i < g->operations; i++) {
         l.by = &g->operation[i];
         bool flows = false;
+        const double before = l.sum.made_bytes - l.tensors;
         for (int k = 0; k < l.by->results; k++)
             flows = flows || g->tensor[l.by->result[k]].traced;
         if (flows && g->checkpoint && g->source[i].layer_number > 0)
             keep_given_to_layer(&l);
         else if (flows && keeps[l.by->op])
             keeps[l.by->op](&l);
+        l.sum.extra[i] = l.sum.made_bytes - l.tensors - before;
     }
     return l.sum;
 }

@@ -12,8 +12,13 @@
 typedef struct {
     double made_bytes, given_bytes, mask_bytes;
     bool *kept;
+    int *until; /* by tensor that is kept: the first operator that does, whose backward pass is the last to need it */
+    double *extra; /* by operator: bytes of statistics, indices and masks */
 } fsim_autograd_saved;
 /* Of a graph that is differentiated; 0 of others. In a. */
 fsim_autograd_saved fsim_saved_by_eager(const fsim_graph *g, fsim_arena *a);
+
+/* The tensor whose memory PyTorch has for t: permutes and slices share that of what they are of. */
+int fsim_pytorch_storage(const fsim_graph *g, int t);
 
 #endif
