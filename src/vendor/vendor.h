@@ -78,6 +78,8 @@ typedef enum { FSIM_ATEN_OTHER, FSIM_ATEN_SOFTMAX, FSIM_ATEN_LAYER_NORM } fsim_a
 /* Of the innermost dimension; over another one softmax is FSIM_ATEN_OTHER. */
 fsim_aten_call fsim_aten_call_of(const fsim_graph *g, const fsim_group *o);
 
+/* What torch.compile keeps in place of tensors of a graph with gradients, as part of what its kernel k moves. In a. */
+void fsim_move_kept(const fsim_software *s, fsim_kernel *k, fsim_arena *a);
 /* fsim_framework_launch for plans: never faster than fsim_kernel_of's kernel for the same group, so that no
  * framework's plan beats the optimum. (An attention with wide heads may be, if it is slower than the kernels that the
  * group could be cut into.) own: fsim_kernel_of's answer if it is known, or NULL. Result in a. */

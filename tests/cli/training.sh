@@ -88,6 +88,30 @@ END
 grep -q 'backward .* grad/w$' product.txt || complain "the kernel that makes grad/w: $(grep 'backward .*library' product.txt)"
 grep -q ' grad/y$' product.txt && complain 'a kernel is named after what it reads'
 
+# What torch.compile keeps in place of tensors moves with its kernels: of a max pool a byte for each result, where its maximum is, and neither x nor y; of a dropout its mask.
+cat >pool.yaml <<'END'
+tensors: {x: {shape: [64, 64, 112, 112], dtype: f32}}
+operators: [{op: max_pool2d, in: x, out: y, kernel: [3, 3], stride: [2, 2], padding: [1, 1]}]
+outputs: [y]
+END
+cat >drop.yaml <<'END'
+tensors: {x: {shape: [8192, 8192], dtype: f32}}
+operators: [{op: dropout, in: x, out: y, p: 0.1}]
+outputs: [y]
+END
+for w in pool drop; do
+    "$FUSESIM" $w.yaml --hw h100-sxm5-80gb --train --strategy inductor --json $w.json >out 2>err || complain "$w: $(cat err)"
+done
+"$python" - <<'EOF' || complain 'what torch.compile keeps of a pool and a dropout'
+import json
+def moved(w):
+    return [(k["dram_read_bytes"], k["dram_write_bytes"]) for k in json.load(open(w + ".json"))["plans"][0]["plan"]["kernels"]]
+x, y = 64 * 64 * 112 * 112, 64 * 64 * 56 * 56
+assert moved("pool") == [(4 * x, 4 * y + y), (4 * y + y, 4 * x)], moved("pool")
+n = 8192 * 8192
+assert moved("drop") == [(4 * n, 4 * n + n), (4 * n + n, 4 * n)], moved("drop")
+EOF
+
 # A softmax's gradient reads its result and nothing else that forward made; what PyTorch keeps is listed for PyTorch's plans, to the byte.
 for strategy in eager inductor optimal; do
     "$FUSESIM" bert_layer --hw a100-sxm4-40gb --train --grad weights --search-steps 100000 --strategy $strategy --json kept.json >kept.txt 2>err || complain "$strategy of bert_layer: $(cat err)"

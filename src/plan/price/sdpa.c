@@ -464,6 +464,7 @@ fsim_plan fsim_plan_launched_by(fsim_problem *p, fsim_maker maker, const fsim_pl
             plan->candidate[k]
                 ? fsim_kernel_launched_by(p, by_hand ? FSIM_BY_FUSESIM : maker, plan->candidate[k], &plan->l2[k], a)
                 : fsim_framework_kernel(&software, plan->kernel[k].group, &plan->l2[k], NULL, a);
+        fsim_move_kept(&software, &out.kernel[k], a);
         fsim_add_host_calls(&software, out.kernel[k].group, &out.kernel[k]);
     }
     if (maker != FSIM_BY_FUSESIM)
