@@ -11,8 +11,8 @@ enum {
     HASTE = 10,           /* a search is broken off at so many times its steps, */
     LEAST_STEPS = 1000000 /* and not before so many */
 };
-static const double before_haste = 0.7; /* of the time; the rest is for a hasty end */
-static const double last_memory = 1.25; /* of the memory: the same */
+static const double before_haste = 0.7;   /* of the time; the rest is for a hasty end */
+static const double last_memory = 1.25;   /* of the memory: the same */
 static const double least_memory = 0.125; /* of it: what a search has that comes after others which share it */
 
 /* Enough for every search that ends within a minute. */
