@@ -280,6 +280,15 @@ static void find_front(fsim_problem *p, const fsim_plan *known, int count, const
     out->fronts = fsim_front_of(out->front, found);
 }
 
+/* The best plan of both lists; it is the first of the best ones, too. */
+static void adopt_listed(fsim_problem *p, fsim_prediction *out, fsim_plan *best)
+{
+    fsim_adopt_best(p, out->top, out->tops, best);
+    fsim_adopt_best(p, out->front, out->fronts, best);
+    if (out->tops > 0 && fsim_compare_plans(p, best, &out->top[0]) < 0)
+        out->tops = fsim_put_first(out->top, out->tops, out->options.top, best);
+}
+
 /* The graph whose library calls are known: of attentions in the backward pass, or those that the workload names; g
  * where there are none. */
 static const fsim_graph *called_graph(const fsim_graph *g, const fsim_hw *hw, fsim_arena *a)
@@ -428,8 +437,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
         part = next_search(&p, &searches);
         find_front(&part, known, count, traded, &out, a);
     }
-    fsim_adopt_best(&p, out.top, out.tops, best);
-    fsim_adopt_best(&p, out.front, out.fronts, best);
+    adopt_listed(&p, &out, best);
     if (calls) {
         part = next_search(&p, &searches);
         call_libraries(&part, called, &out, best, a);
