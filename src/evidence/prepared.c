@@ -52,11 +52,12 @@ fsim_prepared fsim_prepare(const fsim_bench *b, int i, fsim_arena *a)
     fsim_bench_kernels(b, i, g, &plan, &from, &to);
     p.kernels = to - from;
     p.group = fsim_new(a, fsim_group, plan.kernels + 1);
+    fsim_kept_maps *maps = fsim_kept_maps_new(a);
     p.l2 = fsim_new(a, fsim_residency, plan.kernels + 1);
     const fsim_residency *l2 = fsim_l2_by_chance(p.row, &problem, p.maker, &plan, scratch);
     for (int k = 0; k < p.kernels; k++) {
         p.group[k] = *plan.kernel[from + k].group;
-        fsim_group_keep(a, &p.group[k]);
+        fsim_group_keep(a, maps, &p.group[k]);
         p.l2[k] = l2[from + k];
         p.l2[k].hit = kept_flags(a, p.l2[k].hit, p.group[k].reads);
         p.l2[k].absorbed = kept_flags(a, p.l2[k].absorbed, p.group[k].writes);

@@ -16,6 +16,7 @@ typedef struct known {
 struct fsim_groups {
     const fsim_graph *graph;
     fsim_arena *a;
+    fsim_kept_maps *maps;
     known *slot[SLOTS];
     int count;
 };
@@ -25,6 +26,7 @@ fsim_groups *fsim_groups_new(const fsim_graph *g, fsim_arena *a)
     fsim_groups *s = fsim_new(a, fsim_groups, 1);
     s->graph = g;
     s->a = fsim_arena_child(a);
+    s->maps = fsim_kept_maps_new(s->a);
     return s;
 }
 
@@ -35,6 +37,8 @@ fsim_groups *fsim_groups_for(const fsim_problem *p)
 }
 
 fsim_arena *fsim_groups_arena(fsim_groups *s) { return s->a; }
+
+fsim_kept_maps *fsim_groups_maps(fsim_groups *s) { return s->maps; }
 
 static bool is_set(const known *k, const fsim_selection *set, uint64_t hash)
 {

@@ -24,6 +24,8 @@ fsim_groups *fsim_groups_new(const fsim_graph *g, fsim_arena *a);
 fsim_groups *fsim_groups_for(const fsim_problem *p);
 /* Where what fsim_groups_add is given must live. */
 fsim_arena *fsim_groups_arena(fsim_groups *s);
+/* Its lists of maps, in that arena. */
+fsim_kept_maps *fsim_groups_maps(fsim_groups *s);
 /* What is known of the set for a GPU with these limits; NULL where nothing is. hash: of the set. */
 const fsim_shared_group *fsim_groups_find(const fsim_groups *s, const fsim_limits *limits, const fsim_selection *set,
                                           uint64_t hash);

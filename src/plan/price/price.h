@@ -4,6 +4,7 @@
 #ifndef FUSESIM_PLAN_PRICE_PRICE_H
 #define FUSESIM_PLAN_PRICE_PRICE_H
 
+#include "plan/price/kept_maps.h"
 #include "plan/price/plan.h"
 
 /* An empty store. Freed with a at the latest. */
@@ -41,8 +42,8 @@ typedef struct fsim_candidate {
     signed char loses;           /* fsim_call_loses_for: 1, -1 where not; 0: not known */
 } fsim_candidate;
 
-/* Copies what o points to into a. */
-void fsim_group_keep(fsim_arena *a, fsim_group *o);
+/* Copies what o points to into a; lists of maps into a table that lives as long. */
+void fsim_group_keep(fsim_arena *a, fsim_kept_maps *maps, fsim_group *o);
 
 /* The set node[0, count) (ascending) that stores the results flagged in stored; from the store, never NULL. `legal`
  * says that it can be one kernel; whether it is convex and connected is not checked. */

@@ -42,6 +42,7 @@ typedef struct entry {
 typedef struct fsim_store {
     fsim_worked worked;
     fsim_arena *a, *scratch, *comparing;
+    fsim_kept_maps *maps;  /* of the groups in a */
     entry **slot, **alike; /* by primitives; by likeness: the first of all sets that are alike */
     int slots, count;
     const fsim_likeness *likeness; /* NULL: not asked for yet */
@@ -76,6 +77,7 @@ struct fsim_store *fsim_store_new(fsim_arena *a)
     s->comparing = fsim_arena_child(a);
     s->empty = fsim_save(s->a);
     make_slots(s, FEWEST_SLOTS);
+    s->maps = fsim_kept_maps_new(s->a);
     return s;
 }
 
@@ -98,6 +100,7 @@ static void empty(fsim_store *s)
 {
     fsim_rewind(s->a, s->empty);
     make_slots(s, FEWEST_SLOTS);
+    s->maps = fsim_kept_maps_new(s->a);
     s->count = 0;
 }
 
@@ -155,7 +158,7 @@ static const fsim_serving_call *kept_call(fsim_arena *a, const fsim_serving_call
     return own;
 }
 
-void fsim_group_keep(fsim_arena *a, fsim_group *o)
+void fsim_group_keep(fsim_arena *a, fsim_kept_maps *maps, fsim_group *o)
 {
     o->call = o->call ? kept_call(a, o->call) : NULL;
     o->member = fsim_exact_copy(a, o->member, o->members, sizeof *o->member);
@@ -164,8 +167,8 @@ void fsim_group_keep(fsim_arena *a, fsim_group *o)
     o->joint = o->joint ? fsim_exact_copy(a, o->joint, 1, sizeof *o->joint) : NULL;
     for (int i = 0; i < o->reads; i++) {
         fsim_read *r = &o->read[i];
-        r->map = fsim_exact_copy(a, r->map, r->maps, sizeof *r->map);
-        r->place = r->place ? fsim_exact_copy(a, r->place, r->maps, sizeof *r->place) : NULL;
+        r->map = fsim_keep_maps(maps, r->map, r->maps);
+        r->place = r->place ? fsim_keep_maps(maps, r->place, r->maps) : NULL;
         r->access = r->derived ? fsim_exact_copy(a, r->access, 1, sizeof *r->access) : r->access;
     }
 }
@@ -267,7 +270,7 @@ static void group_anew(fsim_problem *p, entry *e)
     if (e->value.legal) {
         fsim_arena *a = shared ? fsim_groups_arena(shared) : s->a;
         forget_known(p->graph, &group);
-        fsim_group_keep(a, &group);
+        fsim_group_keep(a, shared ? fsim_groups_maps(shared) : s->maps, &group);
         e->value.group = fsim_exact_copy(a, &group, 1, sizeof group);
     }
     fsim_rewind(s->scratch, mark);
