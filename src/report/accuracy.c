@@ -285,7 +285,7 @@ static void put_speedups(const sink *s)
         {.title = "(most)", .legend = "what the more frequent answer alone would get right", .drop = 3},
         {.title = "helps", .legend = "right about whether it helps, %", .drop = 2},
         {.title = "(most)", .drop = 3},
-        {.title = "faster", .legend = "right about which of the two is faster, %", .drop = 2},
+        {.title = "faster", .legend = "right about which of the two is faster, %", .drop = 3},
         {.title = "in 80 %", .legend = "measured speedups within the interval of the predicted one", .drop = 4},
         {.title = "called",
          .legend =
