@@ -2,6 +2,7 @@
 /* capacity: the GPUs that serve a load of requests to a model within goals, or that train it in time. */
 #include "report/capacity.h"
 #include "command/command.h"
+#include "report/machines.h"
 #include "report/trainings.h"
 
 #include <math.h>
@@ -86,6 +87,25 @@ static fsim_machine *read_machines(fsim_context *c)
     if (fsim_errors(c->diag) == 0)
         read_prices(c, m, count);
     return m;
+}
+
+int fsim_run_hw_systems(fsim_context *c)
+{
+    const char **names;
+    fsim_shown_clusters all = {.count = fsim_cluster_names(c->arena, c->system_folder, &names)};
+    fsim_machine *m = fsim_new(c->arena, fsim_machine, all.count + 1);
+    fsim_diag *kept = c->diag; /* a file that is not valid is a row of the list */
+    c->diag = fsim_diag_new(c->arena);
+    for (int i = 0; i < all.count; i++) {
+        const fsim_cluster *node = fsim_cluster_load(c->arena, c->diag, names[i], c->system_folder);
+        m[i] = (fsim_machine){.name = names[i], .node = node, .hw = node ? fsim_read_hw(c, node->gpu) : NULL};
+        m[i].gpus = node ? node->gpus : 0;
+        if (m[i].hw)
+            read_prices(c, &m[i], 1);
+    }
+    c->diag = kept;
+    all.at = m;
+    return fsim_answer(c, &all);
 }
 
 static bool check_words(fsim_context *c)

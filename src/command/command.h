@@ -117,6 +117,7 @@ int fsim_run_import_model(fsim_context *c);     /* import MODEL */
 int fsim_run_calibrate(fsim_context *c);        /* a hardware file fitted to measurements */
 int fsim_run_calibrate_device(fsim_context *c); /* calibrate --device */
 int fsim_run_hw(fsim_context *c);
+int fsim_run_hw_systems(fsim_context *c); /* of 'hw systems' */
 int fsim_run_manual(fsim_context *c);     /* manual pages */
 int fsim_run_completion(fsim_context *c); /* what shells complete */
 int fsim_run_capacity(fsim_context *c);   /* GPUs that serve a load */

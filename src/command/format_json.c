@@ -64,8 +64,9 @@ SHOWS(show_trainings, fsim_trainings, fsim_json_trainings(out, x))
 SHOWS(show_models, fsim_shown_models, fsim_json_models(out, x))
 SHOWS(show_ops, fsim_op, fsim_json_ops(out, *x))
 
-#define show_hw_keys NULL
-#define show_written NULL
+#define show_hw_keys  NULL
+#define show_clusters NULL
+#define show_written  NULL
 const fsim_renderer fsim_as_json[FSIM_RESULT_KINDS] = {
 #define FSIM_RESULT(id, show_as, schema, words) [FSIM_RESULT_##id] = {.show = show_##show_as},
 #include "command/results.def"

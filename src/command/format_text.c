@@ -8,6 +8,7 @@
 #include "report/compiled.h"
 #include "report/diff.h"
 #include "report/diff_rows.h"
+#include "report/machines.h"
 #include "report/model.h"
 #include "report/models.h"
 #include "report/probes.h"
@@ -101,6 +102,7 @@ SHOWS(show_probes, fsim_probe_report, fsim_report_probes(&page, x))
 SHOWS(show_hw_list, fsim_shown_hw, fsim_report_hw_list(&page, x->at, x->count))
 SHOWS(show_hw, fsim_hw, fsim_report_hw(&page, x))
 SHOWS(show_hw_check, fsim_shown_hw, fsim_report_hw_check(&page, x->at, x->count))
+SHOWS(show_clusters, fsim_shown_clusters, fsim_report_clusters(&page, x))
 SHOWS(show_workloads, fsim_workload_list, fsim_report_workloads(&page, x))
 SHOWS(show_capacity, fsim_capacity, fsim_report_capacity(&page, x, c->set.verbose))
 SHOWS(show_trainings, fsim_trainings, fsim_report_trainings(&page, x, c->set.verbose))

@@ -107,7 +107,8 @@ static const struct {
                    {"show", 1, 1, "one name or file", FSIM_RESULT_HW, run_hw_show},
                    {"check", 1, INT_MAX, "names or files", FSIM_RESULT_HW_CHECK, run_hw_check},
                    {"new", 1, 1, "one name, of the GPU to describe", FSIM_RESULT_HW_CHECK, run_hw_new},
-                   {"keys", 0, 0, "nothing more", FSIM_RESULT_HW_KEYS, run_hw_keys}};
+                   {"keys", 0, 0, "nothing more", FSIM_RESULT_HW_KEYS, run_hw_keys},
+                   {"systems", 0, 0, "nothing more", FSIM_RESULT_CLUSTERS, fsim_run_hw_systems}};
 
 int fsim_run_hw(fsim_context *c)
 {
@@ -120,10 +121,10 @@ int fsim_run_hw(fsim_context *c)
     }
     const int words = c->args.count - 1;
     if (!word)
-        fsim_error(c->diag, fsim_command_line, "hw wants list, show NAME, check FILE..., new NAME or keys");
+        fsim_error(c->diag, fsim_command_line, "hw wants list, show NAME, check FILE..., new NAME, keys or systems");
     else if (which == FSIM_COUNT_OF(hw_commands))
         fsim_error(c->diag, fsim_command_line,
-                   "hw does not know '%s'%s; wanted list, show NAME, check FILE..., new NAME or keys", word,
+                   "hw does not know '%s'%s; wanted list, show NAME, check FILE..., new NAME, keys or systems", word,
                    fsim_did_you_mean(c->arena, word, names, FSIM_COUNT_OF(names)));
     else if (words < hw_commands[which].least || words > hw_commands[which].most)
         fsim_error(c->diag, fsim_command_line, "hw %s wants %s", word, hw_commands[which].args);

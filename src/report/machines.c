@@ -48,6 +48,34 @@ void fsim_report_machines(const fsim_page *page, const fsim_machine *m, int coun
     fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "Prices from %s.", prices));
 }
 
+void fsim_report_clusters(const fsim_page *page, const fsim_shown_clusters *x)
+{
+    static const fsim_column column[] = {{.title = "name", .left = true},
+                                         {.title = "GPU", .left = true, .drop = 1},
+                                         {.title = "a node"},
+                                         {.title = "links", .drop = 2},
+                                         {.title = "network", .drop = 2},
+                                         {.title = "node's power", .drop = 3},
+                                         {.title = "USD/h", .drop = 4}};
+    fsim_arena *a = fsim_arena_new();
+    fsim_table t = fsim_table_new(a, column, sizeof column / sizeof *column);
+    for (int i = 0; i < x->count; i++) {
+        const fsim_machine *m = &x->at[i];
+        const char **cell = fsim_table_row(&t, m->hw ? FSIM_PLAIN : FSIM_BAD);
+        cell[0] = m->name;
+        cell[1] = m->hw ? m->hw->name : "not valid";
+        if (!m->hw)
+            continue;
+        cell[2] = fsim_printf(a, "%lld", (long long)m->gpus);
+        cell[3] = rate(a, fsim_hw_peak(m->hw, FSIM_HW_LINK_BANDWIDTH));
+        cell[4] = rate(a, m->node->network.value);
+        cell[5] = watts(a, m->node->power.value);
+        cell[6] = isnan(m->price.value) ? "" : fsim_printf(a, "%.2f", m->price.value);
+    }
+    fsim_table_print(page, &t, 0);
+    fsim_arena_free(a);
+}
+
 static void put_figure(FILE *out, const char *key, const fsim_stated *f)
 {
     fprintf(out, ", \"%s\": ", key);

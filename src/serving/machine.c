@@ -16,22 +16,30 @@ static const char *const keys[KEYS] = {"name", "description", "gpu", "gpus", "ne
 
 static int by_name(const void *x, const void *y) { return strcmp(*(const char *const *)x, *(const char *const *)y); }
 
-/* That there is no such system, with the name that is near, and those that there are. */
-static void refuse_name(fsim_arena *a, fsim_diag *d, const char *name, const char *folder, const char *why)
+int fsim_cluster_names(fsim_arena *a, const char *folder, const char ***out)
 {
-    enum { MOST = 256 };
-    static const fsim_loc command_line = {NULL, 0, 0};
-    const char *known[MOST], *all = "";
-    int count = 0;
+    const char **known = NULL;
+    int count = 0, room = 0;
     DIR *dir = fsim_open_folder(folder);
-    for (const struct dirent *e = dir ? readdir(dir) : NULL; e && count < MOST; e = readdir(dir)) {
+    for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
         const char *end = strrchr(e->d_name, '.');
         if (end && strcmp(end, ".yaml") == 0)
-            known[count++] = fsim_strndup(a, e->d_name, (size_t)(end - e->d_name));
+            *FSIM_PUSH(a, known, count, room) = fsim_strndup(a, e->d_name, (size_t)(end - e->d_name));
     }
     if (dir)
         closedir(dir);
-    qsort(known, (size_t)count, sizeof *known, by_name);
+    if (count)
+        qsort(known, (size_t)count, sizeof *known, by_name);
+    *out = known;
+    return count;
+}
+
+/* That there is no such system, with the name that is near, and those that there are. */
+static void refuse_name(fsim_arena *a, fsim_diag *d, const char *name, const char *folder, const char *why)
+{
+    static const fsim_loc command_line = {NULL, 0, 0};
+    const char **known, *all = "";
+    const int count = fsim_cluster_names(a, folder, &known);
     for (int i = 0; i < count; i++)
         all = fsim_printf(a, "%s%s%s", all, i ? ", " : "", known[i]);
     fsim_failure(d, FSIM_NO_INPUT, command_line, "no system '%s': %s%s", name, why,

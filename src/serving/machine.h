@@ -36,6 +36,8 @@ typedef struct {
 double fsim_machine_network(const fsim_machine *m);
 /* Watts of a node at most beside its GPUs' limits, for each GPU; 0 where they are not known. */
 double fsim_machine_rest_w(const fsim_machine *m);
+/* The names of the folder's systems, sorted. Returns how many. In a. */
+int fsim_cluster_names(fsim_arena *a, const char *folder, const char ***out);
 /* The system of this name in the folder, or of the file at this path. NULL after errors in d. In a. */
 const fsim_cluster *fsim_cluster_load(fsim_arena *a, fsim_diag *d, const char *name, const char *folder);
 

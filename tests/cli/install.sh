@@ -83,7 +83,7 @@ fusesim mlp --launch |eager stream graph kernel
 fusesim mlp --launch=gr|graph
 fusesim mlp --hw t4,l4|t4,l4 t4,l40s
 fusesim hw show l4|l4 l40s
-fusesim hw |list show check new keys
+fusesim hw |list show check new keys systems
 fusesim ops conv2d_|conv2d_weight
 fusesim validate --strategies eager,op|eager,optimal
 fusesim --hw t4 regi|regions

@@ -136,6 +136,9 @@ refused 2 'are of serving, not of --train' gpt2 --hw l4 --tokens 1e9 --load inpu
 refused 2 'has experts' mixtral-8x7b --hw l4 --tokens 1e9
 refused 2 'is no decoder' bert-large-uncased --hw l4 --tokens 1e9
 refused 66 "no system 'dgx-h10': no such file; did you mean 'dgx-h100'" gpt2 --system dgx-h10 --tokens 1e9
+"$FUSESIM" hw systems >systems.out 2>err || complain "hw systems: $(cat err)"
+[ "$(tail -n +2 systems.out | awk '{ print $1 }')" = "$(cd "$SOURCE_DIR/systems" && ls *.yaml | sed 's/\.yaml$//')" ] && grep -Eq '^dgx-h100 +h100-sxm5-80gb +8 +450 GB/s +50 GB/s +10200 W +3.99$' systems.out || complain "hw systems: $(cat systems.out)"
+grep -Eq '^gb200-nvl72 .* 10\.50$' systems.out || complain 'GB200 has no price'
 refused 66 "shipped are $(cd "$SOURCE_DIR/systems" && printf '%s, ' *.yaml | sed 's/\.yaml//g; s/, $//')" gpt2 --system list --tokens 1e9
 system() { printf '%s\n' "$@" >bad.yaml; }
 system 'name: x' 'gpu: l4' 'gpus: {value: 0.5, source: s}'
