@@ -87,6 +87,22 @@ static bool may_beat(const fsim_costing *c, const product *p, const fsim_schedul
                               best->time_s * (1 + sqrt(DBL_EPSILON)) + FSIM_TICK_S - layout->launches * p->launch_s);
 }
 
+/* Results that are reduced by rows go through shared memory: they are written, and read once in each walk. The threads
+ * of a row combine what they have. Nothing was measured. */
+static void reduce_rows(const fsim_costing *c, const fsim_tiling *t, fsim_kernel *k)
+{
+    enum { INSTRUCTIONS = 2, BYTES = 4 }; /* a shuffle, and the reduction's own */
+    const fsim_group *o = c->group;
+    const double results = (double)o->points * (double)o->reduced, threads = fsim_tile_row_threads(t->row);
+    k->shared_bytes_moved += (1 + o->stages) * results * BYTES;
+    for (int i = 0; i < o->members && !c->hw->host; i++)
+        if (fsim_ops[c->g->node[o->member[i].node].op].class == FSIM_REDUCE)
+            k->unit[FSIM_ISSUE] += INSTRUCTIONS * log2(threads) * (double)o->points * threads /
+                                   (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
+    if (!c->hw->host)
+        k->unit[FSIM_LATENCY] += 2 * barrier_s;
+}
+
 /* The price of a generated kernel in this layout: the product in such a tile, and the arithmetic of the group's other
  * members. */
 static fsim_kernel generated_with(const fsim_costing *c, const product *p, const fsim_schedule *layout, fsim_arena *a)
@@ -100,6 +116,8 @@ static fsim_kernel generated_with(const fsim_costing *c, const product *p, const
     fsim_tiling_loads(t, loads);
     k.schedule = *layout;
     k.penalised = true;
+    if (t->row > 0)
+        reduce_rows(c, t, &k);
     fsim_add_arithmetic(c, &k, loads, true);
     fsim_add_memory(c, &k, NULL, NULL);
     fsim_add_access_issue(c, &k);

@@ -483,6 +483,42 @@ FS_FN void fs_multiply_tf32(float *sum, fs_tile_operand left_operand, fs_tile_op
 }
 #endif
 
+/* A block's sums by rows, in shared memory: its threads then go through them, `threads` to a row, or to a block of
+ * `length` of its elements. p: the number of the row, or of the block. */
+#define FS_TILE_KEEP(kind, sum, type)                                                                                  \
+    enum { fs_kept_pitch = fs_tn + 4 };                                                                                \
+    type *const fs_kept = (type *)fs_dynamic_shared();                                                                 \
+    fs_barrier();                                                                                                      \
+    FS_UNROLL for (int fs_e = 0; fs_e < fs_each; fs_e++)                                                               \
+        fs_kept[fs_row_##kind(fs_e, fs_tm, fs_tn, fs_across_m, fs_across_n) * fs_kept_pitch +                          \
+                fs_column_##kind(fs_e, fs_tm, fs_tn, fs_across_m, fs_across_n)] = sum[fs_e];                           \
+    fs_barrier();
+#define FS_TILE_EACH_ROW(b, p, type, name, length, threads)                                                            \
+    {                                                                                                                  \
+        enum {                                                                                                         \
+            fs_row_threads = threads,                                                                                  \
+            fs_most = 2147483647,                                                                                      \
+            fs_beside = fs_tn / (length) > 0 ? fs_tn / (length) : 1,                                                   \
+            fs_slots = fs_threads / (threads)                                                                          \
+        };                                                                                                             \
+        for (int fs_round = 0; fs_round < (fs_tm * fs_beside + fs_slots - 1) / fs_slots; fs_round++) {                 \
+            const int fs_own = fs_round * fs_slots + fs_t / fs_row_threads, fs_lane = fs_t % fs_row_threads,           \
+                      fs_down = fs_own < fs_tm * fs_beside ? fs_own / fs_beside : 0, fs_along = fs_own % fs_beside;    \
+            const fs_int fs_at_row = fs_m0 + fs_down, fs_at_block = fs_n0 / (length) + fs_along;                       \
+            const int fs_live =                                                                                        \
+                fs_own < fs_tm * fs_beside && fs_at_row < fs_rows && fs_at_block < fs_columns / (length);              \
+            const fs_int p = fs_live ? ((b)*fs_rows + fs_at_row) * (fs_columns / (length)) + fs_at_block : 0;          \
+            const type *const name = fs_kept + fs_down * fs_kept_pitch + fs_along * (length);                          \
+            const fs_int fs_from = 0, fs_to = (fs_int)FS_MOSTi;                                                        \
+            double *const fs_scratch = (double *)fs_kept;                                                              \
+            int fs_turn = 0;                                                                                           \
+            (void)p;                                                                                                   \
+            (void)name;                                                                                                \
+            (void)fs_scratch;                                                                                          \
+            (void)fs_turn;
+#define FS_TILE_EACH_ROW_END                                                                                           \
+    }                                                                                                                  \
+    }
 #define FS_TILE_RESULTS(kind, o, c, b, vector)                                                                         \
     {                                                                                                                  \
         enum { fs_vector = vector };                                                                                   \

@@ -135,7 +135,18 @@ FS_TILE_STRIPS(l, fs_i64)
         const fs_int o = (b)*fs_rows + fs_row, fs_c = fs_n0,                                                           \
                      fs_n = fs_columns - fs_n0 < fs_tn ? fs_columns - fs_n0 : fs_tn;                                   \
         (void)o;
-#define FS_TILE_SUMMED(sum) sum[(fs_row - fs_m0) * fs_tn + (c - fs_n0)]
-#define FS_TILE_RESULTS_END }
+#define FS_TILE_KEEP(kind, sum, type) const fs_element *const fs_kept = sum;
+#define FS_TILE_EACH_ROW(b, p, type, name, length, threads)                                                            \
+    for (fs_int fs_at_row = fs_m0; fs_at_row < fs_m0 + fs_tm && fs_at_row < fs_rows; fs_at_row++)                      \
+        for (fs_int fs_at_block = fs_n0 / (length);                                                                    \
+             fs_at_block * (length) < fs_n0 + fs_tn && fs_at_block < fs_columns / (length); fs_at_block++) {           \
+            const fs_int p = ((b)*fs_rows + fs_at_row) * (fs_columns / (length)) + fs_at_block;                        \
+            const fs_element *const name = fs_kept + (fs_at_row - fs_m0) * fs_tn + fs_at_block * (length)-fs_n0;       \
+            const fs_int fs_from = 0, fs_to = (fs_int)FS_MOSTi;                                                        \
+            (void)p;                                                                                                   \
+            (void)name;
+#define FS_TILE_EACH_ROW_END }
+#define FS_TILE_SUMMED(sum)  sum[(fs_row - fs_m0) * fs_tn + (c - fs_n0)]
+#define FS_TILE_RESULTS_END  }
 
 #endif

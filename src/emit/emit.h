@@ -198,6 +198,10 @@ void fsim_emit_chain(fsim_emitter *e);
  * fsim_emit_pointwise then writes them. */
 bool fsim_emit_tile(fsim_emitter *e);
 
+/* A contraction in tiles, with reductions of its rows, or of blocks of them. False, with nothing written, where the
+ * price has no tiles for it. */
+bool fsim_emit_tile_rows(fsim_emitter *e);
+
 /* A chain of contractions in tiles. False, with nothing written, where it has none of the forms of kernel/chained.h. */
 bool fsim_emit_flash(fsim_emitter *e);
 

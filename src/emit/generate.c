@@ -71,9 +71,10 @@ static void emit_chained(fsim_emitter *e)
 
 static void emit_contraction(fsim_emitter *e)
 {
-    if (e->group->whole_row > 0)
-        fsim_emit_rows(e);
-    else if (!fsim_emit_tile(e)) {
+    if (e->group->whole_row > 0) {
+        if (!fsim_emit_tile_rows(e))
+            fsim_emit_rows(e);
+    } else if (!fsim_emit_tile(e)) {
         fsim_layout l = {.g = e->g, .hw = e->hw, .group = e->group};
         e->program->schedule.tile_m = 0;
         fsim_schedule_of(&l, &e->program->schedule);

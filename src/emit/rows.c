@@ -411,6 +411,19 @@ static int ctype_bytes(const fsim_emitter *e, int tensor)
     return t == FSIM_C_DOUBLE || t == FSIM_C_LONG ? 8 : 4;
 }
 
+fsim_text fsim_rows_of_array(fsim_rows_work *w, int array, const char *name)
+{
+    fsim_emitter *e = w->e;
+    e->walk = e->arrayed = true;
+    e->vector = 1;
+    e->array = array;
+    e->array_name = name;
+    fsim_rows_find_levels(w, false);
+    fsim_rows_mark_stored(w);
+    fsim_rows_begin_kernel(w);
+    return all_walks(w, false);
+}
+
 /* Do lanes have a row each of the block's band? They do where rows are columns, and where pieces of rows leave nothing
  * but sums. Elsewhere results may lie along the row: then the threads that share a row go along it, and its neighbours
  * in the block find the sectors of what lies across in L1. */

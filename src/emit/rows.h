@@ -61,6 +61,9 @@ void fsim_rows_end_walk(fsim_rows_work *w, const char *clause);
 /* Writes walk `level`: its reductions, and results that are stored on the way. partial: results go to scratch memory
  * instead. */
 void fsim_rows_walk(fsim_rows_work *w, int level, bool partial);
+/* The text of all walks, where the values of member `array` of a row are in the array `name`, which is filled before.
+ */
+fsim_text fsim_rows_of_array(fsim_rows_work *w, int array, const char *name);
 /* Writes the product whose results are in a row's array, in a walk of its own. */
 void fsim_rows_fill_array(fsim_rows_work *w);
 /* Where write x is in the kernel's space. */

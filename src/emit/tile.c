@@ -12,7 +12,7 @@ enum {
       and ROOMY registers: up to FEW the compiler stays below 128 by itself, and above ROOMY it may spill, depending on
       the order of loads */
 
-static const char *kind_of(fsim_emitter *e, const fsim_tile_plan *p)
+const char *fsim_tile_kind(fsim_emitter *e, const fsim_tile_plan *p)
 {
     static const char *const simple[FSIM_C_COUNT] = {"f", "d", "i", "l"};
     const fsim_node *n = p->product[0].node;
@@ -57,7 +57,7 @@ bool fsim_emit_tile(fsim_emitter *e)
         for (int k = 0; k < o->writes; k++)
             own[k] = t->of[k] == i;
         w.plan = &t->plan[i];
-        w.kind = kind_of(e, w.plan);
+        w.kind = fsim_tile_kind(e, w.plan);
         fsim_tile_text(e, &w, first, own);
         first += w.plan->blocks;
     }

@@ -15,6 +15,12 @@ typedef struct {
     int threads;         /* threads of a block */
 } fsim_tile_writing;
 
+/* The kind of plan p's products. */
+const char *fsim_tile_kind(fsim_emitter *e, const fsim_tile_plan *p);
+/* Writes the tile up to its sums, which are in variables of each thread. Call fsim_tile_end_text behind it. */
+void fsim_tile_sums_text(fsim_emitter *e, const fsim_tile_writing *t, int64_t first);
+/* Writes what closes it. */
+void fsim_tile_end_text(fsim_emitter *e);
 /* Writes the tile; blocks from `first` on compute it. write[i]: is the group's write i one of its results? */
 void fsim_tile_text(fsim_emitter *e, const fsim_tile_writing *t, int64_t first, const bool *write);
 /* Where k is split: the number of blocks in the second launch, which adds the partial sums. */

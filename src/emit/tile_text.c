@@ -255,7 +255,7 @@ static void steps(fsim_emitter *e, const fsim_tile_writing *t)
     fsim_text_put(e->a, &e->out, "    FS_TILE_STEPS_END\n");
 }
 
-void fsim_tile_text(fsim_emitter *e, const fsim_tile_writing *t, int64_t first, const bool *write)
+void fsim_tile_sums_text(fsim_emitter *e, const fsim_tile_writing *t, int64_t first)
 {
     const fsim_tile_plan *p = t->plan;
     const fsim_tile_product *a = &p->product[0];
@@ -273,6 +273,13 @@ void fsim_tile_text(fsim_emitter *e, const fsim_tile_writing *t, int64_t first, 
     steps(e, t);
     for (int i = 0; i < p->products && p->l.grouped; i++)
         fsim_text_put(e->a, &e->out, "    FS_TILE_SETTLE(%s)\n", sum_names[i]);
+}
+
+void fsim_tile_end_text(fsim_emitter *e) { fsim_text_put(e->a, &e->out, "    FS_TILE_PLACE_END\n    FS_TILE_END\n"); }
+
+void fsim_tile_text(fsim_emitter *e, const fsim_tile_writing *t, int64_t first, const bool *write)
+{
+    fsim_tile_sums_text(e, t, first);
     results(e, t, write);
-    fsim_text_put(e->a, &e->out, "    FS_TILE_PLACE_END\n    FS_TILE_END\n");
+    fsim_tile_end_text(e);
 }

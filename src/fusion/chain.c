@@ -225,8 +225,10 @@ bool fsim_tile_rows(const fsim_graph *g, int first, const fsim_map *at, const fs
         if (constant)
             *rows_from = k;
     }
-    if (*rows_from < 0 || fsim_map_reduced(at) != (*rows_from == 0 ? n->gemm.n : n->gemm.m))
-        return false;
+    const int64_t width = *rows_from == 0 ? n->gemm.n : n->gemm.m;
+    if (*rows_from < 0 ||
+        (joint->kind == FSIM_ROWS ? width % fsim_map_reduced(at) != 0 : fsim_map_reduced(at) != width))
+        return false; /* rows, or blocks of them */
     if (joint->kind != FSIM_CHAINED)
         return true;
     /* The rows of a block must share the other operands of both contractions. A digit of the row over which one of

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel/tiling.h"
 
+#include "fusion/joint.h"
+#include "kernel/ctype.h"
 #include "kernel/registers.h"
 #include "kernel/stream.h"
 
@@ -235,13 +237,49 @@ static fsim_tile_shape shape_of(const fsim_tiling *t, const fsim_tile_plan *p)
     return shape;
 }
 
+/* A product whose results are reduced by rows, or by blocks of them, one after the other in the kernel's points. */
+static bool assign_rows(fsim_tiling *t)
+{
+    enum { LEAST_ROW = 8, MOST_ROW = FSIM_TILE_SIDE };
+    const fsim_group *o = t->group;
+    fsim_tile_plan *p = &t->plan[0];
+    int member = -1;
+    for (int i = 0; i < o->members; i++) {
+        const fsim_node *n = &t->g->node[o->member[i].node];
+        member = fsim_ops[n->op].class == FSIM_CONTRACTION ? i : member;
+    }
+    for (int i = 0; i < o->writes; i++)
+        if (o->member[maker_in(t, o->write[i].tensor)].prologue)
+            return false;
+    fsim_map at = o->joint->at;
+    at.split = at.modes;
+    at = fsim_map_simplify(at);
+    if (o->contractions != 1 || o->whole_row < LEAST_ROW || o->whole_row > MOST_ROW || !fsim_map_is_identity(&at) ||
+        !fsim_tile_product_of(t->g, o, member, &p->product[0]))
+        return false;
+    const fsim_tile_product *a = &p->product[0];
+    const bool whole = a->columns == o->whole_row, blocks = FSIM_TILE_SIDE % o->whole_row == 0;
+    t->plans = p->products = 1;
+    t->row = o->whole_row;
+    return !a->swapped && fsim_map_is_identity(&a->result) && a->columns % o->whole_row == 0 && (whole || blocks);
+}
+
+int fsim_tile_row_threads(int64_t length)
+{
+    enum { EACH = 4, WARP = 32 };
+    int threads = 1;
+    while (threads < WARP && (int64_t)threads * EACH < length)
+        threads *= 2;
+    return threads;
+}
+
 fsim_tiling *fsim_tiling_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *group, fsim_arena *a)
 {
     fsim_tiling *t = fsim_new(a, fsim_tiling, 1);
     *t = (fsim_tiling){.g = g, .hw = hw, .group = group, .a = a, .of = fsim_new(a, int, group->writes + 1)};
     t->room = group->contractions < 1 ? 1 : group->contractions < group->writes ? group->contractions : group->writes;
     t->plan = fsim_new(a, fsim_tile_plan, t->room);
-    if (group->anchor < 0 || group->whole_row > 0 || !assign(t))
+    if (group->anchor < 0 || (group->whole_row > 0 ? !assign_rows(t) : !assign(t)))
         return NULL;
     for (int i = 0; i < group->writes; i++)
         t->in_passing = t->in_passing || t->of[i] < 0;
@@ -269,6 +307,17 @@ static bool size(fsim_tile_plan *p, fsim_tile_wish wish, int threads)
     return true;
 }
 
+/* Does a tile have whole rows, and its block room for their results? */
+static bool holds_rows(const fsim_tiling *t, fsim_tile_plan *p)
+{
+    enum { PAD = 4 }; /* results, by which rows lie apart in shared memory: FS_TILE_KEEP */
+    const fsim_ctype c = fsim_ctype_of(t->g->tensor[p->product[0].node->result[0]].dtype);
+    const int bytes = p->l.m * (p->l.n + PAD) * (c == FSIM_C_DOUBLE || c == FSIM_C_LONG ? 8 : 4);
+    p->l.shared_bytes = bytes > p->l.shared_bytes ? bytes : p->l.shared_bytes;
+    return (p->l.n % t->row == 0 || (p->product[0].columns == t->row && p->l.n >= t->row)) &&
+           p->l.shared_bytes <= fsim_hw_get(t->hw, FSIM_HW_SHARED_PER_BLOCK);
+}
+
 /* Splits k into the parts asked for. Only a single product whose tile computes all results of the group can be
  * split. */
 static void split(fsim_tiling *t, int split_k)
@@ -278,7 +327,8 @@ static void split(fsim_tiling *t, int split_k)
     const int64_t steps = (a->depth + p->l.step - 1) / p->l.step, wanted = split_k < steps ? split_k : steps;
     t->parts = 1;
     t->span = a->depth;
-    if (t->plans > 1 || p->products > 1 || t->in_passing || wanted < 2 || wanted * a->node->points > MOST_PARTIAL)
+    if (t->plans > 1 || p->products > 1 || t->row > 0 || t->in_passing || wanted < 2 ||
+        wanted * a->node->points > MOST_PARTIAL)
         return;
     t->span = (steps + wanted - 1) / wanted * p->l.step;
     t->parts = (int)((a->depth + t->span - 1) / t->span);
@@ -300,7 +350,7 @@ static bool size_all(fsim_tiling *t, fsim_tile_wish wish)
     int threads = 0;
     t->sides.m = 0;
     for (int i = 0; i < t->plans; i++) {
-        if (!size(&t->plan[i], wish, 0))
+        if (!size(&t->plan[i], wish, 0) || (t->row > 0 && !holds_rows(t, &t->plan[i])))
             return false;
         threads = t->plan[i].l.threads > threads ? t->plan[i].l.threads : threads;
     }

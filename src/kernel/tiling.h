@@ -31,6 +31,7 @@ typedef struct {
     fsim_tile_plan *plan;
     int plans, room;
     int *of;         /* per write of the group: its plan; -1: it is stored where its value is computed */
+    int64_t row;     /* reductions follow, of rows of so many results: they are whole in a tile; 0: none do */
     bool in_passing; /* some write has no plan */
     int parts; /* set by fsim_tiling_lay_out: parts of k, each of `span`, whose sums a second launch adds; 1: k is not
                   split */
@@ -56,6 +57,9 @@ const fsim_tile_side *fsim_tile_side_of(const fsim_tile_plan *p, int operand);
 
 /* How many tiles load each element of the contraction's operand 0 and operand 1. */
 void fsim_tiling_loads(const fsim_tiling *t, double loads[2]);
+
+/* Threads that go through a row of `length` results of a tile. */
+int fsim_tile_row_threads(int64_t length);
 
 /* A group whose contractions have no tiles: a thread sums up one result. Sets the launch in *s. */
 void fsim_lay_out_direct(const fsim_group *o, fsim_schedule *s);

@@ -177,6 +177,26 @@ for family in functions indices images codes weights backward transposed stretch
     has out '^All [0-9]+ kernels of 2 plans agree with the reference\.$'
 done
 
+# A product, and the scales of blocks of its rows: a tile of 32 x 128 or more has whole blocks; in the kernel that fuses all that is legal, also where the last tiles are not full. A softmax of rows of 100 has no blocks, and a tile has whole rows.
+cat >tiles.yaml <<'YAML'
+symbols: {M: 70, N: 384, K: 96, block: 128, dtype: bf16}
+tensors: {x: {shape: [M, K], dtype: dtype}, w: {shape: [N, K], dtype: dtype, role: weight}, c: {shape: [N], dtype: dtype}}
+operators:
+  - {op: linear, in: [x, w, c], out: h}
+  - {op: quantize, in: h, out: [q, s], dtype: f8e4m3, per: block, block: block}
+outputs: [q, s, h]
+YAML
+sed 's/quantize.*/softmax, in: h, out: p, dim: 1}/; s/\[q, s, h\]/[p, h]/; s/, block: 128//' tiles.yaml >softmax.yaml
+for set in '' '--set block=16 --set dtype=f32' '--set block=32 --set K=1024 --set dtype=f64' '--set M=300 --set N=128 --set K=1024'; do
+    exits 0 tiles.yaml --device cpu --hw a100-sxm4-80gb --strategies maximal --no-measure $set
+    has out '^All 1 kernels of 1 plans agree with the reference'
+done
+exits 0 softmax.yaml --device cpu --hw a100-sxm4-80gb --strategies maximal --no-measure --set N=100 --set K=512
+has out '^All 1 kernels of 1 plans agree with the reference'
+for gpu in a100-sxm4-80gb h100-sxm5-80gb; do # 16 x 16384 tiles by tensor units take far less than a thread a result, whose loads alone take 2 x 8 B x 4096 x 2048 x 4096 of shared memory's 30 TB/s: 18 ms
+    "$FUSESIM" tiles.yaml --hw $gpu --strategy maximal --set M=4096 --set N=2048 --set K=4096 --json - 2>/dev/null | tr -d ' \n\t' >tiles.json
+    grep -Eq '"name":"maximal","kernels":1,"time_s":0\.000[0-9]*,' tiles.json && grep -Eq '"tile":\[[0-9]+,(128|256)\]' tiles.json || complain "a product whose rows are reduced by blocks is not in tiles on $gpu"
+done
 "$FUSESIM" stretches.yaml --hw h100-sxm5-80gb --json - 2>/dev/null | tr -d ' \n\t' | grep -q '"name":"optimal","kernels":2,' || complain 'a norm and the scales of its blocks are no kernel'
 
 exit $fail

@@ -163,6 +163,18 @@ operators:
   - {op: mul, in: [b, o4], out: o5}
 outputs: [o1, o2, o3, o4, o5]
 YAML
+cat >tiles.yaml <<'YAML'
+symbols: {M: 70, N: 384, K: 96, block: 128, dtype: bf16}
+tensors: {x: {shape: [M, K], dtype: dtype}, w: {shape: [N, K], dtype: dtype, role: weight}}
+operators:
+  - {op: linear, in: [x, w], out: h}
+  - {op: quantize, in: h, out: [q, s], dtype: f8e4m3, per: block, block: block}
+outputs: [q, s]
+YAML
+for set in '' '--set block=16 --set dtype=f32' '--set block=32 --set M=130 --set K=1024'; do
+    gpu 0 tiles.yaml --strategies maximal --no-measure $set
+    has out '^All 1 kernels of 1 plans agree with the reference'
+done
 gpu 0 stretches.yaml --strategies eager,optimal --no-measure
 has out '^All [0-9]+ kernels of 2 plans agree with the reference'
 gpu 0 seeds/boundaries --scale-shapes 64 --strategies eager

@@ -81,6 +81,15 @@ static const legal_case cases[] = {
      "  - {op: reshape, in: big, out: b, shape: [4096, 32, 128]}\n  - {op: max, in: b, out: l, dims: [2]}\n"
      "  - {op: reshape, in: big, out: c, shape: [4096, 64, 64]}\n  - {op: max, in: c, out: n, dims: [2]}\n",
      "r l n", FSIM_RULE_SPACE, 0, 0, false, false},
+    /* x [64, 64] times huge [64, 4096]: a tile of 128 columns has whole blocks of 128 */
+    {"a value of each block of a product's rows",
+     "  - {op: matmul, in: [x, huge], out: h}\n  - {op: reshape, in: h, out: b, shape: [64, 32, 128]}\n"
+     "  - {op: max, in: b, out: l, dims: [2], keepdim: true}\n  - {op: div, in: [b, l], out: y}\n",
+     "h l y", FSIM_RULE_NONE, FSIM_TILED_CONTRACTION, 0, false, false},
+    {"blocks of a product's rows that no tile holds",
+     "  - {op: matmul, in: [x, huge], out: h}\n  - {op: reshape, in: h, out: b, shape: [64, 8, 512]}\n"
+     "  - {op: max, in: b, out: l, dims: [2], keepdim: true}\n  - {op: div, in: [b, l], out: y}\n",
+     "h l y", FSIM_RULE_REDUCED_EPILOGUE, 0, 512, false, true},
     {"another row's sum", "  - {op: sum, in: x, out: s, dims: [1]}\n  - {op: add, in: [x, s], out: y}\n", "s y",
      FSIM_RULE_GRID_BARRIER, 0, 64, false, false},
     {"the transposed of a normalised row",

@@ -578,6 +578,17 @@ static void once_missed(void **unused)
         "  - {op: mul, in: l, out: s, scalar: 0.5}\n"
         "  - {op: div, in: [b, s], out: q}\n"
         "outputs: [q, s, m]\n",
+        /* a value of each block of a product's rows */
+        "tensors:\n"
+        "  x: {shape: [512, 32], dtype: f16}\n"
+        "  w: {shape: [32, 256], dtype: f16}\n"
+        "operators:\n"
+        "  - {op: matmul, in: [x, w], out: h}\n"
+        "  - {op: reshape, in: h, out: b, shape: [512, 4, 64]}\n"
+        "  - {op: max, in: b, out: l, dim: [2], keepdim: true}\n"
+        "  - {op: mul, in: l, out: s, scalar: 0.5}\n"
+        "  - {op: div, in: [b, s], out: q}\n"
+        "outputs: [q, s]\n",
         /* two reductions of blocks, and another of the row behind them */
         "tensors:\n"
         "  x: {shape: [3, 65536], dtype: bf16}\n"
