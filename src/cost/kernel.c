@@ -400,11 +400,12 @@ static fsim_kernel communication(const fsim_costing *c, fsim_arena *a)
                            : n->attrs.algorithm != FSIM_BY_LIBRARY
                                ? fsim_all_reduce_by_s(c->hw, n->attrs.algorithm, bytes, ranks)
                                : fsim_collective_s(c->hw, n->op, bytes, ranks, c->regime == FSIM_REGIME_GRAPH);
+    const double own = fsim_hw_get(c->hw, FSIM_HW_COLLECTIVES);
     if (!isnan(seconds)) {
         memset(k.unit, 0, sizeof k.unit);
-        k.unit[FSIM_LATENCY] = seconds;
+        k.unit[FSIM_LATENCY] = seconds * own;
         k.penalised = true;
-        fsim_sum_up_to(c, &k, seconds);
+        fsim_sum_up_to(c, &k, seconds * own);
         return k;
     }
     return over_link(c, FSIM_HW_LINK_BANDWIDTH, 2, a);

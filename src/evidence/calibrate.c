@@ -83,6 +83,8 @@ static bool is_call(const fsim_prepared *p, fsim_serving_kind first, fsim_servin
 CALL_GROUP(gemm_f8, GEMM_F8_TOKEN, GEMM_F8_BLOCK)
 CALL_GROUP(gemm_i8, GEMM_I8, GEMM_I8)
 CALL_GROUP(gemm_w, GEMM_W8, GEMM_W4)
+CALL_GROUP(gemm_w8, GEMM_W8, GEMM_W8)
+CALL_GROUP(gemm_w4, GEMM_W4, GEMM_W4)
 CALL_GROUP(gemm_nvfp4, GEMM_NVFP4, GEMM_NVFP4)
 CALL_GROUP(quantize, QUANTIZE_STATIC, QUANTIZE_TOKEN)
 CALL_GROUP(attention_context, CONTEXT_ATTENTION, CONTEXT_ATTENTION)
@@ -91,6 +93,11 @@ CALL_GROUP(attention_decode, DECODE_ATTENTION, DECODE_ATTENTION)
 CALL_GROUP(mla, CONTEXT_MLA, DECODE_MLA)
 CALL_GROUP(moe, MOE, MOE_NVFP4)
 #undef CALL_GROUP
+
+static bool is_collective(const fsim_prepared *p)
+{
+    return p->kernels == 1 && p->group[0].template == FSIM_COMMUNICATION_KERNEL;
+}
 
 const fsim_fit_group fsim_fit_groups[] = {
     {"streaming",
@@ -155,6 +162,8 @@ const fsim_fit_group fsim_fit_groups[] = {
      is_gemm_w,
      {FSIM_HW_SERVING_GEMM_W},
      1},
+    {"gemm_w4", "the same, from those of 4 bits alone", is_gemm_w4, {FSIM_HW_SERVING_GEMM_W}, 1},
+    {"gemm_w8", "the same, from those of 8 bits alone", is_gemm_w8, {FSIM_HW_SERVING_GEMM_W}, 1},
     {"gemm_nvfp4",
      "products of 4-bit floats, as serving stacks run them",
      is_gemm_nvfp4,
@@ -170,6 +179,7 @@ const fsim_fit_group fsim_fit_groups[] = {
     {"attention_decode", "decode attention of serving stacks", is_attention_decode, {FSIM_HW_SERVING_DECODE}, 1},
     {"mla", "multi-head latent attention of serving stacks", is_mla, {FSIM_HW_SERVING_MLA}, 1},
     {"moe", "mixtures of experts of serving stacks", is_moe, {FSIM_HW_SERVING_MOE}, 1},
+    {"collectives", "collectives between GPUs, of any kind and number", is_collective, {FSIM_HW_COLLECTIVES}, 1},
     {"residuals",
      "intervals, from how far off rows are that were not fitted",
      NULL,
@@ -508,11 +518,14 @@ static fsim_fit fit_residuals(calibration *c, const fsim_bench *b, const fsim_fi
     return r;
 }
 
-static bool wanted(const fsim_fit_options *how, const char *name)
+static bool wanted(const fsim_fit_options *how, const fsim_fit_group *group)
 {
     for (int i = 0; i < how->groups; i++)
-        if (strcmp(how->group[i], name) == 0)
+        if (strcmp(how->group[i], group->name) == 0)
             return true;
+    for (const fsim_fit_group *before = fsim_fit_groups; before < group; before++) /* a part of one that has its key */
+        if (before->takes && group->takes && before->key[0] == group->key[0])
+            return false;
     return how->groups == 0;
 }
 
@@ -541,7 +554,7 @@ int fsim_calibrate(const fsim_bench *b, fsim_hw *hw, const fsim_fit_options *how
     *out = NULL;
     for (int g = 0; g < fsim_fit_group_count; g++) {
         fsim_fit r;
-        if (!wanted(how, fsim_fit_groups[g].name))
+        if (!wanted(how, &fsim_fit_groups[g]))
             continue;
         if (!fsim_fit_groups[g].takes)
             r = fit_residuals(&c, b, &fsim_fit_groups[g], d);

@@ -95,6 +95,16 @@ static bool read_dtypes(fsim_reader *r, const fsim_yaml *y, fsim_serving_call *c
     return !stored || fsim_read_dtype(r, stored, &call->stored);
 }
 
+/* An all-reduce between fewer than two GPUs is an error. */
+static bool has_ranks(fsim_reader *r, const fsim_yaml *y, const fsim_serving_call *call)
+{
+    enum { RANKS = 2 };
+    if (call->kind != FSIM_SERVING_ALL_REDUCE_NORM || call->value[RANKS] >= 2)
+        return true;
+    fsim_error(r->diag, y->at, "'ranks' is %.0f; an all-reduce is between 2 GPUs or more", call->value[RANKS]);
+    return false;
+}
+
 /* Have serving stacks kernels for it? They compute in 16 bits and fewer. */
 static bool is_served(const fsim_serving_call *call) { return fsim_dtype_bytes(call->dtype) <= 2; }
 
@@ -187,7 +197,7 @@ static void read_call(fsim_reader *r, const fsim_yaml *y, const fsim_iteration *
     if (strcmp(kernel->text, fused) == 0 && applies)
         read_fused(r, y, turn, source);
     else if (strcmp(kernel->text, fused) != 0 && read_kind(r, kernel, call) && read_values(r, y, call) &&
-             read_dtypes(r, y, call) && applies && is_served(call) &&
+             read_dtypes(r, y, call) && applies && has_ranks(r, y, call) && is_served(call) &&
              read_operators(r, fsim_yaml_get(y, "operators"), turn, source, &call->of) && call->of.count > 0)
         g->servings++;
     else

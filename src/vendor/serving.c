@@ -62,7 +62,7 @@ fsim_serving_time fsim_serving_sum(double compute_s, double dram_s, double busy_
 static double factor(const fsim_hw *hw, fsim_serving_kind kind)
 {
     static const fsim_hw_key key[FSIM_SERVING_KINDS] = {
-#define FSIM_SERVING(id, name, price, factor, residual, values, meaning) [FSIM_SERVING_##id] = FSIM_HW_SERVING_##factor,
+#define FSIM_SERVING(id, name, price, factor, residual, values, meaning) [FSIM_SERVING_##id] = FSIM_HW_##factor,
 #include "graph/serving.def"
 #undef FSIM_SERVING
     };

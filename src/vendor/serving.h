@@ -6,7 +6,8 @@
  *     serving_quantize.c   16-bit numbers to 8 bits
  *     serving_product.c    matrix products with quantised operands
  *     serving_attention.c  attention of prefill and decode, also multi-head latent attention
- *     serving_moe.c        mixtures of experts */
+ *     serving_moe.c        mixtures of experts
+ *     serving_reduce.c     an all-reduce with what follows it */
 #ifndef FUSESIM_VENDOR_SERVING_H
 #define FUSESIM_VENDOR_SERVING_H
 
@@ -43,8 +44,10 @@ fsim_serving_time fsim_serving_decode(const fsim_serving_site *s);
 fsim_serving_time fsim_serving_context_mla(const fsim_serving_site *s);
 /* and of one token of each request; */
 fsim_serving_time fsim_serving_decode_mla(const fsim_serving_site *s);
-/* a rank's share of a mixture of experts. */
+/* a rank's share of a mixture of experts; */
 fsim_serving_time fsim_serving_experts(const fsim_serving_site *s);
+/* an all-reduce, the residual and the norm in one kernel. */
+fsim_serving_time fsim_serving_reduced_norm(const fsim_serving_site *s);
 
 /* serving_quantize.c: seconds of quantising m x k numbers by a known scale, floor included. */
 double fsim_quantize_static_s(const fsim_serving_site *s, double m, double k);

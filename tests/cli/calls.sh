@@ -205,4 +205,42 @@ done
 refused 'experts is 8, ep is 16' llm/moe_decode ep=16 tp=2
 refused 'experts is 256, ep is 512' llm/mla_decode ep=512
 refused 'tp is 0: a layer runs on one GPU at least' llm/dense_prefill tp=0
+
+for collective in all_reduce all_gather all_to_all reduce_scatter; do
+    refused 'ranks is 1: it is between GPUs' ops/$collective ranks=1
+done
+
+# An all-reduce with residual and norm in one kernel: 32 rows of 8192 bf16 on eight H100. In one shot each GPU reads 7 x 512 KiB at 59 % of 450 GB/s, 13.8 us, and waits 1.32 + 3 x 0.205 us. The call takes that and
+# three passes over 512 KiB, less than the all-reduce and a kernel for the rest; fewer than two ranks are none.
+cat >reduced.yaml <<'END'
+symbols: {ranks: 8}
+tensors: {x: {shape: [32, 8192], dtype: bf16}, r: {shape: [32, 8192], dtype: bf16}, g: {shape: [8192], dtype: bf16, role: weight}}
+operators:
+  - {op: all_reduce, in: x, out: s, ranks: 8, algorithm: one_shot}
+  - {op: add, in: [r, s], out: t}
+  - {op: rms_norm, in: [t, g], out: n, normalized_shape: [8192]}
+outputs: [t, n]
+calls:
+  - {kernel: all_reduce_norm, operators: [s, t, n], tokens: 32, hidden: 8192, ranks: ranks, dtype: bf16}
+END
+"$FUSESIM" reduced.yaml --hw h100-sxm5-80gb --launch graph --json reduced.json >out 2>err || complain "all_reduce_norm: $(cat err)"
+tr -d ' \n\t' <reduced.json | sed -n 's/.*"name":"inductor","kernels":\([0-9]*\),"time_s":\([^,]*\),.*"name":"serving","kernels":\([0-9]*\),"time_s":\([^,]*\),.*/\1 \2 \3 \4/p' >reduced
+awk '{ found = 1; if (!($1 == 2 && $3 == 1 && $4 < $2 && $4 > 15.7e-6 && $4 < 19e-6)) exit 1 } END { exit !found }' reduced || complain "all_reduce_norm: $(cat reduced)"
+grep -Eq '^  optimal +1 ' out || complain "the search has no use for all_reduce_norm: $(grep '^  optimal' out)"
+"$FUSESIM" reduced.yaml --hw h100-sxm5-80gb --set ranks=1 >out 2>err
+[ $? = 65 ] && grep -qF "'ranks' is 1; an all-reduce is between 2 GPUs or more" err || complain "one rank: $(cat err)"
+
+# Links that are slower than those measured: calibrate finds by how much, and fits weights of 4 bits alone where it is told to.
+{
+    echo 'id,hw,workload,set,strategy,l2,launch,time_s,source'
+    for elements in 4096 65536 1048576 4194304 16777216 67108864; do for ranks in 2 4 8; do for op in all_reduce all_gather; do
+        echo "$op-$elements-$ranks,h100-sxm5-80gb,ops/$op,elements=$elements;ranks=$ranks,eager,unknown,stream,1,nccl"
+    done; done; done
+} >links.csv
+"$FUSESIM" validate --measurements links.csv --json links.json >out 2>&1 || complain "links: $(cat out)"
+tr '{' '\n' <links.json | sed -n 's/.*"id": "\([^"]*\)".*"predicted_s": \([^,]*\),.*/\1 \2/p' | awk 'NR == FNR { of[$1] = $2 * 1.5; next } FNR == 1 { print; next } { split($0, f, ","); sub(/,stream,1,/, ",stream," of[f[1]] ","); print }' - links.csv >slow.csv
+"$FUSESIM" calibrate --hw h100-sxm5-80gb --measurements slow.csv --fit collectives -o slow.yaml >out 2>err || complain "collectives: $(cat err)"
+grep -Eq '^collectives: .*value: 1\.[45]' slow.yaml || complain "the links are half as fast again: $(grep collectives slow.yaml out)"
+"$FUSESIM" calibrate --hw h100-sxm5-80gb --measurements slow.csv --fit gemm_w4 >out 2>err
+grep -q 'no group' err && complain "gemm_w4: $(cat err)"
 [ "$failures" = 0 ]
