@@ -448,19 +448,20 @@ static const row rows[] = {
       "FS_FLASH_OF(s1) = a4;", "const float v11 = v8 * v10;", "= fs_from_f16(t_z[c]);", "FS_FLASH_KEEP(v14)",
       "const fs_int o19 = p * 80;", "t_y[o19 + j] = fs_to_f16(result);"},
      "FS_FLASH_RESCALE"},
-    /* a product and what needs its whole rows, in FP32: 8 rows a block, of 32 threads each, which have 100 products */
-    {"tensors: {q: {shape: [30, 64], dtype: f32}, k: {shape: [100, 64], dtype: f32}}\noperators:\n  - {op: linear, in: "
+    /* a product and what needs its whole rows, in FP32: more than a tile has: 4 rows a block, of 64 threads each, which
+       have 200 products */
+    {"tensors: {q: {shape: [30, 64], dtype: f32}, k: {shape: [200, 64], dtype: f32}}\noperators:\n  - {op: linear, in: "
      "[q, k], out: s}\n  - {op: softmax, in: s, out: y, dim: 1}\noutputs: [y]\n",
      "a100-sxm4-40gb",
      FSIM_STRATEGY_MAXIMAL,
      1,
      0,
-     {{4, 256, 0}},
+     {{8, 256, 0}},
      0,
-     {"FS_ROWS(p, 30, 8, 32)", "FS_ROW_ARRAY(float, row, 100, 8)", "const fs_int o3 = p * 100;",
-      "k2 = 0; k2 < 64; k2++", "t_q[(e4 / 100u) * 64 + k2];", "t_k[(e4 % 100u) * 64 + k2];", "row[r] = a1;",
+     {"FS_ROWS(p, 30, 4, 64)", "FS_ROW_ARRAY(float, row, 200, 4)", "const fs_int o3 = p * 200;",
+      "k2 = 0; k2 < 64; k2++", "t_q[(e4 / 200u) * 64 + k2];", "t_k[(e4 % 200u) * 64 + k2];", "row[r] = a1;",
       "FS_LANES_OF(r, reduction(max : a0))", "a0 = fs_maxf(a0, row[r]);", "FS_ROW_MAX(f, a0)",
-      "FS_LANES_OF(r, reduction(+ : a8))", "= row[r] - m7;", "FS_ROW_SUM(f, a8)", "const fs_int o15 = p * 100;",
+      "FS_LANES_OF(r, reduction(+ : a8))", "= row[r] - m7;", "FS_ROW_SUM(f, a8)", "const fs_int o15 = p * 200;",
       "= v13 / m11;", "t_y[o15 + r] = (float)v14;"},
      NULL},
     /* whole numbers: tiles of 32 x 32 in eight steps and two stages, each row filled up by four */
