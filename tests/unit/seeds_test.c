@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* depends: once cost: 11 */
+/* depends: once cost: 5 */
 /* The ideas that fusesim stands for, each with its workload and the number or verdict that must come out: f32, cold L2,
  * on an A100 unless said. */
 #include <setjmp.h>
@@ -25,7 +25,7 @@ typedef struct {
 } seed;
 
 static const fsim_options usual = {
-    .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 15000000};
+    .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_STREAM, .search_steps = 1000000};
 
 static seed run_text(fsim_arena *a, const char *path, const char *text, size_t bytes, const char *hw_path,
                      const fsim_options *o, const fsim_bindings *set)
