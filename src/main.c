@@ -89,6 +89,7 @@ static const fsim_arg options[] = {
     {"--length", "N", FSIM_ARG_COUNT, AT(length), NULL, CAPACITY, "tokens of a sequence in training (4096)"},
     {"--batch", "N", FSIM_ARG_COUNT, AT(batch), NULL, CAPACITY, "sequences of a step (4194304 tokens)"},
     {"--node", "N", FSIM_ARG_COUNT, AT(node), NULL, CAPACITY, "GPUs that may share a layer (a node)"},
+    {"--pp", "N", FSIM_ARG_COUNT, AT(stages), NULL, CAPACITY, "stages of each copy that serves (the best)"},
     {"--gpus", "N", FSIM_ARG_COUNT, AT(gpus), NULL, CAPACITY, "at most so many: 1024, with --train 16384"},
     {"--set", "NAME=VALUE", FSIM_ARG_ITEM, AT(set), NULL, MODEL | WORKLOADS,
      "a symbol of the workload: B=8, dtype=bf16"},

@@ -131,7 +131,7 @@ static bool check_words(fsim_context *c)
 /* What the command line asks, in full. */
 static int read_asked(fsim_context *c, fsim_capacity_asked *q)
 {
-    enum { GPUS = 1024 };
+    enum { GPUS = 1024, MOST_STAGES = 64 };
     static const bool both[FSIM_STORED] = {true, true, false};
     fsim_options *how = fsim_new(c->arena, fsim_options, 1);
     how->search_steps = c->set.search_steps;
@@ -142,6 +142,7 @@ static int read_asked(fsim_context *c, fsim_capacity_asked *q)
                                .goal = goal,
                                .goals = c->set.goals.count,
                                .fused = c->set.fused ? how : NULL,
+                               .stages = c->set.stages,
                                .most_gpus = c->set.gpus ? c->set.gpus : GPUS};
     (void)fsim_load_read(c->arena, c->diag, c->set.load.at, c->set.load.count, load);
     for (int i = 0; i < q->goals; i++)
@@ -159,6 +160,9 @@ static int read_asked(fsim_context *c, fsim_capacity_asked *q)
     const char *why = fsim_unserved(q->model, c->arena);
     if (why)
         fsim_error(c->diag, fsim_command_line, "%s", why);
+    if (q->stages > q->model->layers || q->stages > MOST_STAGES)
+        fsim_error(c->diag, fsim_command_line, "--pp: at most %d stages, and no more than %s's %lld layers",
+                   MOST_STAGES, q->model->name, (long long)q->model->layers);
     if (q->model->positions > 0 && load->input + load->output > q->model->positions)
         fsim_warning(
             c->diag, fsim_command_line,
@@ -195,9 +199,10 @@ static double read_deadline(fsim_context *c)
 static int read_training(fsim_context *c, fsim_trainings_asked *q)
 {
     enum { GPUS = 16384, LENGTH = 4096, BATCH_TOKENS = 4 << 20 };
-    if (c->set.load.count || c->set.goals.count || c->set.fused || c->set.weights.count || c->set.caches.count)
+    if (c->set.load.count || c->set.goals.count || c->set.fused || c->set.weights.count || c->set.caches.count ||
+        c->set.stages)
         fsim_error(c->diag, fsim_command_line,
-                   "--load, --goal, --weights, --cache and --fused are of serving, not of --train");
+                   "--load, --goal, --weights, --cache, --pp and --fused are of serving, not of --train");
     char *end = NULL;
     const double tokens = c->set.tokens ? strtod(c->set.tokens, &end) : 0;
     if (!(tokens >= 1 && tokens < 1e18) || *end)

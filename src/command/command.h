@@ -30,7 +30,7 @@ typedef struct {
     const char *tokens, *deadline;                                  /* of capacity --train */
     int64_t length, batch;                                          /* of capacity --train; 0: not said */
     int engine;                                                     /* index into fsim_engine_words */
-    int64_t node, gpus;                                             /* of capacity; 0: not said */
+    int64_t node, gpus, stages;                                     /* of capacity; 0: not said */
     fsim_words over;                                                /* of sweep, each an axis; of regions, one */
     fsim_words set;                                                 /* --set, then --dim, which means the same */
     fsim_words dim;                                                 /* of these, as typed */

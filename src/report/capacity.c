@@ -29,13 +29,14 @@ static const char *digits(fsim_arena *a, double x)
 
 static bool is_open(const fsim_load *l) { return l->rate > 0 || l->concurrency || l->trace; }
 
-/* "tp 4", "ep 8": how the GPUs of an option share the model. */
+/* "tp 4", "ep 8", "tp 8 pp 2": how the GPUs of an option share the model. */
 static const char *sharing_text(const fsim_option *x, fsim_arena *a)
 {
+    const char *stages = x->on.pp > 1 ? fsim_printf(a, " pp %lld", (long long)x->on.pp) : "";
     if (x->on.model->kv_lora)
-        return fsim_printf(a, "ep %lld", (long long)x->on.ep);
-    return x->on.ep > 1 ? fsim_printf(a, "tp %lld ep %lld", (long long)x->on.tp, (long long)x->on.ep)
-                        : fsim_printf(a, "tp %lld", (long long)x->on.tp);
+        return fsim_printf(a, "ep %lld%s", (long long)x->on.ep, stages);
+    return x->on.ep > 1 ? fsim_printf(a, "tp %lld ep %lld%s", (long long)x->on.tp, (long long)x->on.ep, stages)
+                        : fsim_printf(a, "tp %lld%s", (long long)x->on.tp, stages);
 }
 
 /* "GPU", "2 GPUs": what has requests of its own in a copy. */
@@ -106,7 +107,7 @@ static const char *change(fsim_arena *a, double x)
 /* What the best plans' kernels would save. */
 static void report_fused(const fsim_page *page, const fsim_option *now, const fsim_option *fused, fsim_arena *a)
 {
-    const double n = now->times.running;
+    const double n = fsim_option_batch(now);
     const double step = fsim_loop_decode_s(&fused->loop, n) / fsim_loop_decode_s(&now->loop, n) - 1;
     const double prompt = fused->loop.alone_s / now->loop.alone_s - 1;
     const char *money = isnan(now->usd_h) ? "" : fsim_printf(a, ", %s USD/h", digits(a, fused->usd_h));
@@ -367,18 +368,33 @@ static const char *phase_text(const fsim_step_shares *p, fsim_arena *a)
         p->by, 100 * p->weights, 100 * p->cache, 100 * p->products, 100 * p->host);
 }
 
-/* "31.0 requests", "248 requests, 31.0 on each GPU". */
+/* "31.0 requests", "248 requests, 31.0 on each GPU", "62.0 requests in 2 batches". */
 static const char *running_text(const fsim_option *o, fsim_arena *a)
 {
     const double parts = fsim_option_parts(o);
     const char *all = digits(a, o->times.running * parts), *own = digits(a, o->times.running);
-    return parts > 1 ? fsim_printf(a, "%s requests, %s on each %s", all, own, part_text(o, a))
-                     : fsim_printf(a, "%s requests", all);
+    const char *each = parts > 1 ? fsim_printf(a, ", %s on each %s", own, part_text(o, a)) : "";
+    const char *batches = o->on.pp > 1 ? fsim_printf(a, ", %s in a batch", digits(a, fsim_option_batch(o))) : "";
+    return fsim_printf(a, "%s requests%s%s", all, each, batches);
+}
+
+/* What stages do, and what they send. */
+static void report_stages(const fsim_page *page, const fsim_option *o, int64_t batch, fsim_arena *a)
+{
+    const long long most = (long long)fsim_stage_layers(&o->on);
+    fsim_paragraph(page, FSIM_PLAIN, 0, 2,
+                   fsim_printf(a,
+                               "%lld stages have up to %lld layers each, and as many batches are under way: each token "
+                               "goes through all of them. Of these times, %s and %s are sends of hidden state and "
+                               "residual between stages, worked out; none of the measured systems has stages.",
+                               (long long)o->on.pp, most, seconds(a, fsim_sends_s(&o->on, batch)),
+                               seconds(a, fsim_sends_s(&o->on, o->on.input))));
 }
 
 static void report_limits(const fsim_page *page, const fsim_option *o, fsim_arena *a)
 {
-    const double step_s = fsim_loop_decode_s(&o->loop, o->times.running) + o->loop.host_s;
+    const double in = fsim_option_batch(o), step_s = fsim_loop_decode_s(&o->loop, in) + o->loop.host_s;
+    const int64_t nodes = fsim_deployed_nodes(&o->on), batch = (int64_t)fmax(1, round(in));
     putc('\n', page->out);
     fsim_paragraph(page, FSIM_PLAIN, 0, 2,
                    fsim_printf(a, "A step of new tokens: %s with %s, %s.", seconds(a, step_s), running_text(o, a),
@@ -386,13 +402,14 @@ static void report_limits(const fsim_page *page, const fsim_option *o, fsim_aren
     fsim_paragraph(page, FSIM_PLAIN, 0, 2,
                    fsim_printf(a, "A prompt: %s alone, %s.", seconds(a, o->loop.alone_s + o->loop.host_s),
                                phase_text(&o->prefill, a)));
-    const int64_t nodes = fsim_deployed_nodes(&o->on), running = (int64_t)fmax(1, round(o->times.running));
-    if (nodes > 1)
+    if (o->on.pp > 1)
+        report_stages(page, o, batch, a);
+    if (nodes > 1 && fsim_network_s(&o->on, batch) > 0)
         fsim_paragraph(page, FSIM_PLAIN, 0, 2,
                        fsim_printf(a,
                                    "A copy spans %lld nodes: of these times, %s and %s are what crosses the network at "
                                    "%.1f GB/s for each GPU, worked out and not measured.",
-                                   (long long)nodes, seconds(a, fsim_network_s(&o->on, running)),
+                                   (long long)nodes, seconds(a, fsim_network_s(&o->on, batch)),
                                    seconds(a, fsim_network_s(&o->on, o->on.input)), o->on.network / 1e9));
     fsim_paragraph(page, FSIM_PLAIN, 0, 2,
                    fsim_printf(a, "A copy is at work %.0f %% of the time, %.0f %% of that on prompts.",

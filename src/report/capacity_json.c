@@ -82,6 +82,7 @@ static void put_option(FILE *out, const fsim_option *o)
     fsim_json_text(out, ", ", "system", o->machine->node ? o->machine->name : NULL);
     whole_field(out, ", ", "tp", o->on.tp);
     whole_field(out, ", ", "ep", o->on.ep);
+    whole_field(out, ", ", "pp", o->on.pp);
     fsim_json_text(out, ", ", "weights", fsim_precision_names[o->on.weights]);
     fsim_json_text(out, ", ", "cache", fsim_precision_names[o->on.cache]);
     fsim_json_bool(out, ", ", "fits", o->fits);

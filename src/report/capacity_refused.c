@@ -33,7 +33,7 @@ static bool is_repeated(const fsim_capacity *x, int i)
     for (int k = 0; k < i && o->memory.cache <= 0; k++) {
         const fsim_option *p = &x->option[k];
         known = known || (!p->fits && p->on.hw == o->on.hw && p->on.tp == o->on.tp && p->on.ep == o->on.ep &&
-                          p->on.weights == o->on.weights);
+                          p->on.pp == o->on.pp && p->on.weights == o->on.weights);
     }
     return known;
 }

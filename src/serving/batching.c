@@ -10,15 +10,28 @@ typedef struct {
     int64_t ends;           /* number of the step that makes its last token */
 } request;
 
+/* Requests that are in the same steps: all of them, or a batch of a pipeline. */
+typedef struct {
+    request **running; /* a heap, soonest end first */
+    int64_t runs, step;
+    double ready_s; /* of a pipeline: when its step before ended */
+    int64_t same;   /* of a pipeline: steps since its requests were others */
+    int64_t known;  /* of a pipeline: requests that the next two are of */
+    double decode_s, stage_s;
+} batch;
+
 typedef struct {
     const fsim_loop *loop;
     request *queue; /* in the order of arrival, queue[first, queued) */
     int64_t first, queued;
-    request **running; /* a heap, soonest end first */
-    int64_t runs, step;
+    batch one;
+    batch *batch;      /* of a pipeline, `stages` of them */
+    double *free_s;    /* of a pipeline: when the host, then each stage, is done with the batch before */
+    int64_t under_way; /* of a pipeline: requests in all batches */
     uint64_t seed, clock_seed;
     double now_s, next_s; /* next_s: when the next request comes; infinite: as others end, or none */
     double busy_s, prompts_s, running_s;
+    double idle_s; /* of a pipeline: without a batch under way */
 } loop_state;
 
 /* A number from 0 to 1 (Knuth's MMIX generator, upper bits). */
@@ -70,39 +83,54 @@ static void arrive_until_now(loop_state *s)
     }
 }
 
-static void push(loop_state *s, request *r)
+static void push(batch *b, request *r)
 {
-    int64_t i = s->runs++;
-    for (; i > 0 && s->running[(i - 1) / 2]->ends > r->ends; i = (i - 1) / 2)
-        s->running[i] = s->running[(i - 1) / 2];
-    s->running[i] = r;
+    int64_t i = b->runs++;
+    for (; i > 0 && b->running[(i - 1) / 2]->ends > r->ends; i = (i - 1) / 2)
+        b->running[i] = b->running[(i - 1) / 2];
+    b->running[i] = r;
 }
 
-static request *pop(loop_state *s)
+static request *pop(batch *b)
 {
-    request *top = s->running[0], *last = s->running[--s->runs];
+    request *top = b->running[0], *last = b->running[--b->runs];
     int64_t i = 0;
-    while (2 * i + 1 < s->runs) {
+    while (2 * i + 1 < b->runs) {
         int64_t child = 2 * i + 1;
-        if (child + 1 < s->runs && s->running[child + 1]->ends < s->running[child]->ends)
+        if (child + 1 < b->runs && b->running[child + 1]->ends < b->running[child]->ends)
             child++;
-        if (s->running[child]->ends >= last->ends)
+        if (b->running[child]->ends >= last->ends)
             break;
-        s->running[i] = s->running[child];
+        b->running[i] = b->running[child];
         i = child;
     }
-    s->running[i] = last;
+    b->running[i] = last;
     return top;
 }
 
-double fsim_loop_decode_s(const fsim_loop *l, double n)
+/* The value at n of what is known at the points of `running`: between them on straight lines. */
+static double between(const fsim_loop *l, const double *value, double n)
 {
     int i = 1;
     while (i + 1 < l->points && n > l->running[i])
         i++;
     const double width = l->running[i] - l->running[i - 1];
     const double share = width > 0 ? (n - l->running[i - 1]) / width : 1;
-    return l->decode_s[i - 1] + share * (l->decode_s[i] - l->decode_s[i - 1]);
+    return value[i - 1] + share * (value[i] - value[i - 1]);
+}
+
+double fsim_loop_decode_s(const fsim_loop *l, double n) { return between(l, l->decode_s, n); }
+
+double fsim_loop_batch(const fsim_loop *l, double n)
+{
+    return l->stages > 1 ? fmax(fmin(n, 1), n / (double)l->stages) : n;
+}
+
+double fsim_loop_round_s(const fsim_loop *l, double n, double prompts)
+{
+    const double in = fsim_loop_batch(l, n), batches = n / in, prompts_s = prompts * l->beside_s;
+    const double whole_s = l->host_s + fsim_loop_decode_s(l, in) + prompts_s / batches;
+    return l->stages > 1 ? fmax(whole_s, batches * between(l, l->stage_s, in) + prompts_s * l->prompt_share) : whole_s;
 }
 
 /* Steps of so many seconds in all, with so many requests in them. */
@@ -114,65 +142,228 @@ static void spend(loop_state *s, double time_s, double prompts_s, int64_t runnin
     s->running_s += time_s * (double)running;
 }
 
-/* A step that takes prompts. */
-static void prefill(loop_state *s)
+/* Takes prompts of the queue into a batch's step: as many tokens as a step has, of requests that have place. Returns
+ * the prompts' seconds; *taken: requests that are in the step with all or the rest of their prompt, at queue[first -
+ * *whole]; *begun: 1 where one's rest comes later. */
+static double take(loop_state *s, bool beside, int64_t place, int64_t *whole, int64_t *begun)
 {
     const fsim_loop *l = s->loop;
-    int64_t left = l->tokens, from = s->first, begun = 0; /* begun: of the prompts, one whose rest comes later */
-    while (s->first < s->queued && left > 0 && s->runs + s->first - from < l->most) {
+    int64_t left = l->tokens;
+    const int64_t from = s->first;
+    *begun = 0;
+    while (s->first < s->queued && left > 0 && s->first - from < place) {
         request *r = &s->queue[s->first];
         const int64_t taken = r->prompt < left ? r->prompt : left;
         r->prompt -= taken;
         left -= taken;
         if (r->prompt > 0) {
-            begun = 1;
+            *begun = 1;
             break;
         }
         s->first++;
     }
-    const double prompts = (double)(l->tokens - left) / (double)l->input;
-    const double prompts_s = prompts * (s->runs ? l->beside_s : l->alone_s);
-    spend(s, l->host_s + (s->runs ? fsim_loop_decode_s(l, (double)s->runs) : 0) + prompts_s, prompts_s,
-          s->runs + s->first - from + begun);
-    s->step++;
-    for (; from < s->first; from++) {
-        request *r = &s->queue[from];
-        r->first_token_s = s->now_s;
-        r->ends = s->step + r->tokens - 1;
-        push(s, r);
+    *whole = s->first - from;
+    return (double)(l->tokens - left) / (double)l->input * (beside ? l->beside_s : l->alone_s);
+}
+
+/* The first tokens of the last so many requests that were taken. */
+static void begin(loop_state *s, batch *b, int64_t whole, double now_s)
+{
+    for (int64_t i = s->first - whole; i < s->first; i++) {
+        request *r = &s->queue[i];
+        r->first_token_s = now_s;
+        r->ends = b->step + r->tokens - 1;
+        push(b, r);
     }
+}
+
+/* A step that takes prompts. */
+static void prefill(loop_state *s)
+{
+    const fsim_loop *l = s->loop;
+    batch *b = &s->one;
+    int64_t whole, begun;
+    const double prompts_s = take(s, b->runs > 0, l->most - b->runs, &whole, &begun);
+    spend(s, l->host_s + (b->runs ? fsim_loop_decode_s(l, (double)b->runs) : 0) + prompts_s, prompts_s,
+          b->runs + whole + begun);
+    b->step++;
+    begin(s, b, whole, s->now_s);
 }
 
 /* Steps without prompts, until a request ends or one comes. */
 static void decode(loop_state *s)
 {
-    const double step_s = s->loop->host_s + fsim_loop_decode_s(s->loop, (double)s->runs);
-    int64_t steps = s->running[0]->ends - s->step;
-    if (isfinite(s->next_s) && s->runs < s->loop->most)
+    batch *b = &s->one;
+    const double step_s = s->loop->host_s + fsim_loop_decode_s(s->loop, (double)b->runs);
+    int64_t steps = b->running[0]->ends - b->step;
+    if (isfinite(s->next_s) && b->runs < s->loop->most)
         steps = (int64_t)fmin((double)steps, fmax(1, ceil((s->next_s - s->now_s) / step_s)));
-    spend(s, (double)steps * step_s, 0, s->runs);
-    s->step += steps;
+    spend(s, (double)steps * step_s, 0, b->runs);
+    b->step += steps;
+}
+
+/* Requests of a batch whose last token is made. */
+static void end(loop_state *s, batch *b, double now_s)
+{
+    while (b->runs > 0 && b->running[0]->ends <= b->step) {
+        pop(b)->ended_s = now_s;
+        b->same = 0;
+        s->under_way--;
+        if (s->loop->arrivals == FSIM_ARRIVE_CLOSED)
+            arrive(s, now_s);
+    }
 }
 
 static void serve_all(loop_state *s)
 {
     const fsim_loop *l = s->loop;
-    for (int64_t i = 0; i < l->slots && l->arrivals == FSIM_ARRIVE_CLOSED; i++)
-        arrive(s, 0);
-    s->next_s = next_arrival(s, 0);
-    while (s->first < s->queued || s->runs > 0 || isfinite(s->next_s)) {
-        if (s->first == s->queued && s->runs == 0)
+    batch *b = &s->one;
+    while (s->first < s->queued || b->runs > 0 || isfinite(s->next_s)) {
+        if (s->first == s->queued && b->runs == 0)
             s->now_s = fmax(s->now_s, s->next_s);
         arrive_until_now(s);
-        if (s->first < s->queued && s->runs < l->most)
+        if (s->first < s->queued && b->runs < l->most)
             prefill(s);
-        else if (s->runs > 0)
+        else if (b->runs > 0)
             decode(s);
-        while (s->runs > 0 && s->running[0]->ends <= s->step) {
-            pop(s)->ended_s = s->now_s;
-            if (l->arrivals == FSIM_ARRIVE_CLOSED)
-                arrive(s, s->now_s);
+        end(s, b, s->now_s);
+    }
+}
+
+/* A pipeline: batches take turns. */
+
+/* Seconds of a batch's step at the host, at each stage but the slowest, and at the slowest. */
+typedef struct {
+    double host, other, slowest;
+} stage_times;
+
+static stage_times stage_times_of(const loop_state *s, batch *b, double prompts_s)
+{
+    const fsim_loop *l = s->loop;
+    if (b->known != b->runs) {
+        b->known = b->runs;
+        b->decode_s = b->runs ? between(l, l->decode_s, (double)b->runs) : 0;
+        b->stage_s = b->runs ? between(l, l->stage_s, (double)b->runs) : 0;
+    }
+    const double slowest = b->stage_s + prompts_s * l->prompt_share, other = b->decode_s + prompts_s - slowest;
+    return (stage_times){l->host_s, (other > 0 ? other : 0) / (double)(l->stages - 1), slowest};
+}
+
+static double whole_s(const fsim_loop *l, stage_times t) { return (double)(l->stages - 1) * t.other + t.slowest; }
+
+/* When the batch's next step may begin: once its last one has ended, and something is there to do. */
+static double begins_s(const loop_state *s, const batch *b)
+{
+    if (b->runs > 0)
+        return b->ready_s;
+    if (s->under_way >= s->loop->most)
+        return INFINITY; /* no place: a batch with requests ends one first */
+    const double from_s = s->first < s->queued ? s->now_s : s->next_s;
+    return from_s > b->ready_s ? from_s : b->ready_s;
+}
+
+/* The batch goes through host and stages, each of which is done with the batch before first. */
+static void pass(loop_state *s, batch *b, stage_times t, double prompts_s)
+{
+    const fsim_loop *l = s->loop;
+    double at_s = s->now_s;
+    for (int64_t k = 0; k <= l->stages; k++) {
+        at_s = (at_s > s->free_s[k] ? at_s : s->free_s[k]) + (k == 0 ? t.host : k < l->stages ? t.other : t.slowest);
+        s->free_s[k] = at_s;
+    }
+    b->ready_s = at_s;
+    b->step++;
+    b->same++;
+    s->busy_s += whole_s(l, t) / (double)l->stages;
+    s->prompts_s += prompts_s / (double)l->stages;
+}
+
+/* Rounds of steps without prompts that are all alike, until before a request ends or comes: each takes as long as the
+ * longest way of a batch, or the fullest stage. */
+static void repeat(loop_state *s)
+{
+    enum { SETTLED = 3 };
+    const fsim_loop *l = s->loop;
+    double longest = 0, host = 0, other = 0, slowest = 0, work = 0;
+    int64_t rounds = INT64_MAX;
+    for (int64_t i = 0; i < l->stages; i++)
+        if (s->batch[i].runs > 0 && s->batch[i].same < SETTLED)
+            return;
+    for (int64_t i = 0; i < l->stages; i++) {
+        batch *b = &s->batch[i];
+        if (b->runs == 0)
+            continue;
+        const stage_times t = stage_times_of(s, b, 0);
+        longest = fmax(longest, t.host + whole_s(l, t));
+        host += t.host;
+        other += t.other;
+        slowest += t.slowest;
+        work += whole_s(l, t);
+        rounds = b->running[0]->ends - b->step - 1 < rounds ? b->running[0]->ends - b->step - 1 : rounds;
+    }
+    const double round_s = fmax(fmax(longest, host), fmax(other, slowest));
+    if (isfinite(s->next_s) && s->under_way < l->most)
+        rounds = (int64_t)fmin((double)rounds, floor((s->next_s - s->now_s) / round_s) - 1);
+    if (rounds < 2)
+        return;
+    const double time_s = (double)rounds * round_s;
+    for (int64_t i = 0; i < l->stages; i++)
+        if (s->batch[i].runs > 0) {
+            s->batch[i].step += rounds;
+            s->batch[i].ready_s += time_s;
         }
+    for (int64_t k = 0; k <= l->stages; k++)
+        s->free_s[k] += time_s;
+    s->now_s += time_s;
+    s->busy_s += (double)rounds * work / (double)l->stages;
+    s->running_s += time_s * (double)s->under_way;
+}
+
+/* The batch's next step, which takes prompts up to an even share of the requests. */
+static void next_step(loop_state *s, batch *b)
+{
+    const fsim_loop *l = s->loop;
+    const int64_t all = s->under_way + s->queued - s->first, even = (all + l->stages - 1) / l->stages;
+    const int64_t room = l->most - s->under_way, place = even - b->runs < room ? even - b->runs : room;
+    int64_t whole = 0, begun = 0;
+    const double prompts_s = place > 0 && s->first < s->queued ? take(s, b->runs > 0, place, &whole, &begun) : 0;
+    if (s->first == s->queued && whole == 0 && begun == 0)
+        repeat(s);
+    pass(s, b, stage_times_of(s, b, prompts_s), prompts_s);
+    if (whole + begun > 0)
+        b->same = 0;
+    begin(s, b, whole, b->ready_s);
+    s->under_way += whole;
+}
+
+static void serve_in_stages(loop_state *s, fsim_arena *a)
+{
+    const fsim_loop *l = s->loop;
+    s->batch = fsim_new(a, batch, l->stages);
+    s->free_s = fsim_new(a, double, l->stages + 1);
+    for (int64_t i = 0; i < l->stages; i++)
+        s->batch[i].running = fsim_new(a, request *, l->requests + 1);
+    for (;;) {
+        batch *b = &s->batch[0];
+        double at_s = begins_s(s, b);
+        for (int64_t i = 1; i < l->stages; i++) {
+            const double other_s = begins_s(s, &s->batch[i]);
+            if (other_s < at_s) {
+                b = &s->batch[i];
+                at_s = other_s;
+            }
+        }
+        if (isinf(at_s))
+            break;
+        if (at_s > s->now_s) {
+            *(s->under_way ? &s->running_s : &s->idle_s) +=
+                (at_s - s->now_s) * (double)(s->under_way ? s->under_way : 1);
+            s->now_s = at_s;
+        }
+        arrive_until_now(s);
+        end(s, b, s->now_s);
+        if (b->runs > 0 || (s->first < s->queued && s->under_way < l->most))
+            next_step(s, b);
     }
 }
 
@@ -268,8 +459,15 @@ fsim_loop_times fsim_continuous_batching(const fsim_loop *l, fsim_arena *a)
     double token_sum_s = 0, first_sum_s = 0;
     int64_t ended = 0;
     s.queue = fsim_new(a, request, l->requests + 1);
-    s.running = fsim_new(a, request *, l->requests + 1);
-    serve_all(&s);
+    for (int64_t i = 0; i < l->slots && l->arrivals == FSIM_ARRIVE_CLOSED; i++)
+        arrive(&s, 0);
+    s.next_s = next_arrival(&s, 0);
+    if (l->stages > 1) {
+        serve_in_stages(&s, a);
+    } else {
+        s.one.running = fsim_new(a, request *, l->requests + 1);
+        serve_all(&s);
+    }
     for (int64_t i = 0; i < s.queued; i++) {
         const request *r = &s.queue[i];
         first_sum_s += first_s(&s, i);
@@ -279,7 +477,7 @@ fsim_loop_times fsim_continuous_batching(const fsim_loop *l, fsim_arena *a)
     out.first_s = first_sum_s / (double)s.queued;
     out.token_s = ended ? token_sum_s / (double)ended : 0;
     out.rate = (double)s.queued / s.now_s;
-    out.running = s.running_s / s.busy_s;
+    out.running = s.running_s / (l->stages > 1 ? s.now_s - s.idle_s : s.busy_s);
     out.busy = s.busy_s / s.now_s;
     out.prompts = s.prompts_s / s.busy_s;
     measure(&s, &out, a);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* batching.h: continuous batching, followed event by event: each step has a token of every running request, and tokens
- * of prompts that wait. Deterministic: what is drawn comes from fixed seeds. */
+ * of prompts that wait. With stages, batches of requests go through them one behind the other. Deterministic: what is
+ * drawn comes from fixed seeds. */
 #ifndef FUSESIM_SERVING_BATCHING_H
 #define FUSESIM_SERVING_BATCHING_H
 
@@ -38,6 +39,12 @@ typedef struct {
         decode_s[FSIM_LOOP_POINTS]; /* seconds of a step with so many decodes, ascending; 2 points at least */
     double alone_s, beside_s; /* seconds of a prompt of `input` tokens, alone and more where decodes are in the step */
     double host_s, first_s;   /* seconds of the host a step, and once a request before its first token */
+    /* Stages of a pipeline: each has some of the layers, and as many batches of requests are under way as there are
+     * stages. 0 and 1: none, and what follows is not read. */
+    int64_t stages;
+    double stage_s[FSIM_LOOP_POINTS]; /* seconds of the slowest stage at the points of decode_s, which are of a batch
+                                         and of all stages with what is sent between them */
+    double prompt_share;              /* of a prompt's seconds that are the slowest stage's */
 } fsim_loop;
 
 /* Times of which half, nine of ten and 99 of 100 requests have no longer ones. */
@@ -54,15 +61,20 @@ typedef struct {
     fsim_percentiles first, token, whole; /* to the first token; per token behind it; to the last token */
     /* Of all of the run: */
     double rate;    /* requests that end a second */
-    double running; /* mean of the requests in a step */
-    double busy;    /* share of the time in steps */
+    double running; /* mean of the requests in a step; of a pipeline, in all of its batches */
+    double busy;    /* share of the time in steps; of a pipeline, of its stages' time */
     double prompts; /* share of the time in steps that is prompts' */
 } fsim_loop_times;
 
 /* Scratch in a. */
 fsim_loop_times fsim_continuous_batching(const fsim_loop *l, fsim_arena *a);
 
-/* Seconds of a step with n decodes: between the points on straight lines. */
+/* Seconds of a step with n decodes: between the points on straight lines. Of a pipeline n is a batch. */
 double fsim_loop_decode_s(const fsim_loop *l, double n);
+/* How many of n requests are in a batch, where as many batches are under way as there are stages: n without stages. */
+double fsim_loop_batch(const fsim_loop *l, double n);
+/* Seconds in which each of n requests has a new token, beside so many prompts in all: a step; of a pipeline, what one
+ * batch takes from its first stage to its last, or what the slowest stage takes for all batches, if that is more. */
+double fsim_loop_round_s(const fsim_loop *l, double n, double prompts);
 
 #endif

@@ -51,8 +51,13 @@ static bool runs_engine(const fsim_hw *hw, const fsim_engine *engine)
     return strncmp(engine->words, "vllm", 4) == 0 || (d != FSIM_CDNA && d != FSIM_OTHER && d != FSIM_CPU);
 }
 
+/* How a copy's GPUs share the model. */
+typedef struct {
+    int64_t tp, ep, pp;
+} sharing;
+
 /* stored: of weights and of the cache. */
-static void add_option(search *s, const fsim_machine *machine, const fsim_precision stored[2], int64_t tp, int64_t ep)
+static void add_option(search *s, const fsim_machine *machine, const fsim_precision stored[2], sharing by)
 {
     const fsim_hw *hw = machine->hw;
     const fsim_capacity_asked *q = s->q;
@@ -65,14 +70,15 @@ static void add_option(search *s, const fsim_machine *machine, const fsim_precis
                .dtype = strcmp(q->model->dtype, "f16") == 0 || !fsim_hw_has(hw, FSIM_HW_TENSOR_BF16) ? "f16" : "bf16",
                .weights = stored[0],
                .cache = stored[1],
-               .tp = tp,
-               .ep = ep,
+               .tp = by.tp,
+               .ep = by.ep,
+               .pp = by.pp,
                .near = machine->gpus,
                .network = fsim_machine_network(machine),
                .input = q->load->input,
                .output = q->load->output,
                .arena = s->arena}};
-    if (!runs_engine(hw, q->engine) || fsim_unshared(q->model, tp, ep, s->arena) ||
+    if (!runs_engine(hw, q->engine) || fsim_unshared(q->model, by.tp, by.ep, s->arena) || q->model->layers < by.pp ||
         fsim_deployed_gpus(&x.on) > q->most_gpus)
         return;
     x.memory = fsim_deployed_memory_of(&x.on, q->engine->tokens);
@@ -85,27 +91,42 @@ static void add_option(search *s, const fsim_machine *machine, const fsim_precis
     s->option[s->options++] = x;
 }
 
-/* All ways to share a layer. */
-static void add_sharing(search *s, const fsim_machine *machine, const fsim_precision stored[2])
+/* May n GPUs that share each layer be a stage of pp? Inside a node they may; nodes are stages as a whole, where the
+ * network between them is known. What is asked for may span nodes in any way. */
+static bool may_be_stage(const search *s, const fsim_machine *machine, int64_t n, int64_t pp)
+{
+    enum { MOST_NODES = 4 };
+    if (s->q->stages)
+        return pp == s->q->stages;
+    return pp == 1 || n * pp <= machine->gpus ||
+           (n == machine->gpus && pp <= MOST_NODES && !isnan(fsim_machine_network(machine)));
+}
+
+/* All ways to share the layers. */
+static void add_sharing(search *s, const fsim_machine *machine, const fsim_precision stored[2], int64_t pp)
 {
     const fsim_model *m = s->q->model;
     for (int64_t n = 1; n <= machine->shared; n *= 2) {
-        add_option(s, machine, stored, m->kv_lora ? 1 : n, m->kv_lora ? n : 1);
+        if (!may_be_stage(s, machine, n, pp))
+            continue;
+        add_option(s, machine, stored, m->kv_lora ? (sharing){1, n, pp} : (sharing){n, 1, pp});
         if (!m->kv_lora && m->experts && n > 1)
-            add_option(s, machine, stored, n, n);
+            add_option(s, machine, stored, (sharing){n, n, pp});
     }
 }
 
 static void add_options(search *s)
 {
     const fsim_capacity_asked *q = s->q;
-    enum { SHARES = 12, MOST_EACH = 2 * SHARES * FSIM_STORED * FSIM_STORED };
+    enum { SHARES = 12, STAGES = 8, MOST_EACH = 2 * SHARES * STAGES * FSIM_STORED * FSIM_STORED };
+    const int64_t first = q->stages ? q->stages : 1, last = q->stages ? q->stages : 1 << (STAGES - 1);
     s->option = fsim_new(s->arena, fsim_option, q->ons * MOST_EACH + 1);
     for (int h = 0; h < q->ons; h++)
-        for (fsim_precision w = 0; w < FSIM_STORED; w++)
-            for (fsim_precision c = 0; c < FSIM_STORED; c++)
-                if (may_store(q, q->on[h].hw, w, c))
-                    add_sharing(s, &q->on[h], (fsim_precision[]){w, c});
+        for (int64_t pp = first; pp <= last; pp *= 2)
+            for (fsim_precision w = 0; w < FSIM_STORED; w++)
+                for (fsim_precision c = 0; c < FSIM_STORED; c++)
+                    if (may_store(q, q->on[h].hw, w, c))
+                        add_sharing(s, &q->on[h], (fsim_precision[]){w, c}, pp);
 }
 
 /* Steps. */
@@ -115,6 +136,7 @@ static void fill_loop(fsim_option *x)
 {
     enum { BETWEEN = 4, BESIDE = 64 };
     const fsim_deployed *on = &x->on;
+    const int64_t batch = (x->places + on->pp - 1) / on->pp; /* requests in a step at most */
     const double cached = (double)on->input + (double)on->output / 2;
     fsim_loop *l = &x->loop;
     *l = (fsim_loop){.input = on->input,
@@ -124,17 +146,22 @@ static void fill_loop(fsim_option *x)
                      .shortest = 1 - length_spread,
                      .longest = 1 + length_spread,
                      .alone_s = fsim_prefill_s(on, 1, on->input),
-                     .beside_s = fsim_prompt_beside_s(on, x->places < BESIDE ? x->places : BESIDE, cached),
+                     .beside_s = fsim_prompt_beside_s(on, batch < BESIDE ? batch : BESIDE, cached),
                      .host_s = fsim_host_s(on),
-                     .first_s = on->engine->first_s};
-    for (int64_t n = 1; n < x->places && l->points < FSIM_LOOP_POINTS - 1; n *= BETWEEN)
+                     .first_s = on->engine->first_s,
+                     .stages = on->pp,
+                     .prompt_share = (double)fsim_stage_layers(on) / (double)on->model->layers};
+    for (int64_t n = 1; n < batch && l->points < FSIM_LOOP_POINTS - 1; n *= BETWEEN)
         l->running[l->points++] = (double)n;
-    l->running[l->points++] = (double)x->places;
-    for (int i = 0; i < l->points; i++)
+    l->running[l->points++] = (double)batch;
+    for (int i = 0; i < l->points; i++) {
         l->decode_s[i] = fsim_decode_s(on, (int64_t)l->running[i], cached);
+        l->stage_s[i] = on->pp > 1 ? fsim_decode_stage_s(on, (int64_t)l->running[i], cached) : 0;
+    }
     if (l->points == 1) { /* a place for one alone */
         l->running[1] = l->running[0];
         l->decode_s[1] = l->decode_s[0];
+        l->stage_s[1] = l->stage_s[0];
         l->points = 2;
     }
 }
@@ -143,11 +170,13 @@ static bool is_priced(const fsim_loop *l)
 {
     bool ok = l->alone_s > 0 && isfinite(l->alone_s) && isfinite(l->beside_s);
     for (int i = 0; i < l->points; i++)
-        ok = ok && l->decode_s[i] > 0 && isfinite(l->decode_s[i]);
+        ok = ok && l->decode_s[i] > 0 && isfinite(l->decode_s[i]) && isfinite(l->stage_s[i]);
     return ok;
 }
 
 /* The load. */
+
+double fsim_option_batch(const fsim_option *x) { return fsim_loop_batch(&x->loop, x->times.running); }
 
 double fsim_option_parts(const fsim_option *x) { return (double)fsim_deployed_groups(&x->on); }
 
@@ -161,8 +190,10 @@ static fsim_loop_times times_with(const fsim_option *x, const fsim_load *load, i
     enum { REQUESTS = 2000, EACH_PLACE = 8, LEAST = 400 };
     const int64_t parts = replicas * ranks_of(x);
     fsim_loop l = x->loop;
-    for (int i = 0; i < l.points; i++)
+    for (int i = 0; i < l.points; i++) {
         l.decode_s[i] *= longer;
+        l.stage_s[i] *= longer;
+    }
     l.alone_s *= longer;
     l.beside_s *= longer;
     l.host_s *= longer;
@@ -281,7 +312,8 @@ static fsim_step_shares shares_at(const fsim_option *x, double step_s, phase of,
     const double tokens = of.tokens;
     const fsim_hw *hw = x->on.hw;
     const fsim_model *m = x->on.model;
-    const double gpus = (double)fsim_deployed_gpus(&x->on), tp = (double)x->on.tp;
+    const double gpus = (double)fsim_stage_gpus(&x->on), tp = (double)x->on.tp;
+    const double token = x->memory.token * (double)m->layers / (double)x->memory.layers; /* of all stages */
     const double bandwidth = rate_of(hw, FSIM_HW_DRAM_BANDWIDTH, peaks);
     const bool f8 = x->on.weights != FSIM_16_BITS && has_f8(hw);
     const double peak_16 = rate_of(hw, *x->on.dtype == 'f' ? FSIM_HW_TENSOR_F16 : FSIM_HW_TENSOR_BF16, peaks),
@@ -296,7 +328,7 @@ static fsim_step_shares shares_at(const fsim_option *x, double step_s, phase of,
         read = ((double)(m->active - m->embedding) - experts * picked) / tp + experts * met / gpus;
     }
     fsim_step_shares p = {.weights = read * fsim_deployed_weight_bytes(&x->on) / bandwidth / step_s,
-                          .cache = of.requests * of.cached * x->memory.token / bandwidth / step_s,
+                          .cache = of.requests * of.cached * token / bandwidth / step_s,
                           .products = (2 * tokens * (double)(m->active - m->embedding) / peak + attention / peak_16) /
                                       tp / step_s,
                           .host = fsim_host_s(&x->on) / step_s};
@@ -335,8 +367,8 @@ static void fill_costs(const search *s, fsim_option *x)
     x->usd_million = x->usd_h / hour_s / x->tokens_s * million;
     x->watts = watts_of(x->machine, t) * (double)x->gpus;
     x->joules = x->watts / x->tokens_s;
-    const double decode_s = fsim_loop_decode_s(&x->loop, t->running) + x->loop.host_s;
-    x->decode = shares_of(x, decode_s, (phase){t->running, t->running, cached});
+    const double batch = fsim_option_batch(x), decode_s = fsim_loop_decode_s(&x->loop, batch) + x->loop.host_s;
+    x->decode = shares_of(x, decode_s, (phase){batch, batch, cached});
     x->prefill = shares_of(x, x->loop.alone_s + x->loop.host_s, (phase){1, (double)load->input, 0});
 }
 
@@ -419,8 +451,7 @@ static void add_front(fsim_capacity *c, const fsim_hw *hw, fsim_arena *a)
             continue;
         const double ranks = (double)ranks_of(x), gpus = (double)fsim_deployed_gpus(&x->on);
         for (int64_t n = 1; n <= x->places; n = 2 * n > x->places && n < x->places ? x->places : 2 * n) {
-            const double step_s = fsim_loop_decode_s(&x->loop, (double)n) + x->loop.host_s +
-                                  (double)n / (double)x->on.output * x->loop.beside_s;
+            const double step_s = fsim_loop_round_s(&x->loop, (double)n, (double)n / (double)x->on.output);
             all[count++] = (fsim_front_point){i, n * ranks_of(x), ranks * (double)n / step_s / gpus, 1 / step_s};
         }
     }

@@ -19,6 +19,7 @@ typedef struct {
     int ons;
     const fsim_options *fused; /* also with the kernels of the best plans; NULL: not */
     int64_t most_gpus;
+    int64_t stages;                                 /* of each copy; 0: whatever is best */
     bool weights[FSIM_STORED], caches[FSIM_STORED]; /* precisions that may be used */
 } fsim_capacity_asked;
 
@@ -84,6 +85,8 @@ typedef struct {
 bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where, int jobs, fsim_arena *a, fsim_diag *d,
                         fsim_capacity *out);
 
+/* Requests in a step of such a part, on average: of stages, in a batch. */
+double fsim_option_batch(const fsim_option *x);
 /* Parts of a replica that have requests of their own, as a factor of what one has. */
 double fsim_option_parts(const fsim_option *x);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serving/deployed.h"
 
+#include "cost/collective.h"
 #include "serving/constants.h"
 #include <math.h>
 #include <string.h>
@@ -46,7 +47,9 @@ const char *fsim_unshared(const fsim_model *m, int64_t tp, int64_t ep, fsim_aren
     return NULL;
 }
 
-int64_t fsim_deployed_gpus(const fsim_deployed *s) { return s->tp > s->ep ? s->tp : s->ep; }
+int64_t fsim_stage_gpus(const fsim_deployed *s) { return s->tp > s->ep ? s->tp : s->ep; }
+
+int64_t fsim_deployed_gpus(const fsim_deployed *s) { return s->pp * fsim_stage_gpus(s); }
 
 int64_t fsim_deployed_groups(const fsim_deployed *s) { return s->ep > s->tp ? s->ep / s->tp : 1; }
 
@@ -60,7 +63,7 @@ double fsim_deployed_weight_bytes(const fsim_deployed *s)
 
 double fsim_host_s(const fsim_deployed *s)
 {
-    return s->engine->host_s + s->engine->rank_s * (double)(fsim_deployed_gpus(s) - 1);
+    return s->engine->host_s + s->engine->rank_s * (double)(fsim_stage_gpus(s) - 1);
 }
 
 static const char *cache_as(const fsim_deployed *s) { return s->cache == FSIM_16_BITS ? s->dtype : "f8e4m3"; }
@@ -156,7 +159,7 @@ static double saved_s(const fsim_deployed *s, int64_t tokens)
         return 0;
     const double experts = (double)m->experts, picks = (double)m->topk;
     const double t = (double)tokens * (double)fsim_deployed_groups(s); /* of all that share the experts */
-    const double weights = 3 * (double)(m->hidden * m->expert_ffn) / (double)fsim_deployed_gpus(s);
+    const double weights = 3 * (double)(m->hidden * m->expert_ffn) / (double)fsim_stage_gpus(s);
     const double stream = expert_stream * fsim_hw_get(s->hw, FSIM_HW_DRAM_BANDWIDTH);
     const double each = fsim_deployed_weight_bytes(s), priced = each < 1 ? 1 : each;
     const double balanced_s = fmin(experts, t * picks) * weights * priced / stream;
@@ -165,11 +168,12 @@ static double saved_s(const fsim_deployed *s, int64_t tokens)
     return (double)m->layers * fmax(0, balanced_s - fmax(chance_s, work_s));
 }
 
-int64_t fsim_deployed_nodes(const fsim_deployed *s)
+static int64_t nodes_of(const fsim_deployed *s, int64_t gpus)
 {
-    const int64_t gpus = fsim_deployed_gpus(s);
     return s->near > 0 ? (gpus + s->near - 1) / s->near : 1;
 }
+
+int64_t fsim_deployed_nodes(const fsim_deployed *s) { return nodes_of(s, fsim_deployed_gpus(s)); }
 
 /* Seconds in which the GPUs of `nodes` nodes add up a buffer, of which each GPU of a node has its part: the parts go in
  * log2(nodes) exchanges of all of it, or in twice as many with less and less (reduce-scatter, all-gather). */
@@ -182,7 +186,7 @@ static double reduced_s(const fsim_deployed *s, double bytes, double nodes)
 double fsim_network_s(const fsim_deployed *s, int64_t tokens)
 {
     const fsim_model *m = s->model;
-    const double nodes = (double)fsim_deployed_nodes(s), wide = (double)(tokens * m->hidden);
+    const double nodes = (double)nodes_of(s, fsim_stage_gpus(s)), wide = (double)(tokens * m->hidden);
     if (nodes == 1)
         return 0;
     if (!m->kv_lora)
@@ -194,15 +198,61 @@ double fsim_network_s(const fsim_deployed *s, int64_t tokens)
     return (double)m->layers * (2 * network_call_s + bytes / s->network);
 }
 
+/* Layers of a stage: as many as of the others; those that are left over go to stages before the last one, which has the
+ * head (vLLM: get_pp_indices). */
+static int64_t layers_of_stage(const fsim_deployed *s, int64_t stage)
+{
+    const int64_t over = s->model->layers % s->pp;
+    return s->model->layers / s->pp + (stage < s->pp - 1 && stage >= s->pp - 1 - over);
+}
+
+int64_t fsim_stage_layers(const fsim_deployed *s) { return s->model->layers / s->pp + (s->model->layers % s->pp > 0); }
+
+/* Does what this stage makes go to another node? GPUs are in the order of stages. */
+static bool leaves_node(const fsim_deployed *s, int64_t stage)
+{
+    const int64_t gpus = fsim_stage_gpus(s);
+    return s->near > 0 && stage * gpus / s->near != (stage + 1) * gpus / s->near;
+}
+
+double fsim_sends_s(const fsim_deployed *s, int64_t tokens)
+{
+    const double bytes = SENT_TENSORS * 2 * (double)(tokens * s->model->hidden), part = bytes / (double)s->tp;
+    double time_s = 0;
+    for (int64_t i = 0; i + 1 < s->pp; i++) { /* each of tp GPUs sends a part, and gathers the others' behind */
+        time_s += leaves_node(s, i) ? network_call_s + part / s->network
+                                    : fsim_collective_s(s->hw, FSIM_OP_SEND, part, 2, false);
+        time_s += s->tp > 1 ? fsim_collective_s(s->hw, FSIM_OP_ALL_GATHER, bytes, (double)s->tp, false) : 0;
+    }
+    return time_s;
+}
+
+/* Seconds of a step in all layers. */
+static double inner_s(const fsim_deployed *s, double layers, int64_t tokens)
+{
+    return layers - links_s(s, tokens) - saved_s(s, tokens) + fsim_network_s(s, tokens);
+}
+
 static double whole_s(const fsim_deployed *s, double layers, int64_t tokens, int64_t heads)
 {
-    return layers - links_s(s, tokens) - saved_s(s, tokens) + fsim_network_s(s, tokens) + head_s(s, heads);
+    return inner_s(s, layers, tokens) + head_s(s, heads) + fsim_sends_s(s, tokens);
+}
+
+static double decode_layers_s(const fsim_deployed *s, int64_t requests, double cached)
+{
+    return layers_s(s, "decode", fsim_printf(s->arena, "B=%ld;S=%ld", (long)requests, (long)cached));
 }
 
 double fsim_decode_s(const fsim_deployed *s, int64_t requests, double cached)
 {
-    const char *tokens = fsim_printf(s->arena, "B=%ld;S=%ld", (long)requests, (long)cached);
-    return whole_s(s, layers_s(s, "decode", tokens), requests, requests);
+    return whole_s(s, decode_layers_s(s, requests, cached), requests, requests);
+}
+
+double fsim_decode_stage_s(const fsim_deployed *s, int64_t requests, double cached)
+{
+    const double layer_s = inner_s(s, decode_layers_s(s, requests, cached), requests) / (double)s->model->layers;
+    return fmax((double)fsim_stage_layers(s) * layer_s,
+                (double)layers_of_stage(s, s->pp - 1) * layer_s + head_s(s, requests));
 }
 
 double fsim_prefill_s(const fsim_deployed *s, int64_t prompts, int64_t length)
@@ -242,33 +292,52 @@ double fsim_prompt_beside_s(const fsim_deployed *s, int64_t requests, double cac
     return together > 1 ? fmin(beside, fsim_prefill_s(s, together, input) / (double)together) : beside;
 }
 
-/* Weights of a GPU: the experts shared by all, the others by those that share attention. */
-static double weights_of(const fsim_deployed *s)
+/* Weights of a GPU of a stage: experts shared by all of its GPUs, the others by those that share attention. The first
+ * stage has the embedding, the last the head: a table of its own where both are one. */
+static double weights_of(const fsim_deployed *s, int64_t stage)
 {
     const fsim_model *m = s->model;
-    const double each = fsim_deployed_weight_bytes(s), ranks = (double)fsim_deployed_gpus(s);
-    const double outer = (double)(m->embedding + m->head), all = ((double)m->parameters - outer) * each + outer * 2;
-    double spread = 0;
+    const double each = fsim_deployed_weight_bytes(s), ranks = (double)fsim_stage_gpus(s), tp = (double)s->tp;
+    const double inner = (double)m->parameters - (double)(m->embedding + m->head);
+    const double share = (double)layers_of_stage(s, stage) / (double)m->layers;
+    double spread = 0, outer = 0;
     for (int i = 0; i < m->parts; i++)
         if (m->part[i].active < m->part[i].times)
             spread += (double)m->part[i].each * (double)m->part[i].times * each;
-    return (all - spread) / (double)s->tp + spread / ranks;
+    if (stage == 0)
+        outer += (double)m->embedding;
+    if (stage == s->pp - 1)
+        outer += (double)(m->head ? m->head : s->pp > 1 ? m->vocab * m->hidden : 0);
+    return (share * (inner * each - spread) + outer * 2) / tp + share * spread / ranks;
 }
 
-fsim_deployed_memory fsim_deployed_memory_of(const fsim_deployed *s, int64_t tokens)
+static fsim_deployed_memory memory_of_stage(const fsim_deployed *s, int64_t tokens, int64_t stage)
 {
     const fsim_model *m = s->model;
+    const int64_t layers = layers_of_stage(s, stage);
     fsim_deployed_memory x = {.capacity = fsim_hw_get(s->hw, FSIM_HW_DRAM_CAPACITY),
-                              .weights = weights_of(s),
+                              .weights = weights_of(s, stage),
                               .framework = framework_bytes,
                               .collectives = fsim_deployed_gpus(s) > 1 ? collective_bytes : 0,
-                              .activations = activation_widths * (double)tokens * (double)m->hidden * 2};
-    x.token = m->kv_lora ? (double)m->cached
-                         : (double)(m->layers * 2 * m->head_dim) * ceil((double)m->kv_heads / (double)s->tp);
+                              .activations = activation_widths * (double)tokens * (double)m->hidden * 2,
+                              .layers = layers};
+    x.token = m->kv_lora ? (double)m->cached * (double)layers / (double)m->layers
+                         : (double)(layers * 2 * m->head_dim) * ceil((double)m->kv_heads / (double)s->tp);
     x.token *= fsim_precision_bytes(s->cache);
     const double others = x.weights + x.framework + x.activations + x.collectives, share = s->engine->share;
     x.cache = s->engine->whole ? share * x.capacity - others : share * (x.capacity - others);
     return x;
+}
+
+fsim_deployed_memory fsim_deployed_memory_of(const fsim_deployed *s, int64_t tokens)
+{
+    fsim_deployed_memory least = memory_of_stage(s, tokens, 0);
+    for (int64_t i = 1; i < s->pp; i++) {
+        const fsim_deployed_memory x = memory_of_stage(s, tokens, i);
+        if (x.cache / x.token < least.cache / least.token)
+            least = x;
+    }
+    return least;
 }
 
 int64_t fsim_places(const fsim_deployed *s, const fsim_deployed_memory *m)

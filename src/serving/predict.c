@@ -67,15 +67,29 @@ static double decode_s(const fsim_serving *s, int64_t requests, double cached)
     return fsim_decode_s(&s->on, requests, cached);
 }
 
+/* Requests of a batch, where stages have as many batches under way as there are stages. */
+static int64_t batch_of(const fsim_serving *s, int64_t requests) { return (requests + s->on.pp - 1) / s->on.pp; }
+
+/* The share of a prompt's seconds that is the fullest stage's. */
+static double prompt_share(const fsim_serving *s)
+{
+    return (double)fsim_stage_layers(&s->on) / (double)s->on.model->layers;
+}
+
 /* Tokens a second and GPU: a prefill of the batch, in as many steps as its tokens need, then decodes. */
 static double static_batch(const fsim_serving *s)
 {
     const fsim_system *r = s->row;
-    const int64_t together = fsim_prompts_a_step(&s->on, r->batch);
-    const double first = fsim_prefill_s(&s->on, together, r->input) * (double)r->batch / (double)together;
-    double step = fsim_host_s(&s->on);
-    for (int i = 1; i <= 3; i += 2) /* at a quarter and three quarters of the output: the time is linear in it */
-        step += decode_s(s, r->batch, (double)r->input + i * (double)r->output / 4) / 2;
+    const int64_t together = fsim_prompts_a_step(&s->on, r->batch), in = batch_of(s, r->batch);
+    const double steps = (double)r->batch / (double)together, share = prompt_share(s);
+    const double first = fsim_prefill_s(&s->on, together, r->input) * (steps * share + 1 - share);
+    double step = fsim_host_s(&s->on), stage = 0;
+    for (int i = 1; i <= 3; i += 2) { /* at a quarter and three quarters of the output: the time is linear in it */
+        const double cached = (double)r->input + i * (double)r->output / 4;
+        step += decode_s(s, in, cached) / 2;
+        stage += s->on.pp > 1 ? fsim_decode_stage_s(&s->on, in, cached) / 2 : 0;
+    }
+    step = fmax(step, (double)((r->batch + in - 1) / in) * stage);
     return (double)(r->batch * r->output) / (first + (double)r->output * step) / (double)r->gpus;
 }
 
@@ -90,16 +104,24 @@ static double maximum_load(const fsim_serving *s, fsim_system_answer *x)
 {
     const fsim_system *r = s->row;
     const double cached = (double)r->input + (double)r->output / 2;
-    const double ranks = (double)(r->gpus / r->tp > 1 ? r->gpus / r->tp : 1); /* attention data parallel */
+    const int64_t copies = r->gpus / (r->tp * s->on.pp); /* attention data parallel */
+    const double ranks = (double)(copies > 1 ? copies : 1);
     x->requests = fmax(1, (double)fsim_places(&s->on, &s->memory));
+    const double in = fmax(1, x->requests / (double)s->on.pp);
     int64_t below = 1; /* priced at powers of 2, and between them on a straight line */
-    while (2 * below <= (int64_t)x->requests)
+    while (2 * below <= (int64_t)in)
         below *= 2;
-    const double share = x->requests / (double)below - 1;
-    const double low = decode_s(s, below, cached), high = decode_s(s, 2 * below, cached);
-    const double step = low + share * (high - low) + fsim_host_s(&s->on) +
-                        x->requests / (double)r->output * fsim_prompt_beside_s(&s->on, below, cached);
-    const double rate = ranks * x->requests / step;
+    fsim_loop l = {.points = 2,
+                   .running = {(double)below, 2 * (double)below},
+                   .beside_s = fsim_prompt_beside_s(&s->on, below, cached),
+                   .host_s = fsim_host_s(&s->on),
+                   .stages = s->on.pp,
+                   .prompt_share = prompt_share(s)};
+    for (int i = 0; i < l.points; i++) {
+        l.decode_s[i] = decode_s(s, (int64_t)l.running[i], cached);
+        l.stage_s[i] = s->on.pp > 1 ? fsim_decode_stage_s(&s->on, (int64_t)l.running[i], cached) : 0;
+    }
+    const double rate = ranks * x->requests / fsim_loop_round_s(&l, x->requests, x->requests / (double)r->output);
     return strstr(r->metric, "per GPU") ? rate / (double)r->gpus : rate;
 }
 
@@ -108,7 +130,7 @@ static double fixed_concurrency(const fsim_serving *s, fsim_system_answer *x)
     enum { POINTS = 3 };
     const fsim_system *r = s->row;
     const double cached = (double)r->input + (double)r->output / 2;
-    const int64_t at[POINTS] = {1, r->batch > 4 ? r->batch / 4 : 1, r->batch};
+    const int64_t in = batch_of(s, r->batch), at[POINTS] = {1, in > 4 ? in / 4 : 1, in};
     fsim_loop l = {.points = POINTS,
                    .slots = r->batch,
                    .requests = r->batch * REQUESTS_A_SLOT,
@@ -119,12 +141,15 @@ static double fixed_concurrency(const fsim_serving *s, fsim_system_answer *x)
                    .shortest = shortest_request,
                    .longest = 1,
                    .alone_s = fsim_prefill_s(&s->on, 1, r->input),
-                   .beside_s = fsim_prompt_beside_s(&s->on, r->batch, cached),
+                   .beside_s = fsim_prompt_beside_s(&s->on, in, cached),
                    .host_s = fsim_host_s(&s->on),
-                   .first_s = s->on.engine->first_s};
+                   .first_s = s->on.engine->first_s,
+                   .stages = s->on.pp,
+                   .prompt_share = prompt_share(s)};
     for (int i = 0; i < POINTS; i++) {
         l.running[i] = (double)at[i];
         l.decode_s[i] = decode_s(s, at[i], cached);
+        l.stage_s[i] = s->on.pp > 1 ? fsim_decode_stage_s(&s->on, at[i], cached) : 0;
     }
     x->requests = (double)r->batch;
     const fsim_loop_times t = fsim_continuous_batching(&l, s->on.arena);
@@ -193,8 +218,8 @@ static const char *refusal(const fsim_serving *s, fsim_arena *a)
     }
     if (!s->on.engine)
         return "the source names no serving program that is known: TensorRT-LLM, trtllm or vllm";
-    if (r->pp > 1)
-        return "pipeline parallel serving is not priced";
+    if (r->pp > m->layers)
+        return fsim_printf(a, "%lld layers can't be divided into %lld stages", (long long)m->layers, (long long)r->pp);
     if (r->input == 0 || r->output == 0)
         return "the lengths of input and output are not stated";
     if (r->batch == 0 && r->mode != FSIM_SYSTEM_MAXIMUM)
@@ -260,6 +285,7 @@ fsim_system_answer fsim_system_predict(const fsim_system *row, const fsim_hw *hw
                              .cache = precision_of(own.kv_precision),
                              .tp = row->tp ? row->tp : 1,
                              .ep = row->ep ? row->ep : 1,
+                             .pp = row->pp ? row->pp : 1,
                              .input = row->input,
                              .output = row->output,
                              .steps = steps,

@@ -54,14 +54,14 @@ mx = [o["memory"] for o in json.load(open("mxfp4.json"))["options"]]
 assert len(mx) == 2 and mx[0]["weight_bytes"] == mx[1]["weight_bytes"] and mx[1]["capacity_bytes"] == 46068 * 2**20, mx
 END
 # A copy that spans nodes: what its GPUs add up crosses the network. 405B in 16 bits needs 16 GPUs, two DGX.
-large() { run "$1" llama-3.1-405b --system "$2" --weights bf16 --cache bf16 --gpus 16 --node 16 --load input=2000,output=500,concurrency=8; }
+large() { run "$1" llama-3.1-405b --system "$2" --weights bf16 --cache bf16 --gpus 16 --node 16 --pp 1 --load input=2000,output=500,concurrency=8; }
 sed 's/50 GB/5 GB/; s/^name: .*/name: slow/' "$SOURCE_DIR/systems/dgx-h100.yaml" >slow.yaml
 sed '/^network:/,/^[a-z]*:/{/^network:/d}; s/^name: .*/name: apart/' "$SOURCE_DIR/systems/dgx-h100.yaml" | grep -v '^ .*GB/s' >apart.yaml
 large fast.json dgx-h100
 large slow.json slow.yaml
 "$FUSESIM" capacity llama-3.1-405b --system apart.yaml --weights bf16 --cache bf16 --gpus 16 --node 16 --load input=2000,output=500,concurrency=8 >apart.out 2>apart.err
 [ $? = 1 ] && grep -q 'tp 16, bf16 weights, bf16 cache: it spans nodes, and no network between them is known' apart.out || complain "nodes without a network: $(cat apart.out apart.err)"
-"$FUSESIM" capacity llama-3.1-405b --system dgx-h100 --weights bf16 --load input=2000,output=500,rate=1/s >hint.out 2>hint.err
+"$FUSESIM" capacity llama-3.1-405b --system dgx-h100 --weights bf16 --pp 1 --load input=2000,output=500,rate=1/s >hint.out 2>hint.err
 [ $? = 1 ] && tr '\n' ' ' <hint.out | grep -q 'would hold it, over 2 nodes of dgx-h100 and the network between them (--node 16)' || complain "what would hold it: $(cat hint.out)"
 grep -q '^A copy spans 2 nodes: of these times, ' fast.json.out || complain 'what crosses the network is not said'
 for node in 8 16; do run power$node.json qwen3-235b-a22b --system dgx-h100 --node $node --load input=2000,output=500,rate=20; done
@@ -74,10 +74,49 @@ prompt_s = {n: 2e-3 / o["prefill"]["host"] for n, o in best.items()}   # vLLM's 
 sent = 2 * 126 * 2000 * 16384 * 2 / 8 / 0.72
 assert abs((prompt_s["slow"] - prompt_s["fast"]) / (sent / 5e9 - sent / 50e9) - 1) < 1e-6, (prompt_s, sent)
 # What a node takes beside its GPUs is the same, whatever may share a layer.
-watts = [{(o["tp"], o["ep"], o["weights"], o["cache"]): o["watts"] for o in json.load(open(f"power{n}.json"))["options"] if o["reason"] is None} for n in (8, 16)]
+watts = [{(o["tp"], o["ep"], o["pp"], o["weights"], o["cache"]): o["watts"] for o in json.load(open(f"power{n}.json"))["options"] if o["reason"] is None} for n in (8, 16)]
 same = watts[0].keys() & watts[1].keys()
 assert len(same) > 3 and all(watts[0][k] == watts[1][k] for k in same), watts
 END
+# Two nodes as two stages: nothing crosses the network but hidden states and residuals, once. The last stage has the head, and so the fewest places.
+stages() { run "$1" llama-3.1-405b --system "$2" --weights bf16 --cache bf16 --gpus 16 --pp 2 --load input=2000,output=500,concurrency=64; }
+stages stages.fast.json dgx-h100
+stages stages.slow.json slow.yaml
+run searched.json llama-3.1-405b --system dgx-h100 --weights bf16 --cache bf16 --gpus 16 --load input=2000,output=500,rate=1/s
+run card.json llama-3.1-8b --hw l40s --weights bf16 --cache bf16 --gpus 3 --pp 3 --load input=100,output=10,concurrency=3
+"$FUSESIM" capacity llama-3.1-405b --system apart.yaml --weights bf16 --cache bf16 --gpus 16 --pp 2 --load input=2000,output=500,concurrency=8 >apart.out 2>apart.err
+[ $? = 1 ] && grep -q 'tp 8 pp 2, bf16 weights, bf16 cache: it spans nodes, and no network between them is known' apart.out || complain "stages without a network: $(cat apart.out apart.err)"
+grep -q 'each on tp 8 pp 2, bf16' stages.fast.json.out && tr '\n' ' ' <stages.fast.json.out | grep -q '2 stages have up to 63 layers each, .* none of the measured systems has stages' || complain "stages in words: $(cat stages.fast.json.out)"
+"$python" - <<'END' || complain 'stages'
+import json
+docs = {n: json.load(open(n + ".json")) for n in ("stages.fast", "stages.slow", "searched", "card", "fast")}
+best = {n: d["options"][d["fewest"]] for n, d in docs.items()}
+o = best["stages.fast"]
+assert {x["pp"] for x in docs["stages.fast"]["options"]} == {2} and (o["tp"], o["pp"], o["gpus"], o["copies"]) == (8, 2, 16, 1), o
+# 63 of 126 layers with all heads of 16384 x 16384, 8 key heads of 128, and 3 x 16384 x 53248; half of the last norm; 128256 rows of the head; a GPU has an eighth
+layer = 2 * 16384**2 + 2 * 16384 * 1024 + 3 * 16384 * 53248 + 2 * 16384
+m = o["memory"]
+assert m["weight_bytes"] == 2 * (63 * layer + 16384 / 2 + 128256 * 16384) / 8, m
+assert m["token_bytes"] == 63 * 2 * 128 * 2 and o["places"] == int(m["cache_bytes"] / m["token_bytes"] / (2000 + 500 / 2)), m
+# Two tensors of 2000 x 16384 numbers of 2 bytes, an eighth on each of the GPUs
+prompt_s = {n: 2e-3 / best[n]["prefill"]["host"] for n in ("stages.fast", "stages.slow")}
+sent = 2 * 2 * 2000 * 16384 / 8 / 0.72
+assert abs((prompt_s["stages.slow"] - prompt_s["stages.fast"]) / (sent / 5e9 - sent / 50e9) - 1) < 1e-6, (prompt_s, sent)
+# All layers one behind the other read all weights, an eighth a GPU: both stages together take that long at least, and the host.
+read = 2 * (126 * layer + 16384 + 128256 * 16384) / 8 / 3.35e12
+assert o["tpot_s"]["p50"] > read + 2e-3 and abs(o["decode"]["weights"] * 2e-3 / o["decode"]["host"] / read - 1) < 1e-3, (o["decode"], read)
+assert 60 < o["running"] <= 64, o["running"]
+# Searched without a word: nodes as stages, where a node is too small. No stage in a node has an embedding to spare it.
+assert (best["searched"]["tp"], best["searched"]["pp"]) == (8, 2) and {x["tp"] * x["pp"] for x in docs["searched"]["options"]} == {1, 2, 4, 8, 16}
+# 32 layers on three GPUs: 11 in the middle, and 10 beside the embedding and beside the head; the last stage has 1 norm's share and the head. Weights are least in the middle.
+m, layer = best["card"]["memory"], 2 * 4096**2 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096
+assert best["card"]["gpus"] == 3 and m["token_bytes"] == 11 * 2 * 1024 * 2, best["card"]
+END
+for wrong in '--pp 127' '--pp 65'; do
+    # shellcheck disable=SC2086 # words
+    "$FUSESIM" capacity llama-3.1-405b --hw h100 --load input=9,output=9 $wrong >out 2>err
+    [ $? = 2 ] && grep -q "^.*--pp: at most 64 stages, and no more than llama-3.1-405b's 126 layers" err || complain "$wrong: $(cat err)"
+done
 # Attention data parallel: a copy has the requests of its eight GPUs, and a GPU reads its eighth of the experts that all of them pick.
 run latent.json deepseek-v3 --hw h200-sxm-141gb --load input=2000,output=500,concurrency=256
 "$python" - <<'END' || complain "a copy whose GPUs have requests of their own: $(sed -n '/^A step/,/^That is/p' latent.json.out)"

@@ -84,6 +84,95 @@ static void test_points(void **state)
     assert_true(fabs(fsim_loop_decode_s(&l, 16) - 28) < 1e-12);
 }
 
+/* Two stages of 100 ms of a prompt and 5 ms of a token, and 1 ms of the host before them. */
+static fsim_loop staged(void)
+{
+    fsim_loop l = plain;
+    l.slots = 2;
+    l.stages = 2;
+    l.points = 2;
+    l.decode_s[1] = l.decode_s[0];
+    l.stage_s[0] = l.stage_s[1] = 0.005;
+    l.prompt_share = 0.5;
+    return l;
+}
+
+/* Each request is a batch. Prompts: 0.001 + 0.100 + 0.100 s; the second waits for the first at each stage, 0.301 s. The
+ * first's second token waits at the last stage for the second's prompt: 0.306; the second's follows at 0.312. From then
+ * on a token takes its way of 0.011 s, in which the stages work 0.010: 0.339 and 0.345 at the fifth. */
+static void test_stages(void **state)
+{
+    (void)state;
+    const fsim_loop l = staged();
+    check(&l, (0.201 + 0.301) / 2 + 0.050, ((0.339 - 0.201) / 4 + (0.345 - 0.301) / 4) / 2);
+}
+
+/* The same for 1000 tokens more, whose rounds are alike: none is lost where they are not followed one by one. */
+static void test_stages_repeat(void **state)
+{
+    (void)state;
+    fsim_loop l = staged();
+    l.output = 1005;
+    check(&l, (0.201 + 0.301) / 2 + 0.050, ((11.339 - 0.201) / 1004 + (11.345 - 0.301) / 1004) / 2);
+}
+
+/* One request has one batch: a stage waits while the other works. */
+static void test_one_batch(void **state)
+{
+    (void)state;
+    fsim_loop l = staged();
+    l.slots = l.requests = 1;
+    check(&l, 0.251, 0.011);
+    fsim_arena *a = fsim_arena_new();
+    const fsim_loop_times t = fsim_continuous_batching(&l, a);
+    fsim_arena_free(a);
+    assert_true(fabs(t.busy - (0.200 + 4 * 0.010) / 2 / (0.201 + 4 * 0.011)) < 1e-9);
+    assert_true(fabs(t.prompts - 0.200 / (0.200 + 4 * 0.010)) < 1e-9);
+}
+
+/* A place for one: the second's prompt begins once the first has ended. */
+static void test_stages_no_place(void **state)
+{
+    (void)state;
+    fsim_loop l = staged();
+    l.most = 1;
+    check(&l, (0.201 + 0.446) / 2 + 0.050, 0.011);
+}
+
+/* Of 10 ms a token, one stage takes 8: two batches have a token each 16 ms. */
+static void test_slowest_stage(void **state)
+{
+    (void)state;
+    fsim_loop l = staged();
+    l.stage_s[0] = l.stage_s[1] = 0.008;
+    l.output = 100001;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_loop_times t = fsim_continuous_batching(&l, a);
+    fsim_arena_free(a);
+    assert_true(fabs(t.token_s - 0.016) < 1e-5);
+    assert_true(fabs(t.busy - 0.010 / 0.016) < 1e-3);
+    assert_true(fabs(t.running - 2) < 1e-3);
+}
+
+/* Eight requests: two batches of four. 1 + 4 ms of the way, or twice the 3 ms of the slowest stage and 0.6 x 0.5 s of
+ * prompts in it. */
+static void test_round(void **state)
+{
+    (void)state;
+    const fsim_loop l = {.points = 2,
+                         .running = {1, 4},
+                         .decode_s = {0.002, 0.004},
+                         .stage_s = {0.001, 0.003},
+                         .beside_s = 0.5,
+                         .host_s = 0.001,
+                         .stages = 2,
+                         .prompt_share = 0.6};
+    assert_true(fabs(fsim_loop_round_s(&l, 8, 0) - 0.006) < 1e-12);
+    assert_true(fabs(fsim_loop_round_s(&l, 8, 1) - (0.006 + 0.3)) < 1e-12);
+    assert_true(fabs(fsim_loop_round_s(&l, 1, 0) - 0.003) < 1e-12);
+    assert_true(fsim_loop_batch(&l, 8) == 4 && fsim_loop_batch(&l, 1.5) == 1 && fsim_loop_batch(&plain, 8) == 8);
+}
+
 /* Poisson arrivals at one server with a fixed time of service (M/D/1): the mean wait is load / (2 (1 - load)) services
  * (Pollaczek and Khinchine). */
 static void test_poisson(void **state)
@@ -150,6 +239,12 @@ int main(void)
                                        cmocka_unit_test(test_no_place),
                                        cmocka_unit_test(test_long_prompt),
                                        cmocka_unit_test(test_points),
+                                       cmocka_unit_test(test_stages),
+                                       cmocka_unit_test(test_stages_repeat),
+                                       cmocka_unit_test(test_one_batch),
+                                       cmocka_unit_test(test_stages_no_place),
+                                       cmocka_unit_test(test_slowest_stage),
+                                       cmocka_unit_test(test_round),
                                        cmocka_unit_test(test_poisson),
                                        cmocka_unit_test(test_overload),
                                        cmocka_unit_test(test_trace)};
