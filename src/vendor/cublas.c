@@ -55,8 +55,9 @@ static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim
 {
     fsim_gemm_shape s = fsim_product_shape(c, g);
     fsim_kernel k = fsim_blank_kernel(c, a);
-    const int residual = fsim_epilogue_of(c->g, c->hw, c->group).residual;
-    s.added_bytes = residual >= 0 ? (double)c->g->tensor[residual].bytes : 0;
+    const fsim_epilogue e = fsim_epilogue_of(c->g, c->hw, c->group);
+    const int residual = e.residual, added = residual >= 0 ? residual : e.aux;
+    s.added_bytes = added >= 0 ? (double)c->g->tensor[added].bytes : 0;
     for (int i = 1; i < c->group->writes; i++) /* what a GELU reads, beside its result */
         s.result_bytes += (double)c->write[i].sector_bytes;
     k.template = FSIM_LIBRARY_CONTRACTION;
@@ -88,7 +89,8 @@ fsim_kernel fsim_cublas_kernel(const fsim_costing *c, fsim_arena *a)
 fsim_kernel fsim_framework_product(const fsim_costing *c, const fsim_kernel *own, fsim_arena *a)
 {
     const fsim_gemm g = fsim_product_of(c);
-    if (!fsim_library_can(c->g, c->hw, c->group) || c->group->writes > 1)
+    if (!fsim_library_can(c->g, c->hw, c->group) || c->group->writes > 1 ||
+        fsim_epilogue_of(c->g, c->hw, c->group).aux >= 0) /* no framework asks for a slope */
         return *own;
     const fsim_gemm_device d = fsim_gemm_device_of(c->hw, g.arithmetic);
     const fsim_kernel k = library(c, &g, &d, true, a);

@@ -4,6 +4,11 @@
 #include "fusion/chain.h"
 #include <string.h>
 
+enum {
+    BITS_OF_BYTE = 8,
+    ROW_OF_AUX = 8,   /* elements that divide a row of an auxiliary matrix, */
+    ROW_OF_BITS = 128 /* and bits, one of a mask (cublasLt.h, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD) */
+};
 typedef enum { PRODUCT = 1, CONVOLUTION = 2, EITHER = 3 } contraction_kinds;
 
 #define BIT(type) (1u << FSIM_##type)
@@ -260,6 +265,125 @@ static void take_activation(walk *w)
     take(w, nodes > 1 ? w->g->node[s->first + s->nodes - 1].result[0] : n->result[0], nodes);
 }
 
+/* Gradients of activations: the product is the gradient of the activation's result. */
+
+/* Does an argument come from memory, or the call's result so far, or from a member of the group, each in its own order?
+ * What is read from memory must be `aux`. */
+static bool is_step(const walk *w, const fsim_node *n, int aux)
+{
+    for (int k = 0; k < n->args; k++) {
+        const fsim_access *x = &n->arg[k];
+        const int from = w->g->tensor[x->tensor].producer;
+        const bool made = from >= 0 && member_of(w->o, from) && from != w->o->anchor;
+        if (!reads(x, x->tensor) || !(x->tensor == aux || x->tensor == w->out->result || made))
+            return false;
+    }
+    return fsim_ops[n->op].class == FSIM_ELEMENTWISE && n->results == 1;
+}
+
+/* Is primitive i a step of the gradient of composite `of`, or the sum of such steps? */
+static bool is_gradient_of(const fsim_graph *g, int i, int of)
+{
+    const fsim_source *s = &g->source[g->node[i].source];
+    return g->node[i].phase == FSIM_BACKWARD && s->gradient_of == of;
+}
+
+/* Does a member read the tensor? */
+static bool is_read_inside(const walk *w, int tensor)
+{
+    for (int i = 0; i < w->o->members; i++) {
+        const fsim_node *n = &w->g->node[w->o->member[i].node];
+        for (int k = 0; k < n->args; k++)
+            if (n->arg[k].tensor == tensor)
+                return true;
+    }
+    return false;
+}
+
+/* Steps of composite `of` and of its gradient that are members, all of which read the composite's input, the call's
+ * result and each other; their only end in *end. 0: they are not that, or some step of the gradient is elsewhere. */
+static int gradient_steps(const walk *w, int of, int *end)
+{
+    const fsim_source *s = &w->g->source[of];
+    const int aux = w->g->node[s->first].arg[0].tensor;
+    int steps = 0, missing = 0, ends = 0;
+    for (int i = 0; i < w->g->nodes; i++)
+        missing += is_gradient_of(w->g, i, of);
+    for (int i = 0; i < w->o->members; i++) {
+        const int node = w->o->member[i].node;
+        const fsim_node *n = &w->g->node[node];
+        const bool gradient = is_gradient_of(w->g, node, of);
+        if (!gradient && !(node >= s->first && node < s->first + s->nodes))
+            continue;
+        if (!is_step(w, n, aux))
+            return 0;
+        missing -= gradient;
+        steps++;
+        if (!is_read_inside(w, n->result[0])) {
+            ends++;
+            *end = n->result[0];
+        }
+    }
+    return missing == 0 && ends == 1 ? steps : 0;
+}
+
+/* x's gradient through y = gelu(x), by the tanh form, from x: the library's auxiliary matrix is what it stored as such.
+ */
+static bool take_gelu_gradient(walk *w, const fsim_node *n)
+{
+    const int of = w->g->source[n->source].gradient_of;
+    int nodes, end = -1;
+    if (n->phase != FSIM_BACKWARD || of < 0 || w->g->source[of].nodes == 0 ||
+        activation_at(w->g, &w->g->node[w->g->source[of].first], &nodes) != FSIM_EPILOGUE_GELU_TANH ||
+        !has(w, FSIM_EPILOGUE_DGELU))
+        return false;
+    const int aux = w->g->node[w->g->source[of].first].arg[0].tensor, steps = gradient_steps(w, of, &end);
+    if (steps == 0 || w->gemm->n % ROW_OF_AUX != 0 || w->g->tensor[end].dtype != w->g->tensor[w->out->result].dtype ||
+        w->g->tensor[aux].dtype != w->g->tensor[w->out->result].dtype)
+        return false;
+    w->out->activation = FSIM_EPILOGUE_DGELU;
+    w->out->before = w->out->result;
+    w->out->aux = aux;
+    take(w, end, steps);
+    return true;
+}
+
+/* The member that computes argument k of n, which reads it in its own order; NULL. */
+static const fsim_node *maker(const walk *w, const fsim_node *n, int k)
+{
+    const int from = w->g->tensor[n->arg[k].tensor].producer;
+    return from >= 0 && member_of(w->o, from) && reads(&n->arg[k], n->arg[k].tensor) ? &w->g->node[from] : NULL;
+}
+
+/* The product where a bit of a mask is set, else 0: the gradient of ReLU. The mask has a bit an element, as unpack
+ * reads them: eight times the same byte, a field of it, its comparison with 0. */
+static bool take_relu_gradient(walk *w, const fsim_node *n)
+{
+    if (n->op != FSIM_OP_WHERE_OTHER || n->attrs.other != 0 || !reads(&n->arg[1], w->out->result) || !same_type(w, n) ||
+        !has(w, FSIM_EPILOGUE_DRELU) || w->gemm->n % ROW_OF_BITS != 0)
+        return false;
+    const fsim_node *flag = maker(w, n, 0), *field = flag ? maker(w, flag, 0) : NULL,
+                    *each = field ? maker(w, field, 0) : NULL;
+    if (!each || flag->op != FSIM_OP_NE || flag->args != 1 || flag->attrs.scalar != 0 ||
+        field->op != FSIM_OP_BIT_FIELD || field->attrs.bits != 1 || each->op != FSIM_OP_EXPAND || each->args != 1)
+        return false;
+    const fsim_map *m = &each->arg[0].map;
+    if (each->arg[0].how != FSIM_READ_MAP || m->offset != 0 || m->modes != 2 || m->split != 2 ||
+        m->mode[0].stride != 1 || m->mode[1].extent != BITS_OF_BYTE || m->mode[1].stride != 0)
+        return false;
+    w->out->activation = FSIM_EPILOGUE_DRELU;
+    w->out->before = w->out->result;
+    w->out->aux = each->arg[0].tensor;
+    take(w, n->result[0], 4);
+    return true;
+}
+
+static bool take_gradient(walk *w)
+{
+    const fsim_node *n = next_of(w);
+    return n && (take_gelu_gradient(w, n) || take_relu_gradient(w, n));
+}
+
 static void take_f32(walk *w)
 {
     const fsim_node *n = next_of(w);
@@ -276,6 +400,7 @@ fsim_epilogue fsim_epilogue_of(const fsim_graph *g, const fsim_hw *hw, const fsi
     fsim_epilogue out = {.scale = 1,
                          .bias = -1,
                          .residual = -1,
+                         .aux = -1,
                          .activation = FSIM_EPILOGUE_COUNT,
                          .before = -1,
                          .result = g->node[o->anchor].result[0],
@@ -284,17 +409,20 @@ fsim_epilogue fsim_epilogue_of(const fsim_graph *g, const fsim_hw *hw, const fsi
     const bool biased = take_folded(&w);
     if (o->folded == 0)
         take_scale(&w);
-    take_sums(&w, biased);
-    take_activation(&w);
-    take_f32(&w);
+    if (!take_gradient(&w)) {
+        take_sums(&w, biased);
+        take_activation(&w);
+        take_f32(&w);
+    }
     return out;
 }
 
 /* Does the call write this result of the group? A second one is what the GELU reads, of the same type. */
 static bool writes(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o, const fsim_epilogue *e, int tensor)
 {
+    const fsim_gemm *product = &g->node[o->anchor].gemm;
     const bool auxiliary = o->writes == 2 && e->activation == FSIM_EPILOGUE_GELU_TANH && !e->to_f32 &&
-                           fsim_library_has(hw, &g->node[o->anchor].gemm, FSIM_EPILOGUE_GELU_AUX);
+                           product->n % ROW_OF_AUX == 0 && fsim_library_has(hw, product, FSIM_EPILOGUE_GELU_AUX);
     return tensor == e->result || (auxiliary && tensor == e->before);
 }
 

@@ -2,8 +2,10 @@
 /* library.h: what the vendors' libraries compute in one call: a contraction with its epilogue,
  *
  *     D = to_f32(activation(scale (A B) + C + bias))
- * and what a tanh GELU reads as a second result, which its gradient needs. Every part is optional. C, a residual, is as
- * large as D and lies elsewhere (beta is 1). The rows of library.def say which parts a library has. */
+ * and what a tanh GELU reads as a second result, which its gradient needs; or
+ *     D = scale (A B) * slope(aux)
+ * the gradient of an activation's argument, where A B is that of its result. Every part is optional. C, a residual, is
+ * as large as D and lies elsewhere (beta is 1). The rows of library.def say which parts a library has. */
 #ifndef FUSESIM_VENDOR_LIBRARY_H
 #define FUSESIM_VENDOR_LIBRARY_H
 
@@ -15,7 +17,7 @@ typedef enum {
     FSIM_EPILOGUE_RESIDUAL, /* a tensor as large as the result */
     FSIM_EPILOGUE_TO_F32,
     FSIM_EPILOGUE_GELU_AUX, /* what the tanh GELU reads, as a second result */
-    FSIM_EPILOGUE_RELU,     /* this and the following are activations */
+    FSIM_EPILOGUE_RELU,     /* this and the following are activations and their gradients */
     FSIM_EPILOGUE_LEAKY_RELU,
     FSIM_EPILOGUE_CLAMP, /* also relu6 and hardtanh */
     FSIM_EPILOGUE_ELU,
@@ -25,7 +27,9 @@ typedef enum {
     FSIM_EPILOGUE_SILU,
     FSIM_EPILOGUE_GELU_TANH,
     FSIM_EPILOGUE_GELU_ERF,
-    FSIM_EPILOGUE_COUNT /* none */
+    FSIM_EPILOGUE_DRELU, /* the product where a bit of a mask is set: the gradient of what ReLU reads */
+    FSIM_EPILOGUE_DGELU, /* the product times the slope of the tanh GELU at a matrix as large as it */
+    FSIM_EPILOGUE_COUNT  /* none */
 } fsim_epilogue_kind;
 
 typedef enum {
@@ -49,6 +53,8 @@ typedef struct {
     int64_t bias_offset; /* elements into it */
     int64_t bias_stride; /* elements from the vector of one matrix to that of the next; 0: all have the same */
     int residual;        /* tensor: C; -1: none */
+    int aux; /* tensor: what the slope of a gradient follows from, DGELU: the activation's argument; DRELU: a
+                bit an element; -1: none */
     fsim_epilogue_kind activation; /* FSIM_EPILOGUE_COUNT: none */
     bool to_f32;
     int before;  /* the tensor that the activation reads; -1: there is no activation */

@@ -21,7 +21,8 @@ done
 for text in 'Forward keeps .* for backward in' 'Memory is at its peak while kernel [0-9]* runs: .*eager'; do
     for file in step.txt step.md; do grep -q "$text" $file || complain "$file has no sentence like '$text'"; done
 done
-"$FUSESIM" mlp --hw h100-sxm5-80gb --train --optimizer adamw >peak.txt 2>err || complain "AdamW: $(cat err)"
+sed 's/, approximate: tanh//' "$SOURCE_DIR/workloads/mlp.yaml" >erf.yaml # whose slope no library has: 8 KiB more than eager's 240 MiB
+"$FUSESIM" erf.yaml --hw h100-sxm5-80gb --train --optimizer adamw >peak.txt 2>err || complain "AdamW: $(cat err)"
 grep -q "runs: .*, as much as eager's\." peak.txt || complain "peaks that differ in no digit that is shown: $(grep 'at its peak' peak.txt)"
 "$python" - <<'EOF' || complain 'memory over time in the trace'
 import json, sys

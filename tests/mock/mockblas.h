@@ -16,9 +16,10 @@ enum {
 };
 enum { F32 = 0, F64 = 1, F16 = 2, BF16 = 14, COMPUTE_F32 = 68, COMPUTE_F64 = 70, COMPUTE_TF32 = 77 };
 
-typedef enum { MOCK_NO_ACTIVATION, MOCK_RELU, MOCK_GELU } mock_activation;
+typedef enum { MOCK_NO_ACTIVATION, MOCK_RELU, MOCK_GELU, MOCK_RELU_SLOPE, MOCK_GELU_SLOPE } mock_activation;
 
-/* C = activation(alpha op(A) op(B) + beta added + bias), column by column, bias[row]. */
+/* C = activation(alpha op(A) op(B) + beta added + bias), column by column, bias[row]; with a slope, the sum times the
+ * activation's slope at aux. */
 typedef struct {
     const void *a, *b, *bias, *added; /* bias: NULL: none; added: as C; NULL: C */
     void *c;
@@ -27,6 +28,9 @@ typedef struct {
     int type, c_type;
     double alpha, beta;
     mock_activation activation;
+    void *aux; /* NULL: none; as C, but columns lie lda_aux apart: GELU writes what it reads, its slope reads that,
+                  ReLU's slope bits, a column's first in the lowest of a byte */
+    long long lda_aux, stride_aux;
 } mock_product;
 
 bool mock_is_type(int type);

@@ -116,6 +116,7 @@ enum {
     B,
     BIAS,
     ADDED,
+    AUX,
     C,
     OP_A,
     OP_B,
@@ -131,6 +132,8 @@ enum {
     STRIDE_B,
     STRIDE_C,
     STRIDE_BIAS,
+    LDA_AUX,
+    STRIDE_AUX,
     BATCH,
     ALPHA,
     BETA,
@@ -149,6 +152,15 @@ static double activated(mock_activation how, double x)
         return x;
     }
 }
+
+/* Of tanh GELU. */
+static double slope(double x)
+{
+    const double t = tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 * (1 + 3 * 0.044715 * x * x);
+}
+
+static bool bit(const char *from, long long at) { return (unsigned char)from[at / 8] >> at % 8 & 1; }
 
 static void gemm(void **params)
 {
@@ -174,7 +186,14 @@ static void gemm(void **params)
     const long long at = i * p[STRIDE_C] + row + column * p[LDC];
     sum = alpha * sum + (beta != 0 ? beta * load(c_type, added, at) : 0);
     sum += bias ? load(c_type, bias, i * p[STRIDE_BIAS] + row) : 0;
-    store(c_type, c, at, activated((mock_activation)p[ACTIVATION], sum));
+    const mock_activation how = (mock_activation)p[ACTIVATION];
+    char *const aux = (char *)(uintptr_t)p[AUX];
+    const long long beside = i * p[STRIDE_AUX] + row + column * p[LDA_AUX];
+    if (how == MOCK_GELU && aux)
+        store(c_type, aux, beside, sum);
+    sum *= how == MOCK_GELU_SLOPE ? slope(load(c_type, aux, beside)) : 1;
+    sum *= how == MOCK_RELU_SLOPE ? bit(aux, beside) : 1;
+    store(c_type, c, at, activated(how, sum));
 }
 
 int mock_multiply(const mock_product *p, bool lt, void *stream)
@@ -184,6 +203,7 @@ int mock_multiply(const mock_product *p, bool lt, void *stream)
                               [B] = (uintptr_t)p->b,
                               [BIAS] = (uintptr_t)p->bias,
                               [ADDED] = (uintptr_t)p->added,
+                              [AUX] = (uintptr_t)p->aux,
                               [C] = (uintptr_t)p->c,
                               [OP_A] = p->op_a,
                               [OP_B] = p->op_b,
@@ -199,6 +219,8 @@ int mock_multiply(const mock_product *p, bool lt, void *stream)
                               [STRIDE_B] = (uint64_t)p->stride_b,
                               [STRIDE_C] = (uint64_t)p->stride_c,
                               [STRIDE_BIAS] = (uint64_t)p->stride_bias,
+                              [LDA_AUX] = (uint64_t)p->lda_aux,
+                              [STRIDE_AUX] = (uint64_t)p->stride_aux,
                               [BATCH] = (uint64_t)p->batch,
                               [ACTIVATION] = (uint64_t)p->activation};
     const long long points = p->m * p->n * p->batch;

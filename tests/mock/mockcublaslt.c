@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuBLASLt: products with a bias, a residual and an activation, described attribute by attribute. What does not fit
- * together is refused with a status, as the library does, and said. */
+/* cuBLASLt: products with a bias, a residual, an activation or its slope, described attribute by attribute. What does
+ * not fit together is refused with a status, as the library does, and said. */
 #include "mockblas.h"
 #include "mockgpu.h"
 #include <limits.h>
@@ -10,8 +10,10 @@
 
 enum { LAYOUT_TYPE = 0, LAYOUT_ROWS = 2, LAYOUT_COLS = 3, LAYOUT_LD = 4, LAYOUT_BATCH = 5, LAYOUT_STRIDE = 6 };
 enum { OP_A = 3, OP_B = 4, EPILOGUE = 7, BIAS = 8, BIAS_STRIDE = 10, BIAS_TYPE = 26 };
+enum { AUX = 11, AUX_LEADING = 12, AUX_STRIDE = 13 };
 enum { WORKSPACE_MOST = 1, ALIGNMENT = 5 };
-enum { NONE = 1, RELU = 2, WITH_BIAS = 4, GELU = 32 };
+enum { NONE = 1, RELU = 2, WITH_BIAS = 4, RELU_SLOPE = 8, GELU = 32, GELU_SLOPE = 64, WITH_AUX = 128 };
+enum { AUX_ROWS = 8, MASK_ROWS = 128 }; /* what must divide the leading dimension of an auxiliary matrix, of a mask */
 enum { MATRICES = 4, NEEDED_BYTES = 512 << 10, MAGIC = 0x4c74 };
 
 typedef struct {
@@ -27,6 +29,8 @@ typedef struct {
     uint32_t epilogue;
     const void *bias;
     int64_t bias_stride;
+    void *aux;
+    int64_t aux_leading, aux_stride;
 } product;
 
 typedef struct {
@@ -132,6 +136,9 @@ EXPORT int cublasLtMatmulDescSetAttribute(product *p, int attribute, const void 
                                    PLACE(EPILOGUE, product, epilogue),
                                    PLACE(BIAS, product, bias),
                                    PLACE(BIAS_STRIDE, product, bias_stride),
+                                   PLACE(AUX, product, aux),
+                                   PLACE(AUX_LEADING, product, aux_leading),
+                                   PLACE(AUX_STRIDE, product, aux_stride),
                                    PLACE(BIAS_TYPE, product, bias_type)};
     return STORE(places, p);
 }
@@ -207,8 +214,18 @@ static const char *clash(const product *p, const layout *a, const layout *b, con
     if (a->type != b->type || a->type != d->type)
         return "types that differ";
     const uint32_t activation = p->epilogue & ~(uint32_t)WITH_BIAS;
-    if (p->epilogue != NONE && p->epilogue != WITH_BIAS && activation != RELU && activation != GELU)
+    const bool slope = activation == (RELU_SLOPE | WITH_AUX) || activation == (GELU_SLOPE | WITH_AUX);
+    if (p->epilogue != NONE && p->epilogue != WITH_BIAS && activation != RELU && activation != GELU &&
+        activation != (GELU | WITH_AUX) && !(slope && activation == p->epilogue))
         return "an epilogue that is none";
+    const bool aux = p->epilogue != NONE && (p->epilogue & WITH_AUX);
+    const int divisor = activation & RELU_SLOPE ? MASK_ROWS : AUX_ROWS;
+    if (aux != (p->aux != NULL))
+        return aux ? "no auxiliary matrix for an epilogue with one" : "an auxiliary matrix for an epilogue without one";
+    if (aux &&
+        (p->aux_leading < (int64_t)d->rows || p->aux_leading % divisor != 0 ||
+         (d->batch > 1 && (p->aux_stride < p->aux_leading * (int64_t)d->columns || p->aux_stride % divisor != 0))))
+        return "an auxiliary matrix whose columns or matrices lie where they can't";
     const bool bias = p->epilogue != NONE && (p->epilogue & WITH_BIAS);
     if (bias != (p->bias != NULL))
         return bias ? "no bias for an epilogue with one" : "a bias for an epilogue without one";
@@ -320,8 +337,14 @@ EXPORT int cublasLtMatmul(const int *handle, const product *p, const void *alpha
                             .c_type = dl->type,
                             .alpha = scale[0],
                             .beta = scale[1],
-                            .activation = any && (p->epilogue & RELU)   ? MOCK_RELU
-                                          : any && (p->epilogue & GELU) ? MOCK_GELU
-                                                                        : MOCK_NO_ACTIVATION};
+                            .activation = !any                         ? MOCK_NO_ACTIVATION
+                                          : (p->epilogue & RELU)       ? MOCK_RELU
+                                          : (p->epilogue & GELU)       ? MOCK_GELU
+                                          : (p->epilogue & RELU_SLOPE) ? MOCK_RELU_SLOPE
+                                          : (p->epilogue & GELU_SLOPE) ? MOCK_GELU_SLOPE
+                                                                       : MOCK_NO_ACTIVATION,
+                            .aux = any && (p->epilogue & WITH_AUX) ? p->aux : NULL,
+                            .lda_aux = p->aux_leading,
+                            .stride_aux = p->aux_stride};
     return mock_multiply(&x, true, stream);
 }

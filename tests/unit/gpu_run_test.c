@@ -425,6 +425,59 @@ static void library_contractions_with_epilogues(void **state)
         skip();
 }
 
+enum { WIDE = 128, AT_AUX = 4096 }; /* a row of bits that the library takes */
+
+static double gelu_slope(double x)
+{
+    const double t = tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 * (1 + 0.134145 * x * x);
+}
+
+/* A tanh GELU that stores what it reads, and slopes, of one matrix and of two: against a loop. */
+static void library_contractions_with_slopes(void **state)
+{
+    bench *b = on_device(state);
+    for (int way = 0; way < 6; way++) {
+        static const fsim_gpu_activation ways[] = {FSIM_WITH_TANH_GELU, FSIM_WITH_RELU_SLOPE,
+                                                   FSIM_WITH_TANH_GELU_SLOPE};
+        const fsim_gpu_activation how = ways[way % 3];
+        const bool stores = how == FSIM_WITH_TANH_GELU;
+        const int batch = way / 3 + 1, points = batch * M * WIDE;
+        const fsim_gpu_buffer all = stores ? b->y : b->x;
+        const fsim_gpu_gemm_call call = {.name = "sloped",
+                                         .m = M,
+                                         .n = WIDE,
+                                         .k = K,
+                                         .batch = batch,
+                                         .a_stride = M * K,
+                                         .c_stride = M * WIDE,
+                                         .type = FSIM_F32,
+                                         .activation = how,
+                                         .aux = {all.at + AT_AUX * 4, all.bytes - AT_AUX * 4}};
+        fsim_fault fault = {0};
+        fsim_gpu_kernel *k = fsim_gpu_gemm(b->g, &call, b->x, b->x, b->y, &fault);
+        if (!k) {
+            print_message("%s\n", fault.message);
+            skip();
+        }
+        assert_true(fsim_gpu_run(b->g, k, NULL));
+        fsim_gpu_unload(b->g, k);
+        assert_true(fsim_gpu_download(b->g, b->out, b->y, (AT_AUX + points) * 4, NULL));
+        for (int e = 0; e < points; e++) {
+            double sum = 0;
+            for (int p = 0; p < K; p++)
+                sum += (double)b->in[e / WIDE * K + p] * (double)b->in[p * WIDE + e % WIDE];
+            const float *aux = b->in + AT_AUX;
+            const bool bit = ((const unsigned char *)aux)[e / 8] >> e % 8 & 1;
+            const double wanted = stores                        ? activated(how, sum)
+                                  : how == FSIM_WITH_RELU_SLOPE ? sum * bit
+                                                                : sum * gelu_slope((double)aux[e]);
+            assert_true(fabs(wanted - (double)b->out[e]) <= 2e-3 * fmax(1, fabs(wanted)));
+            assert_true(!stores || fabs(sum - (double)b->out[AT_AUX + e]) <= 2e-3 * fmax(1, fabs(sum)));
+        }
+    }
+}
+
 /* The same call in a plan: launched one by one and as a graph. */
 static void library_contractions_are_captured(void **state)
 {
@@ -535,6 +588,7 @@ int main(void)
         cmocka_unit_test(library_contractions_are_row_major),
         cmocka_unit_test(library_contractions_of_each_type),
         cmocka_unit_test(library_contractions_with_epilogues),
+        cmocka_unit_test(library_contractions_with_slopes),
         cmocka_unit_test(library_contractions_are_captured),
     };
     const struct CMUnitTest alone[] = {cmocka_unit_test(plans_run_through_the_back_end)};

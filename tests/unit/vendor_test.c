@@ -145,6 +145,14 @@ static bool is_as_wanted(const vendor_case *c, const fsim_graph *g, const fsim_v
            (c->batch == 1 || (x->a_stride == M * K && x->b_stride == K * N)) && x->type == FSIM_F32;
 }
 
+static double gelu(double x) { return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }
+
+static double gelu_slope(double x)
+{
+    const double t = tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 * (1 + 0.134145 * x * x);
+}
+
 /* Does the call, as the header says what one does, compute what the reference has? */
 static bool computes(const fsim_graph *g, const fsim_vendor_call *v)
 {
@@ -160,30 +168,42 @@ static bool computes(const fsim_graph *g, const fsim_vendor_call *v)
         for (int64_t k = 0; k < x->k; k++)
             sum += a[batch * x->a_stride + (x->a_transposed ? k * x->m + row : row * x->k + k)] *
                    b[batch * x->b_stride + (x->b_transposed ? column * x->k + k : k * x->n + column)];
-        sum = x->activation == FSIM_WITH_RELU ? fmax(sum, 0)
-              : x->activation == FSIM_WITH_TANH_GELU
-                  ? 0.5 * sum * (1 + tanh(0.7978845608028654 * (sum + 0.044715 * sum * sum * sum)))
-                  : sum;
+        const double aux = v->aux < 0                              ? 0
+                           : x->activation == FSIM_WITH_RELU_SLOPE ? (int)r->of[v->aux].value[at / 8] >> at % 8 & 1
+                                                                   : r->of[v->aux].value[at];
+        right = right && (x->activation != FSIM_WITH_TANH_GELU || v->aux < 0 || fabs(sum - aux) <= 1e-9);
+        sum = x->activation == FSIM_WITH_RELU              ? fmax(sum, 0)
+              : x->activation == FSIM_WITH_TANH_GELU       ? gelu(sum)
+              : x->activation == FSIM_WITH_RELU_SLOPE      ? sum * aux
+              : x->activation == FSIM_WITH_TANH_GELU_SLOPE ? sum * gelu_slope(aux)
+                                                           : sum;
         right = right && fabs(sum - c[at]) <= 1e-9 * fmax(1, fabs(c[at]));
     }
     fsim_reference_free(r);
     return right;
 }
 
-/* All of a graph as the call of one kernel. */
+/* A part of a graph as the call of one kernel. */
+static bool part_called(fsim_arena *a, const fsim_graph *g, const fsim_selection *part, fsim_vendor_call *v,
+                        const char **why)
+{
+    fsim_group *o = fsim_new(a, fsim_group, 1);
+    fsim_refusal refusal;
+    const fsim_hw hw = {.architecture = "sm_90", .sm = 90, .arch = fsim_architecture_named("sm_90")};
+    *why = "it is no kernel";
+    if (!fsim_group_of(&(fsim_limits){.graph = g, .shared_per_block = 163 << 10}, part, a, o, &refusal))
+        return false;
+    const fsim_kernel k = {.group = o, .template = FSIM_LIBRARY_CONTRACTION};
+    return fsim_vendor_call_of(g, &hw, &k, "k0", v, why);
+}
+
+/* All of it. */
 static bool called(fsim_arena *a, const fsim_graph *g, fsim_vendor_call *v, const char **why)
 {
     int node[32];
     for (int n = 0; n < g->nodes; n++)
         node[n] = n;
-    fsim_group *o = fsim_new(a, fsim_group, 1);
-    fsim_refusal refusal;
-    const fsim_hw hw = {.architecture = "sm_90", .sm = 90, .arch = fsim_architecture_named("sm_90")};
-    *why = "it is no kernel";
-    if (!fsim_legal(&(fsim_limits){.graph = g, .shared_per_block = 163 << 10}, node, g->nodes, a, o, &refusal))
-        return false;
-    const fsim_kernel k = {.group = o, .template = FSIM_LIBRARY_CONTRACTION};
-    return fsim_vendor_call_of(g, &hw, &k, "k0", v, why);
+    return part_called(a, g, &(fsim_selection){.node = node, .count = g->nodes}, v, why);
 }
 
 static void calls(void **unused)
@@ -266,8 +286,113 @@ static void calls_compute_what_is_asked(void **unused)
     assert_true(made >= 190);
 }
 
+typedef struct {
+    const char *idea, *operators;
+    int n; /* columns of the product whose gradient, or mask, it is */
+    bool derived;
+    const char *left_out;           /* a primitive that is in another kernel; NULL: none */
+    fsim_gpu_activation activation; /* FSIM_NO_ACTIVATION: no call */
+    const char *aux;
+} slope_case;
+
+#define GELU   "  - {op: gelu, in: h, out: g, approximate: tanh}\n"
+#define Y      "  - {op: matmul, in: [g, v], out: y}\n"
+#define MASKED "  - {op: matmul, in: [dy, v2], out: t}\n  - {op: unpack, in: bits, out: u, bits: 1}\n"
+static const slope_case slopes[] = {
+    {"the gradient of tanh GELU", GELU Y "outputs: [y]\n", 64, true, NULL, FSIM_WITH_TANH_GELU_SLOPE, "h"},
+    {"in rows that the library can't have", GELU Y "outputs: [y]\n", 60, true, NULL, FSIM_NO_ACTIVATION, NULL},
+    {"of another GELU", "  - {op: gelu, in: h, out: g}\n" Y "outputs: [y]\n", 64, true, NULL, FSIM_NO_ACTIVATION, NULL},
+    {"of another function", "  - {op: tanh, in: h, out: g}\n" Y "outputs: [y]\n", 64, true, NULL, FSIM_NO_ACTIVATION,
+     NULL},
+    {"without its last steps", GELU Y "outputs: [y]\n", 64, true, "grad/h", FSIM_NO_ACTIVATION, NULL},
+    {"with what others add to it", GELU Y "  - {op: exp, in: h, out: e}\noutputs: [y, e]\n", 64, true, NULL,
+     FSIM_NO_ACTIVATION, NULL},
+    {"a mask of bits", MASKED "  - {op: ne, in: u, scalar: 0, out: c}\n  - {op: where, in: [c, t], other: 0, out: d}\n",
+     128, false, NULL, FSIM_WITH_RELU_SLOPE, "bits"},
+    {"a mask whose rows are too short",
+     MASKED "  - {op: ne, in: u, scalar: 0, out: c}\n  - {op: where, in: [c, t], other: 0, out: d}\n", 64, false, NULL,
+     FSIM_NO_ACTIVATION, NULL},
+    {"a mask that is turned round",
+     MASKED "  - {op: eq, in: u, scalar: 0, out: c}\n  - {op: where, in: [c, t], other: 0, out: d}\n", 128, false, NULL,
+     FSIM_NO_ACTIVATION, NULL},
+    {"a mask of ones", MASKED "  - {op: ne, in: u, scalar: 1, out: c}\n  - {op: where, in: [c, t], other: 0, out: d}\n",
+     128, false, NULL, FSIM_NO_ACTIVATION, NULL},
+    {"something else than 0",
+     MASKED "  - {op: ne, in: u, scalar: 0, out: c}\n  - {op: where, in: [c, t], other: 2, out: d}\n", 128, false, NULL,
+     FSIM_NO_ACTIVATION, NULL},
+    {"what a GELU reads as well",
+     "  - {op: matmul, in: [dy, v2], out: t}\n  - {op: gelu, in: t, out: g, approximate: tanh}\n"
+     "outputs: [t, g]\n",
+     64, false, NULL, FSIM_WITH_TANH_GELU, "t"},
+    {"the same in rows that the library can't have",
+     "  - {op: matmul, in: [dy, v2], out: t}\n  - {op: gelu, in: t, out: g, approximate: tanh}\noutputs: [t, g]\n", 60,
+     false, NULL, FSIM_NO_ACTIVATION, NULL},
+};
+
+/* Forward's primitives as copies, but for what only its outputs need, and backward's; of a graph without gradients
+ * all. Stored is what others read. */
+static int part_of(const fsim_graph *g, const slope_case *c, int *node, bool *clone, bool *stored)
+{
+    bool inside[32] = {false};
+    int count = 0;
+    for (int n = 0; n < g->nodes; n++) {
+        const char *name = g->tensor[g->node[n].result[0]].name;
+        inside[n] = !c->derived || (strcmp(name, "y") != 0 && strcmp(name, "g") != 0 && strcmp(name, "e") != 0 &&
+                                    !(c->left_out && strcmp(name, c->left_out) == 0));
+    }
+    for (int n = 0; n < g->nodes; n++) {
+        const fsim_tensor *t = &g->tensor[g->node[n].result[0]];
+        bool outside = t->output;
+        for (int r = 0; r < t->readers; r++)
+            outside = outside || !inside[t->reader[r]];
+        node[count] = n;
+        clone[count] = c->derived && g->node[n].phase != FSIM_BACKWARD;
+        stored[count] = outside && !clone[count];
+        count += inside[n];
+    }
+    return count;
+}
+
+/* The gradient of an activation behind a product, which a call multiplies by the activation's slope. */
+static void calls_with_slopes(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof slopes / sizeof slopes[0]; i++) {
+        const slope_case *c = &slopes[i];
+        fsim_arena *a = fsim_arena_new();
+        const char *text =
+            fsim_printf(a,
+                        "tensors:\n  h: {shape: [6, %d], dtype: f32}\n  v: {shape: [%d, 5], dtype: f32}\n  dy: {shape: "
+                        "[6, 4], dtype: "
+                        "f32}\n  v2: {shape: [4, %d], dtype: f32}\n  bits: {shape: [6, %d], dtype: u8}\noperators:\n%s",
+                        c->n, c->n, c->n, c->n / 8, c->operators);
+        const fsim_derive how = {
+            .mode = FSIM_REVERSE, .want = FSIM_WANT_NAMED, .name = (const char *const[]){"h"}, .names = 1};
+        fsim_diag *d = fsim_diag_new(a);
+        fsim_graph *g = fsim_graph_parse(a, d, "slope.yaml", text, strlen(text),
+                                         c->derived ? &(fsim_bindings){.derive = &how} : NULL);
+        if (!g)
+            fsim_diag_print(d, stderr, true);
+        assert_non_null(g);
+        int node[32];
+        bool clone[32], stored[32];
+        const int count = part_of(g, c, node, clone, stored);
+        fsim_vendor_call v;
+        const char *why = NULL;
+        const bool made = part_called(a, g, &(fsim_selection){node, count, stored, clone}, &v, &why);
+        const bool right = made == (c->activation != FSIM_NO_ACTIVATION) &&
+                           (!made || (v.call.activation == c->activation && v.call.n == c->n &&
+                                      strcmp(g->tensor[v.aux].name, c->aux) == 0 && computes(g, &v)));
+        if (!right)
+            print_message("%s: %s, activation %d\n", c->idea, made ? "called" : why, (int)v.call.activation);
+        assert_true(right);
+        fsim_arena_free(a);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(calls), cmocka_unit_test(calls_compute_what_is_asked)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(calls), cmocka_unit_test(calls_with_slopes),
+                                       cmocka_unit_test(calls_compute_what_is_asked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -317,13 +317,19 @@ enum { /* of a product */
        FSIM_LT_EPILOGUE = 7 /* uint32 */,
        FSIM_LT_BIAS = 8 /* pointer */,
        FSIM_LT_BIAS_STRIDE = 10 /* int64, elements */,
+       FSIM_LT_AUX = 11 /* pointer */,
+       FSIM_LT_AUX_LEADING = 12 /* int64, elements; bits of a mask */,
+       FSIM_LT_AUX_STRIDE = 13 /* the same, from one matrix to the next */,
        FSIM_LT_BIAS_TYPE = 26 /* int32 */
 };
 enum {
     FSIM_LT_EPILOGUE_NONE = 1,
     FSIM_LT_EPILOGUE_RELU = 2,
     FSIM_LT_EPILOGUE_BIAS = 4,
-    FSIM_LT_EPILOGUE_GELU = 32
+    FSIM_LT_EPILOGUE_RELU_SLOPE = 8,
+    FSIM_LT_EPILOGUE_GELU = 32,
+    FSIM_LT_EPILOGUE_GELU_SLOPE = 64,
+    FSIM_LT_EPILOGUE_AUX = 128
 }; /* bits, except for NONE */
 enum {
     FSIM_LT_WORKSPACE_MOST = 1 /* uint64, bytes */,

@@ -99,6 +99,8 @@ static fsim_device_kernel *library(fsim_device *d, const fsim_library_job *job, 
     }
     if (v.residual >= 0)
         v.call.residual = job->tensor[v.residual];
+    if (v.aux >= 0)
+        v.call.aux = job->tensor[v.aux];
     fsim_gpu_kernel *k =
         fsim_gpu_gemm(gpu_of(d), &v.call, job->tensor[v.a], job->tensor[v.b], job->tensor[v.c], &fault);
     *who = k ? fsim_gpu_library_of(k) : NULL;

@@ -105,13 +105,14 @@ static bool describe(fsim_gpu *g, struct fsim_lt_call *x, const fsim_gpu_gemm_ca
 {
     const int32_t op_a = c->b_transposed ? FSIM_CUBLAS_OP_T : FSIM_CUBLAS_OP_N,
                   op_b = c->a_transposed ? FSIM_CUBLAS_OP_T : FSIM_CUBLAS_OP_N, type = fsim_blas_type(c->type);
-    const uint32_t activation = c->activation == FSIM_WITH_RELU        ? FSIM_LT_EPILOGUE_RELU
-                                : c->activation == FSIM_WITH_TANH_GELU ? FSIM_LT_EPILOGUE_GELU
-                                                                       : 0;
-    const uint32_t epilogue = c->bias.at   ? activation | FSIM_LT_EPILOGUE_BIAS
-                              : activation ? activation
-                                           : FSIM_LT_EPILOGUE_NONE;
-    const void *bias = as_pointer(c->bias.at);
+    static const uint32_t activations[] = {[FSIM_WITH_RELU] = FSIM_LT_EPILOGUE_RELU,
+                                           [FSIM_WITH_TANH_GELU] = FSIM_LT_EPILOGUE_GELU,
+                                           [FSIM_WITH_RELU_SLOPE] = FSIM_LT_EPILOGUE_RELU_SLOPE,
+                                           [FSIM_WITH_TANH_GELU_SLOPE] = FSIM_LT_EPILOGUE_GELU_SLOPE};
+    const uint32_t parts =
+        activations[c->activation] | (c->bias.at ? FSIM_LT_EPILOGUE_BIAS : 0) | (c->aux.at ? FSIM_LT_EPILOGUE_AUX : 0);
+    const uint32_t epilogue = parts ? parts : FSIM_LT_EPILOGUE_NONE;
+    const void *bias = as_pointer(c->bias.at), *aux = as_pointer(c->aux.at);
     return ok(g,
               g->lt.cublasLtMatmulDescCreate(&x->product, fsim_blas_compute(c),
                                              c->type == FSIM_F64 ? FSIM_CUDA_R_64F : FSIM_CUDA_R_32F),
@@ -121,7 +122,10 @@ static bool describe(fsim_gpu *g, struct fsim_lt_call *x, const fsim_gpu_gemm_ca
            (!bias ||
             (set(g, x, FSIM_LT_BIAS, &bias, sizeof bias, fault) &&
              set(g, x, FSIM_LT_BIAS_TYPE, &type, sizeof type, fault) &&
-             (c->batch == 1 || set(g, x, FSIM_LT_BIAS_STRIDE, &c->bias_stride, sizeof c->bias_stride, fault))));
+             (c->batch == 1 || set(g, x, FSIM_LT_BIAS_STRIDE, &c->bias_stride, sizeof c->bias_stride, fault)))) &&
+           (!aux || (set(g, x, FSIM_LT_AUX, &aux, sizeof aux, fault) &&
+                     set(g, x, FSIM_LT_AUX_LEADING, &c->n, sizeof c->n, fault) &&
+                     (c->batch == 1 || set(g, x, FSIM_LT_AUX_STRIDE, &c->c_stride, sizeof c->c_stride, fault))));
 }
 
 /* The largest power of two that divides the address, at most 256, which the library assumes by default. */

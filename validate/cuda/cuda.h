@@ -94,8 +94,14 @@ fsim_gpu_kernel *fsim_gpu_load(fsim_gpu *g, const fsim_program *program, const f
 void fsim_gpu_unload(fsim_gpu *g, fsim_gpu_kernel *k);
 
 /* C[m, n] = A[m, k] B[k, n] by cuBLAS, `batch` times, all row-major; with a bias, a residual or an activation,
- * C = activation(A B + residual + bias) by cuBLASLt. */
-typedef enum { FSIM_NO_ACTIVATION, FSIM_WITH_RELU, FSIM_WITH_TANH_GELU } fsim_gpu_activation;
+ * C = activation(A B + residual + bias) by cuBLASLt; with a slope, C = A B times the activation's slope at `aux`. */
+typedef enum {
+    FSIM_NO_ACTIVATION,
+    FSIM_WITH_RELU,
+    FSIM_WITH_TANH_GELU,
+    FSIM_WITH_RELU_SLOPE,
+    FSIM_WITH_TANH_GELU_SLOPE
+} fsim_gpu_activation;
 typedef struct {
     const char *name;
     int64_t m, n, k, batch;               /* batch: at least 1 */
@@ -107,6 +113,9 @@ typedef struct {
     int64_t bias_stride;                  /* elements from one matrix's bias to that of the next; 0: the same for all */
     fsim_gpu_buffer residual;             /* laid out as C, and apart from it; at 0: none */
     fsim_gpu_activation activation;
+    fsim_gpu_buffer aux; /* laid out as C: with a tanh GELU where what it reads goes as well, at 0: nowhere; with its
+                            slope what that is taken at. With ReLU's slope a bit for each element of C, where it is 1;
+                            the first of a byte is its lowest */
 } fsim_gpu_gemm_call;
 /* NULL with *fault set where there is no library, or it can't compute the product. To be freed by fsim_gpu_unload. */
 fsim_gpu_kernel *fsim_gpu_gemm(fsim_gpu *g, const fsim_gpu_gemm_call *call, fsim_gpu_buffer at, fsim_gpu_buffer bt,

@@ -110,13 +110,13 @@ bool fsim_vendor_call_of(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
 {
     const fsim_group *o = k->group;
     int transposes = 0;
-    *out = (fsim_vendor_call){.bias = -1, .residual = -1};
+    *out = (fsim_vendor_call){.bias = -1, .residual = -1, .aux = -1};
     if (o->template == FSIM_CHAINED_CONTRACTION) {
         *why = "attention is not run by the library here";
         return false;
     }
-    if (o->anchor < 0 || o->contractions > 1 || o->folded > 0 || o->writes != 1) {
-        *why = "it is more than one product, has two results, or other weights than the graph";
+    if (o->anchor < 0 || o->contractions > 1 || o->folded > 0) {
+        *why = "it is more than one product, or has other weights than the graph";
         return false;
     }
     if (g->node[o->anchor].gemm.convolution) {
@@ -127,6 +127,11 @@ bool fsim_vendor_call_of(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
         *why = "its operands are not two dense matrices of one type";
         return false;
     }
+    static const fsim_gpu_activation activations[FSIM_EPILOGUE_COUNT] = {
+        [FSIM_EPILOGUE_RELU] = FSIM_WITH_RELU,
+        [FSIM_EPILOGUE_GELU_TANH] = FSIM_WITH_TANH_GELU,
+        [FSIM_EPILOGUE_DRELU] = FSIM_WITH_RELU_SLOPE,
+        [FSIM_EPILOGUE_DGELU] = FSIM_WITH_TANH_GELU_SLOPE};
     const fsim_epilogue e = fsim_epilogue_of(g, hw, o);
     out->call.name = name;
     out->c = e.result;
@@ -134,14 +139,15 @@ bool fsim_vendor_call_of(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
     out->residual = e.residual;
     out->bias_offset = e.bias_offset;
     out->call.bias_stride = e.bias_stride;
-    out->call.activation = e.activation == FSIM_EPILOGUE_RELU        ? FSIM_WITH_RELU
-                           : e.activation == FSIM_EPILOGUE_GELU_TANH ? FSIM_WITH_TANH_GELU
-                                                                     : FSIM_NO_ACTIVATION;
+    out->aux = o->writes > 1 && e.activation == FSIM_EPILOGUE_GELU_TANH ? e.before : e.aux;
+    if (e.activation != FSIM_EPILOGUE_COUNT)
+        out->call.activation = activations[e.activation];
     const bool called = e.scale == 1 && !e.to_f32 &&
                         (e.activation == FSIM_EPILOGUE_COUNT || out->call.activation != FSIM_NO_ACTIVATION);
-    if (!called || e.members + transposes != o->members || o->write[0].tensor != e.result ||
-        g->tensor[e.result].storage != e.result) {
-        *why = "it does more than add a bias along the columns, a tensor, ReLU or tanh GELU";
+    if (!called || e.members + transposes != o->members || !fsim_library_can(g, hw, o) ||
+        g->tensor[e.result].storage != e.result || (out->aux >= 0 && g->tensor[out->aux].storage != out->aux)) {
+        *why = "it does more than add a bias along the columns, a tensor, ReLU or tanh GELU, or multiply by a slope of "
+               "these";
         return false;
     }
     return true;
