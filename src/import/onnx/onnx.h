@@ -172,6 +172,9 @@ fsim_operand *fsim_onnx_step(fsim_onnx_call *c, const char *what, const char *op
  * are not read); those that the node does not name are written and not used. */
 bool fsim_onnx_make_all(fsim_onnx_call *c, const char *op, int outs, const fsim_draft_result *type,
                         const fsim_onnx_args *in);
+/* An operator with several results that are steps on the way: made[0, outs), named after the names in type[0, outs). */
+bool fsim_onnx_steps(fsim_onnx_call *c, const char *op, int outs, const fsim_draft_result *type,
+                     const fsim_onnx_args *in, fsim_operand **made);
 /* Attributes of the newest operator (graph/attribute.def): nothing where that was folded. */
 void fsim_onnx_put_int(fsim_onnx_call *c, const char *key, int64_t value);
 /* A list. */

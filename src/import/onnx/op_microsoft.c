@@ -223,13 +223,6 @@ bool fsim_onnx_op_skip_group_norm(fsim_onnx_call *c)
     return group_norm_row(c, bias ? fsim_onnx_binary(c, sum, "add", y, bias) : y);
 }
 
-/* Operators whose results have the shape of their first input, and of which no more is said. */
-bool fsim_onnx_op_like_input(fsim_onnx_call *c)
-{
-    fsim_operand *x = fsim_onnx_need(c, 0);
-    return x && fsim_onnx_opaque(c, 1, &(fsim_draft_result){NULL, x->shape, x->dtype});
-}
-
 /* x[..., n] of numbers as [..., n / 2 + 1, 2], real and imaginary part; and back. */
 bool fsim_onnx_op_rfft(fsim_onnx_call *c)
 {

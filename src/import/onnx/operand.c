@@ -508,6 +508,28 @@ bool fsim_onnx_make_all(fsim_onnx_call *c, const char *op, int outs, const fsim_
     return true;
 }
 
+bool fsim_onnx_steps(fsim_onnx_call *c, const char *op, int outs, const fsim_draft_result *type,
+                     const fsim_onnx_args *in, fsim_operand **made)
+{
+    const char **name = fsim_new(c->a, const char *, outs);
+    for (int i = 0; i < in->count; i++)
+        if (!in->at[i])
+            return false;
+    for (int k = 0; k < outs; k++) {
+        if (!is_possible(c, &type[k].shape, type[k].dtype))
+            return false;
+        name[k] = fsim_printf(c->a, "%s.%s", step_base(c), type[k].name);
+    }
+    c->recipe = NULL;
+    c->folded = false;
+    fsim_draft_op_outs(c->x, op, in->count, written_names(c->m, in->count, in->at), outs, name);
+    for (int k = 0; k < outs; k++) {
+        made[k] = fsim_onnx_operand_new(c->m, NULL, &type[k].shape, type[k].dtype);
+        fsim_onnx_called(c->m, made[k], name[k]);
+    }
+    return true;
+}
+
 /* Attributes of the newest operator. */
 
 static bool put_now(fsim_onnx_call *c, const put *p)
