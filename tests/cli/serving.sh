@@ -69,6 +69,15 @@ sed 's/two_shot/rign/' by.yaml >wrong.yaml
 "$FUSESIM" wrong.yaml --hw h100-sxm5-80gb >out 2>err
 [ $? = 65 ] && grep -qF "'algorithm' is 'rign'; wants library|ring|tree|one_shot|two_shot" err || complain "rign: $(cat err)"
 
+# Two to eight GPUs were measured, and what the library chose: of more GPUs, or by an algorithm that is asked for, times are assumed, and intervals wider.
+from() { # RANKS ALGORITHM: where the kernel's figures are from, and how far eight of ten times lie off
+    printf 'tensors: {x: {shape: [1048576], dtype: f16}}\noperators: [{op: all_reduce, in: x, out: y, ranks: %s, algorithm: %s}]\n' "$1" "$2" >from.yaml
+    "$FUSESIM" from.yaml --hw h100-sxm5-80gb 2>err | awk '$NF == "y" { for (i = 1; i < NF; i++) if ($i == "measured" || $i == "assumed") print $i, $4 + 0 }'
+}
+[ "$(from 8 library)" = 'measured 14' ] || complain "eight GPUs: $(from 8 library)"
+[ "$(from 16 library)" = 'assumed 54' ] || complain "sixteen GPUs: $(from 16 library)"
+[ "$(from 8 two_shot)" = 'assumed 34' ] || complain "an algorithm that is asked for: $(from 8 two_shot)"
+
 # One operator, one kernel, and another price for it: that is not "the kernels of eager".
 for gpu in $gpus; do
     "$FUSESIM" ops/decode_attention --hw "$gpu" >one 2>/dev/null || complain "decode_attention on $gpu"

@@ -61,6 +61,18 @@ static bool has_score_bias(const kernel *x)
 
 static bool is_backward_attention(const kernel *x) { return fsim_is_backward_assumed(x->g, x->hw, x->k->group); }
 
+/* The collective of a communication kernel; NULL: it is none. */
+static const fsim_node *collective(const kernel *x)
+{
+    const fsim_node *n = x->k->group->members > 0 ? &x->g->node[x->k->group->member[0].node] : NULL;
+    return n && fsim_ops[n->op].class == FSIM_COMMUNICATION ? n : NULL;
+}
+
+static bool joins_many(const kernel *x) { return collective(x) && collective(x)->attrs.ranks > MEASURED_RANKS; }
+
+/* Rows have whatever algorithm the library chose. */
+static bool asks_for_algorithm(const kernel *x) { return collective(x) && collective(x)->attrs.algorithm > 0; }
+
 double fsim_unmeasured_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker maker, const fsim_kernel *k)
 {
     static const struct {
@@ -76,7 +88,9 @@ double fsim_unmeasured_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker
                  {has_wide_heads, &unmeasured_heads},
                  {has_score_bias, &unmeasured_bias},
                  {is_backward_attention, &unmeasured_backward},
-                 {is_narrow_product, &unmeasured_narrow}};
+                 {is_narrow_product, &unmeasured_narrow},
+                 {joins_many, &unmeasured_ranks},
+                 {asks_for_algorithm, &unmeasured_algorithm}};
     const kernel x = {g, hw, maker, k};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !hw->host; i++)
         if (kinds[i].holds(&x))
