@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes one operator of C at a time, and asks whether a test notices.
 
-    bench/mutate.sh [--count N] [--seconds S] [--seed S] [--budget S] [--out FILE] [--list] [--survivors] [--scripts]
-                    [PATH[:LINE] ...]
+    bench/mutate.sh [--count N] [--seconds S] [--seed S] [--budget S] [--out FILE] [--list] [--survivors]
+                    [--scripts] [--rest S] [PATH[:LINE] ...]
 
 PATH is a folder or a source below src/ or validate/ (default: the folders of FOLDERS below that are counted); with a LINE, all mutants
 of that line. N mutants (default 20) of each folder are drawn with a seed, so that two runs draw the same ones; a longer run goes on where a shorter
@@ -14,7 +14,9 @@ survivor at once. Where its object code is as before, it is an equivalent one.
 
 What was found is kept in build/mutate/found.json while the sources are as they were; --survivors tries the ones that survived
 once more, with the tests that were added or changed, or had no time. With --scripts the program is built, too, and what outlives the unit tests is tried
-with all scripts of tests/cli that state facts of its folder (SCRIPTS below), on whatever line it is: a minute or more for each mutant. A survivor is either equivalent (no input can tell it from the original), which bench/mutants.txt then says with
+with all scripts of tests/cli that state facts of its folder (SCRIPTS below), on whatever line it is: a minute or more for each mutant. With --rest it is
+then tried with the rest of ./test, too: what fuzz targets replay, tests/cases, unit tests that compare with what the program once wrote (LEFT_OUT), and the
+other scripts of tests/cli but those of BESIDE, the quick ones first, until S seconds of the processor are over. The table counts what these kill apart. A survivor is either equivalent (no input can tell it from the original), which bench/mutants.txt then says with
 the reason, or a test is missing, which it may say too. FILE gets a table by folder and a line for each survivor. Mutants that don't compile are not counted.
 """
 import argparse
@@ -44,7 +46,12 @@ PLANS = ["certificate", "equal_layers", "proof"]
 SCRIPTS = {"src/cost": PLANS, "src/fusion": PLANS + KERNELS, "src/graph": PLANS + KERNELS, "src/plan/search": PLANS, "src/emit": KERNELS + ["validate_cuda"],
            "validate": ["calibrate_cuda", "host", "operators", "registers", "trust", "validate", "validate_cpu", "validate_cuda"]}
 
+# Scripts whose answer does not depend on a function of the library, or that build the program themselves: sources, documents, packages.
+BESIDE = {"bench", "ci", "constants", "docs_model", "exports", "house", "inject", "install", "killed_sweep", "layers", "library", "packages", "readme", "slurm", "wheel"}
+
 UNTESTED = "survived: no test runs its line"
+REST = " among the rest" # of ./test
+
 # ./test runs the tests under sanitizers, too: what a mutant does without a definition ends it.
 UNDEFINED = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
 
@@ -183,8 +190,8 @@ def digest_of(path):
 class Tree:
     """A copy of the sources, its library as a shared one, and the tests."""
 
-    def __init__(self, root, scripts):
-        self.root, self.at, self.digests, self.scripts = root, os.path.join(root, "build", "mutate"), {}, scripts
+    def __init__(self, root, scripts, rest):
+        self.root, self.at, self.digests, self.scripts, self.rest = root, os.path.join(root, "build", "mutate"), {}, scripts, rest
         self.copy, self.build, self.counting = (os.path.join(self.at, name) for name in ("tree", "build", "counting"))
         os.makedirs(self.copy, exist_ok=True)
         for name in os.listdir(root):
@@ -212,7 +219,9 @@ class Tree:
         names = subprocess.run(["cmake", "--build", self.build, "--target", "help"], capture_output=True, text=True, check=True).stdout
         self.tests = sorted(set(re.findall(r"\b(\w+)_test\b", names)) - LEFT_OUT)
         mock = ["mockgpu"] if re.search(r"\bmockgpu\b", names) else []
-        if self.call(["cmake", "--build", self.build, "-j2", "--target", "fusesim_core"] + ["fusesim"] * scripts + mock + [t + "_test" for t in self.tests], 7200) != 0:
+        self.replayed = sorted(set(re.findall(r"\bfuzz_(\w+)\b", names))) if rest else []
+        more = ["fusesim"] * bool(scripts or rest) + ["fuzz_" + name for name in self.replayed] + [t + "_test" for t in sorted(LEFT_OUT) if rest]
+        if self.call(["cmake", "--build", self.build, "-j2", "--target", "fusesim_core"] + more + mock + [t + "_test" for t in self.tests], 7200) != 0:
             sys.exit("mutate: the tests can't be built in %s" % self.build)
 
         if self.call(["cmake", "--build", self.counting, "-j2", "--target", "fusesim_core"], 7200) != 0:
@@ -257,6 +266,21 @@ class Tree:
         self.used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         return None if cpu and status in (-24, -9) else status
 
+    def others(self):
+        """The rest of ./test."""
+        scripts = (name[:-3] for name in os.listdir(os.path.join(self.copy, "tests", "cli")) if name.endswith(".sh"))
+        return ["cases"] + ["fuzz." + name for name in self.replayed] + sorted(LEFT_OUT) + ["cli." + name for name in sorted(set(scripts) - BESIDE)]
+
+    def source_of(self, test):
+        kind, _, name = test.partition(".")
+        return {"cases": "tests/cases.sh", "cli": "tests/cli/%s.sh" % name, "fuzz": "tests/fuzz/%s.c" % name}.get(kind, "tests/unit/%s_test.c" % kind)
+
+    def replay(self, name):
+        """As tests/CMakeLists.txt has it: of its corpus, and of what else it reads."""
+        more = ["tests/cases"] * (name in ("hardware", "onnx", "plan", "rows", "torch", "trace", "unit", "workload")) + ["tests/fuzz/corpus/" + name]
+        seeds = [os.path.join(self.copy, one) for one in more] + ["/usr/share/libonnx-testdata/data"] * (name == "onnx")
+        return [os.path.join(self.build, "tests", "fuzz_" + name)] + [one for one in seeds if os.path.exists(one)]
+
     def run_script(self, name, cpu=None, **more):
         scratch = os.path.join(self.at, "scratch", name)
         shutil.rmtree(scratch, ignore_errors=True)
@@ -268,6 +292,11 @@ class Tree:
     def run(self, test, cpu=None, **more):
         if test.startswith("cli."):
             return self.run_script(test[4:], cpu, **more)
+        if test.startswith("fuzz."):
+            return self.call(self.replay(test[5:]), 600, cpu, **more)
+        if test == "cases":
+            more.update(FUSESIM=os.path.join(self.build, "fusesim"), SOURCE_DIR=self.copy)
+            return self.call([os.path.join(self.copy, "tests", "cases.sh")], 600, cpu, **more)
         if test == "gpu_run": # on the GPU that is none
             mock = os.path.join(self.build, "tests", "libmockgpu.so")
             more.update({"FUSESIM_%s_LIB" % name: mock for name in ("CUDA", "NVRTC", "CUPTI", "CUBLAS", "CUBLASLT", "NVML")}, MOCK_SKIP_REPEATS="1")
@@ -326,17 +355,17 @@ class Tree:
         return now
 
     def known_script(self, name):
-        """CPU seconds of a script, measured once; None where it fails."""
-        path, version = os.path.join(self.at, "known", "cli.%s.json" % name), digest_of(os.path.join(self.copy, "tests", "cli", name + ".sh"))[:12]
+        """CPU seconds of a script, or what else is tried on any line; measured once; None where it fails."""
+        path, version = os.path.join(self.at, "known", name + ".json"), digest_of(os.path.join(self.copy, self.source_of(name)))[:12]
         kept = None
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 kept = json.load(file)
         if not kept or kept[0] != version:
-            kept = (version, self.used if self.run("cli." + name) == 0 else None)
+            kept = (version, self.used if self.run(name) == 0 else None)
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(kept, file)
-        self.version["cli." + name] = version
+        self.version[name] = version
         return kept[1]
 
     def digest(self, path):
@@ -367,7 +396,7 @@ class Judge:
         self.scripts = {} # CPU seconds of those that may be run
         self.same, self.kills, self.sound = {}, {}, {}
         for name, one in found.items():
-            if one[1].startswith("killed by "):
+            if one[1].startswith("killed") and " by " in one[1]:
                 self.note(name.split(" | ")[0], one[1].split()[-1])
 
     def note(self, path, test):
@@ -385,14 +414,17 @@ class Judge:
             lines = ran.get(mutant["path"], {})
             if lines is None or lines.get(mutant["line"], 1 if lines else 0): # a line without code of its own belongs to another
                 tests.append(test)
-        scripts = []
-        for name in SCRIPTS.get(folder_of(mutant["path"]), []) if self.tree.scripts else []:
-            if "cli." + name not in self.scripts:
-                self.scripts["cli." + name] = self.tree.known_script(name)
-            if self.scripts["cli." + name] is not None:
-                scripts.append("cli." + name)
+        facts = ["cli." + name for name in SCRIPTS.get(folder_of(mutant["path"]), []) if self.tree.scripts]
+        scripts, others = self.sound_of(facts), self.sound_of(t for t in self.tree.others() if t not in facts) if self.tree.rest else []
         cheap_first = lambda t: (self.usual(t) + 0.05) / self.worth(mutant["path"], t)  # noqa: E731
-        return sorted(tests, key=cheap_first) + sorted(scripts, key=cheap_first)
+        return sorted(tests, key=cheap_first) + sorted(scripts, key=cheap_first), sorted(others, key=cheap_first)
+
+    def sound_of(self, scripts):
+        scripts = list(scripts)
+        for name in scripts:
+            if name not in self.scripts:
+                self.scripts[name] = self.tree.known_script(name)
+        return [name for name in scripts if self.scripts[name] is not None]
 
     def usual(self, test):
         return self.scripts[test] if test in self.scripts else self.known[test][0]
@@ -414,18 +446,18 @@ class Judge:
             self.same[path] = tree.compile(path, text, base + ".same")
         if new == self.same[path]:
             return "equivalent: the same object code"
-        tests, spent = self.order(mutant), 0
-        if not tests:
+        (tests, others), spent, rest = self.order(mutant), 0, 0
+        if not tests and not others:
             return UNTESTED
         if tree.call([os.environ.get("CC", "cc"), "-shared", "-Wl,-soname,libmutant.so", "-o", tree.library, base], 100) != 0:
             return "no code"
-        for test in tests:
+        for test in tests + others:
             usual = self.usual(test)
-            late = spent > 0 and spent + usual > self.budget and test not in self.scripts
+            late = rest > 0 and rest + usual > tree.rest if test in others else spent > 0 and spent + usual > self.budget and test not in self.scripts
             if outlived.get(test) == tree.version[test] or late:
                 continue
             status = tree.run(test, 2 + 4 * usual, LD_LIBRARY_PATH=os.path.dirname(tree.library))
-            spent += tree.used
+            spent, rest = spent + tree.used, rest + (tree.used if test in others else 0)
             if status != 0 and self.fails_anyway(test):
                 if test in self.scripts:
                     self.scripts[test] = None
@@ -433,24 +465,30 @@ class Judge:
                     del self.known[test]
             elif status != 0:
                 self.note(path, test)
-                return "killed by %s" % test if status is not None else "killed: %s hangs" % test
+                how = REST if test in others else ""
+                return "killed%s by %s" % (how, test) if status is not None else "killed%s: %s hangs" % (how, test)
             outlived[test] = tree.version[test]
-        return "survived"
+        return "survived" if tests else UNTESTED
 
 
-def table(results, said_of):
-    lines = ["| folder | tried | killed | equivalent | survived | score |", "|---|--:|--:|--:|--:|--:|"]
-    total = [0, 0, 0, 0]
+def table(results, said_of, rest):
+    lines = ["| folder | tried | killed |%s equivalent | survived | score |" % (" by the rest |" if rest else ""), "|---|--:|--:|--:|--:|--:|" + "--:|" * rest]
+    total = [0, 0, 0, 0, 0]
+
+    def line(name, row):
+        tried, killed, late, equal = row[:4]
+        figures = [tried, killed] + [late] * rest + row[3:]
+        return "| %s | %s | %.1f %% |" % (name, " | ".join("%d" % x for x in figures), 100 * (killed + late) / max(1, tried - equal))
     for folder in FOLDERS + OTHERS:
         mine = [(m, said) for m, said in results if folder_of(m["path"]) == folder and said != "no code"]
-        killed = sum(said.startswith("killed") for _, said in mine)
+        killed, late = (sum(said.startswith("killed") and said.startswith("killed" + REST) == rare for _, said in mine) for rare in (False, True))
         equal = sum(said.startswith("equivalent") or (said.startswith("survived") and said_of.get(m["name"], "").startswith("equivalent")) for m, said in mine)
-        row = [len(mine), killed, equal, len(mine) - killed - equal]
+        row = [len(mine), killed, late, equal, len(mine) - killed - late - equal]
         if mine:
-            lines.append("| `%s` | %d | %d | %d | %d | %.0f %% |" % (folder, *row, 100 * killed / max(1, row[0] - equal)))
+            lines.append(line("`%s`" % folder, row))
             total = [x + y for x, y in zip(total, row)] if folder in FOLDERS else total
     if total[0]:
-        lines.append("| all of the first six | %d | %d | %d | %d | %.1f %% |" % (*total, 100 * total[1] / max(1, total[0] - total[2])))
+        lines.append(line("all of the first six", total))
     return lines
 
 
@@ -464,6 +502,7 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--survivors", action="store_true")
     parser.add_argument("--scripts", action="store_true")
+    parser.add_argument("--rest", type=float, default=0)
     parser.add_argument("paths", nargs="*", default=[])
     args = parser.parse_args()
     root = os.getcwd()
@@ -505,7 +544,7 @@ def main():
         if not before or before[0] != digest or again:
             if time.monotonic() > end:
                 continue
-            judge = judge or Judge(Tree(root, args.scripts), args.budget, kept)
+            judge = judge or Judge(Tree(root, args.scripts, args.rest), args.budget, kept)
             outlived = before[2] if again and len(before) > 2 else {}
             kept[m["name"]] = before = (digest, judge.judge(m, texts[m["path"]], outlived), outlived)
             print("%s:%d: %s: %s" % (m["path"], m["line"], m["what"], before[1]), flush=True)
@@ -514,7 +553,7 @@ def main():
             os.rename(kept_at + ".new", kept_at)
         results.append((m, before[1]))
     left = [(m, said_of.get(m["name"], said)) for m, said in results if said.startswith("survived")]
-    lines = table(results, said_of) + [""] + ["- %s:%d: %s: %s\n    %s" % (m["path"], m["line"], m["what"], said, m["name"]) for m, said in left]
+    lines = table(results, said_of, args.rest > 0) + [""] + ["- %s:%d: %s: %s\n    %s" % (m["path"], m["line"], m["what"], said, m["name"]) for m, said in left]
     text = "\n".join(lines) + "\n"
     if args.out:
         with open(args.out, "w", encoding="utf-8") as file:

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fusion/row_kind.h"
 
-static bool passes_factors(fsim_op op)
+/* Does it pass on what is added to all elements of a row, and a factor of all? No integer does. */
+static bool passes(const fsim_node *n)
 {
-    return op == FSIM_OP_NEG || op == FSIM_OP_CAST || op == FSIM_OP_COPY || op == FSIM_OP_DROPOUT ||
-           op == FSIM_OP_TRIL || op == FSIM_OP_TRIU || (fsim_ops[op].class == FSIM_PERMUTE && fsim_ops[op].flops == 0);
+    return n->op == FSIM_OP_NEG || n->op == FSIM_OP_COPY ||
+           (n->op == FSIM_OP_CAST && fsim_dtype_floating(n->attrs.dtype)) ||
+           (fsim_ops[n->op].class == FSIM_PERMUTE && fsim_ops[n->op].flops == 0);
+}
+
+/* Or a factor alone: it makes zeros of some elements, to which nothing was added, or multiplies all. */
+static bool passes_factors(const fsim_node *n)
+{
+    return n->op == FSIM_OP_DROPOUT || n->op == FSIM_OP_TRIL || n->op == FSIM_OP_TRIU || n->op == FSIM_OP_MUL ||
+           n->op == FSIM_OP_DIV;
 }
 
 fsim_row_kind fsim_row_kind_of(const fsim_node *n, const fsim_row_kind *arg)
@@ -27,10 +36,7 @@ fsim_row_kind fsim_row_kind_of(const fsim_node *n, const fsim_row_kind *arg)
     if (n->args == 1 && arg[0] == FSIM_SHIFTED && n->op == FSIM_OP_EXP)
         return FSIM_SCALED;
     if (n->args == 1)
-        return passes_factors(n->op) || (n->op == FSIM_OP_MUL && arg[0] == FSIM_SCALED) ||
-                       (n->op == FSIM_OP_DIV && arg[0] == FSIM_SCALED)
-                   ? arg[0]
-                   : FSIM_BOUND;
+        return passes(n) || (arg[0] == FSIM_SCALED && passes_factors(n)) ? arg[0] : FSIM_BOUND;
     if (n->op == FSIM_OP_SUB && arg[0] == FSIM_FREE && arg[1] == FSIM_ROW)
         return FSIM_SHIFTED;
     const bool product = n->op == FSIM_OP_MUL && arg[0] != FSIM_SHIFTED && arg[1] != FSIM_SHIFTED;

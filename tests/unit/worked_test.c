@@ -17,7 +17,9 @@
 #include "plan/price/timeline.h"
 #include "predict.h"
 #include "validate/reference/check.h"
+#include "validate/reference/point.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define TOY        FUSESIM_SOURCE_DIR "/tests/hw/toy.yaml"
@@ -247,6 +249,75 @@ static void what_an_online_row_can_correct(void **unused)
     }
 }
 
+/* An argument of element e, where the row's value is r: by its kind. */
+static double of_kind(fsim_row_kind kind, int argument, int e, double r)
+{
+    const double x = 0.375 + 0.25 * e + 0.125 * argument, own = r + argument;
+    switch (kind) {
+    case FSIM_FREE:
+        return x;
+    case FSIM_ROW:
+        return own;
+    case FSIM_SHIFTED:
+        return x - own;
+    case FSIM_SCALED:
+        return x * own;
+    default:
+        return x * x + own * own * (x + 1);
+    }
+}
+
+/* What the kind of a result says of its values y in two states of the row, element by element: they are the same; all
+ * elements have one value; all change by the same difference; all by the same factor. */
+static bool keeps_its_word(fsim_row_kind kind, const double *y, const double *later, int count)
+{
+    bool kept = true;
+    for (int e = 0; e < count && kind != FSIM_BOUND; e++) {
+        if (!isfinite(y[e]) || !isfinite(later[e]) || !isfinite(y[0]) || !isfinite(later[0]))
+            continue; /* outside of what the function takes */
+        const double difference = (later[e] - y[e]) - (later[0] - y[0]), cross = later[e] * y[0] - y[e] * later[0];
+        kept = kept && (kind != FSIM_FREE || later[e] == y[e]) && (kind != FSIM_ROW || y[e] == y[0]) &&
+               (kind != FSIM_SHIFTED || fabs(difference) < 1e-9) && (kind != FSIM_SCALED || fabs(cross) < 1e-9);
+    }
+    return kept;
+}
+
+/* Kinds of results say what is true of the values, of every operator that is computed point by point, with arguments of
+ * every kind. */
+static void kinds_of_a_row_by_values(void **unused)
+{
+    (void)unused;
+    enum { ELEMENTS = 4 };
+    int corrected = 0;
+    for (fsim_op op = 0; op < FSIM_OP_COUNT; op++)
+        for (int given = 0; given < 3 * 125; given++) { /* of one, two or three arguments */
+            const int args = 1 + given / 125;
+            const fsim_row_kind kind[] = {given % 5, given / 5 % 5, given / 25 % 5};
+            fsim_node n = {.op = op, .args = args, .attrs = {.dtype = given % 2 ? FSIM_F32 : FSIM_I32, .p = 0.5}};
+            double y[2][ELEMENTS];
+            bool of_rows = true;
+            if (!fsim_point_rows[op].value || args < fsim_ops[op].least_args || args > fsim_ops[op].most_args)
+                continue;
+            for (int k = 0; k < args; k++)
+                of_rows = of_rows && kind[k] == FSIM_ROW;
+            for (int e = 0; e < 2 * ELEMENTS; e++) {
+                double x[3] = {1.5, 1.5, 1.5}; /* where there is no second argument it is a number */
+                const int place = of_rows ? 0 : e / 2;
+                const fsim_place at = {.index = place, .row = 2, .col = place, .cols = ELEMENTS};
+                for (int k = 0; k < args; k++)
+                    x[k] = of_kind(kind[k], k, e / 2, e % 2 ? 1.25 : 0.75);
+                y[e % 2][e / 2] = fsim_point_rows[op].value(&n, x, &at);
+            }
+            const fsim_row_kind made = fsim_row_kind_of(&n, kind);
+            if (!keeps_its_word(made, y[0], y[1], ELEMENTS))
+                fail_msg("%s of kinds %d, %d, %d is not of kind %d", fsim_ops[op].name, kind[0], kind[1], kind[2],
+                         made);
+            corrected += made == FSIM_SHIFTED || made == FSIM_SCALED;
+        }
+    printf("%d results can be corrected\n", corrected);
+    assert_true(corrected > 40);
+}
+
 /* Reversed: point p of [0, 6) reads element 5 - p, and so does the way back. Two digits, the inner one reversed: points
  * 0 to 5 read 2 1 0 5 4 3; element e was read by the same. One that starts at element 1 has no way back. */
 static void a_reversed_map_has_a_way_back(void **unused)
@@ -315,6 +386,7 @@ int main(void)
         cmocka_unit_test(maps_find_each_other_in_l2_where_it_reaches),
         cmocka_unit_test(the_bound_knows_that_outputs_are_written),
         cmocka_unit_test(what_an_online_row_can_correct),
+        cmocka_unit_test(kinds_of_a_row_by_values),
         cmocka_unit_test(a_reversed_map_has_a_way_back),
         cmocka_unit_test(the_host_issues_every_launch),
         cmocka_unit_test(a_byte_behind_the_end_is_seen),
