@@ -166,6 +166,106 @@ static void sets_that_are_no_kernel(void **unused)
     }
 }
 
+/* What a reader is told of a refusal, whatever set it came from. Primitives: 0 e, exp; 1 s, a sum; 2 c, a product of 64
+ * steps; 3 o, a sort; 4 k, a running sum. */
+static void refusals_in_words(void **unused)
+{
+    (void)unused;
+    static const char text[] =
+        "tensors: {x: {shape: [64, 64], dtype: f32}}\noperators:\n  - {op: exp, in: x, out: e}\n"
+        "  - {op: sum, in: e, out: s, dims: [1], keepdim: true}\n  - {op: matmul, in: [x, e], out: c}\n"
+        "  - {op: sort, in: x, out: o, dim: 1}\n  - {op: cumsum, in: x, out: k, dim: 1}\n"
+        "outputs: [s, c, o, k]\n";
+    static const struct {
+        fsim_refusal why;
+        const char *words;
+    } said[] = {
+        {{FSIM_RULE_BOUNDARY, 3, 0, -1, 0, 0, FSIM_IN_NONE, true},
+         "sort 'o' is a kernel of its own: its kernel is a program of its own, which no other operator joins"},
+        {{FSIM_RULE_BOUNDARY, 4, 1, -1, 0, 0, FSIM_IN_NONE, true}, "cumsum 'k' stays apart: "},
+        {{FSIM_RULE_IN_PLACE, 0, -1, -1, 0, 0, FSIM_IN_NONE, false},
+         "'e' reads what is overwritten in place, so it is computed once"},
+        {{FSIM_RULE_IN_PLACE, 0, 1, -1, 0, 0, FSIM_IN_NONE, false},
+         "'e' writes in place, so what 's' makes or reads must be in memory before"},
+        {{FSIM_RULE_CONVEXITY, 0, 2, 1, 0, 0, FSIM_IN_NONE, false}, "would create a cycle through s"},
+        {{FSIM_RULE_CONVEXITY, 1, 2, 0, 0, 0, FSIM_IN_NONE, false}, "would create a cycle through e"},
+        {{FSIM_RULE_CYCLE, 0, 2, -1, 0, 0, FSIM_IN_NONE, false}, "would create a cycle through another kernel"},
+        {{FSIM_RULE_SPACE, 0, 1, -1, 1, 64, FSIM_IN_ROWS, false}, "different iteration spaces: 1 row against 64"},
+        {{FSIM_RULE_SPACE, 0, 1, -1, 2, 64, FSIM_IN_NONE, false}, "different iteration spaces: 2 points against 64"},
+        {{FSIM_RULE_SPACE, 0, 1, -1, 2.5e20, 64, FSIM_IN_NONE, false},
+         "different iteration spaces: 2.5e+20 points against 64"},
+        {{FSIM_RULE_INDEX_MAP, 0, -1, -1, 64, 64, FSIM_IN_POINTS, false},
+         "exp 'e' computes each of its 64 points once, but its readers in this kernel do not read each once: data or "
+         "pieces choose"},
+        {{FSIM_RULE_INDEX_MAP, 0, -1, -1, 128, 64, FSIM_IN_POINTS, false},
+         "exp 'e' has 64 points, but this kernel would have to compute 128 of them: it computes each once"},
+        {{FSIM_RULE_INDEX_MAP, 0, -1, -1, 2, 1, FSIM_IN_CHAIN_STAGES, false},
+         "'e' is needed in 2 places of the chain (in front of, between or behind its contractions), and a kernel "
+         "computes it in 1"},
+        {{FSIM_RULE_INDEX_MAP, 0, -1, -1, 2, 1, FSIM_IN_TILE_MAPS, false},
+         "its readers do not read 'e' tile by tile, each of its rows once"},
+        {{FSIM_RULE_INDEX_MAP, 0, 1, -1, 0, 0, FSIM_IN_NONE, false},
+         "'s' reads 'e' across rows, in an order that no index map expresses"},
+        {{FSIM_RULE_INDEX_MAP, 0, -1, -1, 0, 0, FSIM_IN_NONE, false},
+         "'its readers' reads 'e' across rows, in an order that no index map expresses"},
+        {{FSIM_RULE_INDEX_MAP, 0, 1, -1, 9, 8, FSIM_IN_INDEX_MAPS, false},
+         "the readers of 'e' in this kernel need it through 9 index maps, and a kernel can serve 8"},
+        {{FSIM_RULE_REDUCED_EPILOGUE, 1, 2, -1, 64, 256, FSIM_IN_TILE_ROW, false},
+         "'s' reduces what contraction 'c' reads; a kernel with a contraction reduces only the contraction's results"},
+        {{FSIM_RULE_REDUCED_EPILOGUE, 2, 1, -1, 64, 64, FSIM_IN_TILE_ROW, false},
+         "'s' does not reduce whole rows of the results of contraction 'c', and a tile holds nothing else"},
+        {{FSIM_RULE_REDUCED_EPILOGUE, 2, -1, -1, 64, 64, FSIM_IN_TILE_ROW, false},
+         "'c' does not reduce whole rows of the results of contraction 'c', and a tile holds nothing else"},
+        {{FSIM_RULE_REDUCED_EPILOGUE, 2, 1, -1, 257, 256, FSIM_IN_TILE_ROW, true},
+         "a reduction fused with a contraction needs 257 elements of a row in one tile, and there can be at most 256"},
+        {{FSIM_RULE_REDUCED_EPILOGUE, 2, 1, -1, 257, 256, FSIM_IN_TILE_ROW, false},
+         "a reduction fused with a contraction needs 257 elements of a row in one tile, and there can be at most 256; "
+         "with the "
+         "contraction at their other end the three could be one kernel"},
+        {{FSIM_RULE_REDUCED_EPILOGUE, 2, 1, -1, 64, 1, FSIM_IN_OUTSIDE_CHAIN, false},
+         "a reduction fused with a contraction needs 64 elements of a row outside the chain of two contractions, and "
+         "there can be none"},
+        {{FSIM_RULE_PROLOGUE, 0, 2, -1, 0, 0, FSIM_IN_NONE, false},
+         "'e' would have to be computed while the contraction loads its operand, but other kernels read its value from "
+         "memory"},
+        {{FSIM_RULE_PROLOGUE, 0, 2, -1, 0, 0, FSIM_IN_OPERAND_LOADS, false},
+         "'e' would have to be computed while the contraction loads its operand, but a kernel can't compute it there"},
+        {{FSIM_RULE_PROLOGUE, 1, 2, -1, 0, 0, FSIM_IN_NONE, false},
+         "'s' would have to be computed while the contraction loads its operand, but a kernel can't compute it there"},
+        {{FSIM_RULE_PROLOGUE, 0, -1, -1, 0, 0, FSIM_IN_NONE, false},
+         "'e' would have to be computed while the contraction loads its operand, but a kernel can't compute it there"},
+        {{FSIM_RULE_WINDOW, 0, 1, -1, 2.25, 1, FSIM_IN_EVALUATIONS, false},
+         "'s' reads overlapping windows, so 'e' would be computed up to 2.25 times an element"},
+        {{FSIM_RULE_ASSEMBLY, 0, 1, -1, 0, 0, FSIM_IN_NONE, false},
+         "'s' picks its elements by ranges or by data, so its producer 'e' must be stored first"},
+        {{FSIM_RULE_SHARED, 0, 1, -1, 65536, 49152, FSIM_IN_SHARED_BYTES, false},
+         "needs 64 KiB of shared memory per block, the GPU allows 48 KiB"},
+        {{FSIM_RULE_SHARED, 0, -1, -1, 0, 0, FSIM_IN_NONE, false},
+         "no configuration of 'e' and what is fused with it fits the GPU"},
+        {{FSIM_RULE_PARAMETERS, 0, 1, -1, 481, 480, FSIM_IN_PARAMETERS, false},
+         "needs 481 pointer parameters, the limit is 480"},
+        {{FSIM_RULE_NUMERICS, 1, -1, -1, 64, 1, FSIM_IN_ORDERS, false},
+         "strict numerics: one block sums all 64 elements in order; splitting them, or a running maximum or mean, is "
+         "refused"},
+        {{FSIM_RULE_NUMERICS, 1, 0, -1, 4, 1, FSIM_IN_ORDERS, false},
+         "strict numerics: 4 orders of summation, one block keeps the order of 1"},
+        {{FSIM_RULE_USER, 0, 1, -1, 0, 0, FSIM_IN_LIBRARY_CALL, false}, "a library's call has 'e' inside, and not 's'"},
+        {{FSIM_RULE_USER, 0, 1, -1, 0, 0, FSIM_IN_NONE, false},
+         "the workload's fuse:, separate: or materialize: keeps 'e' and 's' apart"},
+        {{FSIM_RULE_COST, 0, 1, -1, 0, 0, FSIM_IN_NONE, false}, "legal, but one kernel takes longer"},
+        {{FSIM_RULE_NONE, 0, 1, -1, 0, 0, FSIM_IN_NONE, false}, ""}};
+    fsim_arena *a = fsim_arena_new();
+    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "words.yaml", text, strlen(text), NULL);
+    assert_true(g && g->nodes == 5);
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        const char *words = fsim_refusal_text(g, &said[i].why, a);
+        const bool begins = said[i].why.rule == FSIM_RULE_BOUNDARY; /* the class says why */
+        if (begins ? strncmp(words, said[i].words, strlen(said[i].words)) != 0 : strcmp(words, said[i].words) != 0)
+            fail_msg("'%s', wanted '%s'", words, said[i].words);
+    }
+    fsim_arena_free(a);
+}
+
 /* A matrix that is turned around, alone or each of a batch: what a product could read as its other layout. */
 static void matrices_that_are_turned(void **unused)
 {
@@ -292,8 +392,9 @@ static void what_weights_take_in(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_by_hand),          cmocka_unit_test(sets_that_are_no_kernel),
-        cmocka_unit_test(matrices_that_are_turned), cmocka_unit_test(sides_of_the_barrier),
-        cmocka_unit_test(nine_views_are_too_many),  cmocka_unit_test(what_weights_take_in)};
+        cmocka_unit_test(kernels_by_hand),      cmocka_unit_test(sets_that_are_no_kernel),
+        cmocka_unit_test(refusals_in_words),    cmocka_unit_test(matrices_that_are_turned),
+        cmocka_unit_test(sides_of_the_barrier), cmocka_unit_test(nine_views_are_too_many),
+        cmocka_unit_test(what_weights_take_in)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include "fusion/fuse.h"
 #include "fusion/group.h"
+#include "legal_reasons.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -417,6 +418,15 @@ static void lives_and_walks(void **unused)
     }
 }
 
+static const legal_reason *reason_of(const char *idea)
+{
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (strcmp(reasons[i].idea, idea) == 0)
+            return &reasons[i];
+    fail_msg("%s: no reason is known", idea);
+    return NULL;
+}
+
 static void rules_and_templates(void **unused)
 {
     (void)unused;
@@ -454,7 +464,9 @@ static void rules_and_templates(void **unused)
             if (c->needed > 0)
                 assert_true(why.needed == c->needed);
             const char *words = fsim_refusal_text(g, &why, a);
-            assert_true(strlen(words) > 10);
+            const legal_reason *reason = reason_of(c->idea);
+            assert_string_equal(words, reason->words);
+            assert_true(why.a == reason->a && why.b == reason->b);
             const char *against = strstr(words, " against "); /* never "64 rows against 64" */
             assert_true(!against || why.needed != why.limit || strncmp(against, " against as many", 16) == 0);
             if (why.unit == FSIM_IN_WINDOWS) /* two of them: whether they overlap is not the reason */
