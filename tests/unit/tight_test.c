@@ -14,16 +14,17 @@
 #include "plan/search/search.h"
 #include "predict.h"
 #include "priced_check.h"
+#include "random_rows.h"
 #include "random_workload.h"
 #include <stdio.h>
 #include <string.h>
 
 #ifdef FSIM_SANITIZED
 static const bool usual = false;
-enum { GRAPHS = 20 };
+enum { GRAPHS = 20, ROWS = 10 };
 #else
 static const bool usual = true;
-enum { GRAPHS = 48 };
+enum { GRAPHS = 48, ROWS = 60 };
 #endif
 
 typedef struct {
@@ -39,6 +40,14 @@ static priced_tally priced;
 static struct {
     int64_t sets, states, steps;
 } effort;
+
+static void begin_anew(void)
+{
+    parts = part_plans = clones = hurried = relaxed = with_l2 = part_prices = floors = (share_tally){0};
+    told = (told_bounds){0};
+    priced = (priced_tally){0};
+    memset(&effort, 0, sizeof effort);
+}
 
 static bool open_fixture(fixture *f, const char *text, const char *gpu, const fsim_options *o, const fsim_derive *how)
 {
@@ -106,6 +115,24 @@ static void check_bounds(const fixture *f)
     check_priced(&f->p, f->least, f->a, &priced);
 }
 
+static fsim_options options_of(int turn)
+{
+    return (fsim_options){.strategy = FSIM_STRATEGY_OPTIMAL,
+                          .regime = (fsim_regime)(turn % 4),
+                          .search_steps = 60000000,
+                          .no_recompute = turn % 3 == 1,
+                          .warm = turn % 5 == 1,
+                          .objective = turn % 7 == 2 ? FSIM_MINIMISE_BYTES : FSIM_MINIMISE_TIME};
+}
+
+static void say(int looked)
+{
+    printf("%d graphs; %lld sets, %lld states, %lld steps\n", looked, (long long)effort.sets, (long long)effort.states,
+           (long long)effort.steps);
+    printf("prices %.5f of %d, met %d; told %d bounds, %d near\n", priced.reached / priced.turns, priced.turns,
+           priced.met, told.bounds, told.near);
+}
+
 static void bounds_are_tight(void **unused)
 {
     (void)unused;
@@ -113,17 +140,13 @@ static void bounds_are_tight(void **unused)
     static const int sides[][2] = {{256, 256}, {1024, 1024}, {4096, 4096}, {8, 65536}, {512, 2048}};
     static const fsim_derive back = {.mode = FSIM_REVERSE, .want = FSIM_WANT_ALL};
     int looked = 0;
+    begin_anew();
     for (int turn = 1; turn <= GRAPHS; turn++) {
         fixture f = {.a = fsim_arena_new()};
         state = (uint64_t)turn;
         const bool derived = turn % 9 == 4;
         const int *side = sides[turn % 5];
-        const fsim_options o = {.strategy = FSIM_STRATEGY_OPTIMAL,
-                                .regime = (fsim_regime)(turn % 4),
-                                .search_steps = 60000000,
-                                .no_recompute = turn % 3 == 1,
-                                .warm = turn % 5 == 1,
-                                .objective = turn % 7 == 2 ? FSIM_MINIMISE_BYTES : FSIM_MINIMISE_TIME};
+        const fsim_options o = options_of(turn);
         const char *text =
             random_workload(f.a, derived ? 2 : 4 + (int)draw(4), side[0], side[1], turn % 11 == 5 ? 2 : 1);
         if (open_fixture(&f, text, gpu[turn % 3], &o, derived ? &back : NULL)) {
@@ -132,10 +155,7 @@ static void bounds_are_tight(void **unused)
         }
         fsim_arena_free(f.a);
     }
-    printf("%d graphs; %lld sets, %lld states, %lld steps\n", looked, (long long)effort.sets, (long long)effort.states,
-           (long long)effort.steps);
-    printf("prices %.5f, met %d of %d; told %d bounds, %d near\n", priced.reached / priced.turns, priced.met,
-           priced.turns, told.bounds, told.near);
+    say(looked);
     assert_true(!usual || (looked == 48 && effort.sets <= 1003 && effort.states <= 1851 && effort.steps <= 79802));
     assert_true(!usual || (priced.reached >= 0.99944 * priced.turns && priced.met >= 48 && told.bounds >= 384 &&
                            told.near >= 262));
@@ -150,8 +170,41 @@ static void bounds_are_tight(void **unused)
     check_share("told", told.shares, 0.62079, usual);
 }
 
+/* The same of operators that kernels over rows have: concatenations, slices, gathers, running sums, norms. */
+static void bounds_over_rows_are_tight(void **unused)
+{
+    (void)unused;
+    static const char *const gpu[] = {"t4", "a100-sxm4-40gb", "h100-sxm5-80gb"};
+    int looked = 0;
+    begin_anew();
+    for (int turn = 1; turn <= ROWS; turn++) {
+        fixture f = {.a = fsim_arena_new()};
+        state = (uint64_t)turn + 1000;
+        const fsim_options o = options_of(turn);
+        if (open_fixture(&f, random_rows(f.a, 3 + (int)draw(3)), gpu[turn % 3], &o, NULL)) {
+            check_bounds(&f);
+            looked++;
+        }
+        fsim_arena_free(f.a);
+    }
+    say(looked);
+    assert_true(!usual || (looked == 60 && effort.sets <= 3251 && effort.states <= 1785 && effort.steps <= 108669));
+    assert_true(!usual || (priced.reached >= 0.9863 * priced.turns && priced.met >= 59 && told.bounds >= 480 &&
+                           told.near >= 182));
+    check_share("parts", parts, 0.81925, usual);
+    check_share("plans of parts", part_plans, 0.86646, usual);
+    check_share("few clones", clones, 0.87166, usual);
+    check_share("hurried", hurried, 0.67076, usual);
+    check_share("relaxed", relaxed, 0.99263, usual);
+    check_share("with L2", with_l2, 0.99999, usual);
+    check_share("prices of parts", part_prices, 0.72009, usual);
+    check_share("floors", floors, 0.53080, usual);
+    check_share("told", told.shares, 0.39807, usual);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bounds_are_tight)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bounds_are_tight),
+                                       cmocka_unit_test(bounds_over_rows_are_tight)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
