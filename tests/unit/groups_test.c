@@ -125,6 +125,11 @@ static const struct {
     {"  - {op: linear, in: [x, v], out: l}\n  - {op: linear, in: [l, v], out: m}\n  - {op: linear, in: [m, v], out: "
      "y}\n",
      "[y]", FSIM_RULE_CONTRACTIONS, 0, 2, 3, 2, true},
+    /* the second product reads 32 of the 256 columns that the first one makes */
+    {"  - {op: linear, in: [x, v], out: l}\n  - {op: slice, in: l, out: h, dim: 1, start: 0, size: 32}\n  - {op: "
+     "linear, "
+     "in: [h, u], out: y}\n",
+     "[y]", FSIM_RULE_CONTRACTIONS, 0, 2, 64 * 32, 64 * 256, true},
     /* the maximum of a row of the operand, before the product, which is the fifth behind it */
     {"  - {op: softmax, in: [x], out: s, dim: 1}\n  - {op: linear, in: [s, v], out: y}\n", "[y]",
      FSIM_RULE_REDUCED_EPILOGUE, 0, 5, 256, 256, true},
@@ -266,6 +271,35 @@ static void refusals_in_words(void **unused)
     fsim_arena_free(a);
 }
 
+/* The largest of each row, and where they are: what others read, or the workload asks for, is stored, and the first
+ * result in any case. */
+static void results_that_nobody_reads(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *more, *outputs;
+        int writes;
+    } sorts[] = {{"", "[t]", 1},
+                 {"", "[t, i]", 2},
+                 {"", "[i]", 2},
+                 {"  - {op: cast, in: i, out: f, dtype: f32}\n", "[t, f]", 2},
+                 {"  - {op: neg, in: t, out: f}\n", "[f]", 1}};
+    for (size_t c = 0; c < sizeof sorts / sizeof *sorts; c++) {
+        fsim_arena *a = fsim_arena_new();
+        fsim_group made;
+        fsim_refusal why;
+        const char *text =
+            fsim_printf(a, MATRICES "\noperators:\n  - {op: topk, in: x, out: [t, i], k: 4}\n%soutputs: %s\n",
+                        sorts[c].more, sorts[c].outputs);
+        const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "unread.yaml", text, strlen(text), NULL);
+        assert_true(g && g->node[0].op == FSIM_OP_TOPK);
+        const fsim_limits limits = {.graph = g, .shared_per_block = 49152};
+        assert_true(fsim_legal(&limits, (const int[]){0}, 1, a, &made, &why));
+        assert_int_equal(made.writes, sorts[c].writes);
+        fsim_arena_free(a);
+    }
+}
+
 /* A matrix that is turned around, alone or each of a batch: what a product could read as its other layout. */
 static void matrices_that_are_turned(void **unused)
 {
@@ -392,9 +426,9 @@ static void what_weights_take_in(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_by_hand),      cmocka_unit_test(sets_that_are_no_kernel),
-        cmocka_unit_test(refusals_in_words),    cmocka_unit_test(matrices_that_are_turned),
-        cmocka_unit_test(sides_of_the_barrier), cmocka_unit_test(nine_views_are_too_many),
-        cmocka_unit_test(what_weights_take_in)};
+        cmocka_unit_test(kernels_by_hand),          cmocka_unit_test(sets_that_are_no_kernel),
+        cmocka_unit_test(refusals_in_words),        cmocka_unit_test(results_that_nobody_reads),
+        cmocka_unit_test(matrices_that_are_turned), cmocka_unit_test(sides_of_the_barrier),
+        cmocka_unit_test(nine_views_are_too_many),  cmocka_unit_test(what_weights_take_in)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,8 +223,10 @@ static const jump_case jumps[] = {
     {FSIM_OP_GE, {2, 2}, {0, 0.5}, true, {0}},
     {FSIM_OP_FLOOR_DIVIDE, {5, 2}, {0.5, 0}, false, {0}},
     {FSIM_OP_FLOOR_DIVIDE, {5, 2}, {1, 0}, true, {0}},
-    {FSIM_OP_FLOOR_DIVIDE, {5, 2}, {0, 0.5}, true, {0}},   /* 5 / 1.5 is more than 3 */
-    {FSIM_OP_FLOOR_DIVIDE, {5, 2}, {0, 0.25}, false, {0}}, /* 2.5 and at most 2.5 x 0.25 / 1.75, 0.36, more */
+    {FSIM_OP_FLOOR_DIVIDE, {5, 2}, {0, 0.5}, true, {0}},    /* 5 / 1.5 is more than 3 */
+    {FSIM_OP_FLOOR_DIVIDE, {5, 2}, {0, 0.25}, false, {0}},  /* 2.5 and at most 2.5 x 0.25 / 1.75, 0.36, more */
+    {FSIM_OP_FLOOR_DIVIDE, {5, 2}, {0, 0.4375}, true, {0}}, /* 0.7 more */
+    {FSIM_OP_FLOOR_DIVIDE, {5, 0}, {0, 1}, true, {0}},
     {FSIM_OP_FLOOR_DIVIDE, {4, 2}, {0, 0}, false, {0}},
     {FSIM_OP_FLOOR_DIVIDE, {5, 2}, {0, 2}, true, {0}},
     {FSIM_OP_FLOOR_DIVIDE, {5, 0}, {0, 0}, false, {0}},
