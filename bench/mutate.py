@@ -16,7 +16,8 @@ What was found is kept in build/mutate/found.json while the sources are as they 
 once more, with the tests that were added or changed, or had no time. With --scripts the program is built, too, and what outlives the unit tests is tried
 with all scripts of tests/cli that state facts of its folder (SCRIPTS below), on whatever line it is: a minute or more for each mutant. With --rest it is
 then tried with the rest of ./test, too: what fuzz targets replay, tests/cases, unit tests that compare with what the program once wrote (LEFT_OUT), and the
-other scripts of tests/cli but those of BESIDE, the quick ones first, until S seconds of the processor are over. The table counts what these kill apart. A survivor is either equivalent (no input can tell it from the original), which bench/mutants.txt then says with
+other scripts of tests/cli but those of BESIDE and those that say that they cost more than S / 4, the quick ones first, until S seconds of the processor are over.
+The table counts what these kill apart. A survivor is either equivalent (no input can tell it from the original), which bench/mutants.txt then says with
 the reason, or a test is missing, which it may say too. FILE gets a table by folder and a line for each survivor. Mutants that don't compile are not counted.
 """
 import argparse
@@ -46,8 +47,10 @@ PLANS = ["certificate", "equal_layers", "proof"]
 SCRIPTS = {"src/cost": PLANS, "src/fusion": PLANS + KERNELS, "src/graph": PLANS + KERNELS, "src/plan/search": PLANS, "src/emit": KERNELS + ["validate_cuda"],
            "validate": ["calibrate_cuda", "host", "operators", "registers", "trust", "validate", "validate_cpu", "validate_cuda"]}
 
-# Scripts whose answer does not depend on a function of the library, or that build the program themselves: sources, documents, packages.
-BESIDE = {"bench", "ci", "constants", "docs_model", "exports", "house", "inject", "install", "killed_sweep", "layers", "library", "packages", "readme", "slurm", "wheel"}
+# Scripts that ask for other things than a plan and its figures, or that build the program themselves.
+BESIDE = {"annotate", "bench", "capacity", "capacity_loads", "charts", "ci", "configs", "constants", "docs_model", "errors", "exports", "help", "house", "hw", "import",
+          "inject", "install", "killed_sweep", "layers", "library", "long_names", "models", "onnx_refused", "packages", "progress", "read_by_others", "readme", "report_opened",
+          "serving", "slurm", "torch_refused", "trace_opened", "wheel"}
 
 UNTESTED = "survived: no test runs its line"
 REST = " among the rest" # of ./test
@@ -268,8 +271,14 @@ class Tree:
 
     def others(self):
         """The rest of ./test."""
-        scripts = (name[:-3] for name in os.listdir(os.path.join(self.copy, "tests", "cli")) if name.endswith(".sh"))
-        return ["cases"] + ["fuzz." + name for name in self.replayed] + sorted(LEFT_OUT) + ["cli." + name for name in sorted(set(scripts) - BESIDE)]
+        scripts = [name[:-3] for name in os.listdir(os.path.join(self.copy, "tests", "cli")) if name.endswith(".sh")]
+        quick = {name for name in scripts if self.said_cost(name) <= self.rest / 4}
+        return ["cases"] + ["fuzz." + name for name in self.replayed] + sorted(LEFT_OUT) + ["cli." + name for name in sorted(quick - BESIDE)]
+
+    def said_cost(self, script):
+        with open(os.path.join(self.copy, "tests", "cli", script + ".sh"), encoding="utf-8") as file:
+            found = re.search(r"^#.*cost: (\d+)", file.read(2000), re.M)
+        return int(found.group(1)) if found else 1
 
     def source_of(self, test):
         kind, _, name = test.partition(".")

@@ -8,11 +8,19 @@ static const fsim_node *made_by(const fsim_graph *g, const fsim_node *n, int k, 
     return from >= 0 && g->node[from].op == op ? &g->node[from] : NULL;
 }
 
+/* Do both reduce the same rows, each of its own argument? */
+static bool same_rows(const fsim_node *x, const fsim_node *y)
+{
+    fsim_map a = x->arg[0].map, b = y->arg[0].map;
+    a.offset = b.offset = 0;
+    return fsim_map_equal(&a, &b);
+}
+
 /* If d = x - r, where r is `op` over the row of x that n reduces: the primitive of r. Otherwise -1. */
 static int deviation_from(const fsim_graph *g, const fsim_node *n, const fsim_node *d, fsim_op op)
 {
     const fsim_node *r = d->args == 2 ? made_by(g, d, 1, op) : NULL;
-    if (!r || r->arg[0].tensor != d->arg[0].tensor || r->points != n->points || r->reduced != n->reduced)
+    if (!r || r->arg[0].tensor != d->arg[0].tensor || !same_rows(r, n))
         return -1;
     return (int)(r - g->node);
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "fusion/partners.h"
+#include "fusion/sets.h"
 #include "plan/price/price.h"
 #include "predict.h"
 #include "random_rows.h"
@@ -233,6 +234,95 @@ static bool may_be_chained(const fsim_graph *g, const uint64_t *above, int n, in
     return may;
 }
 
+/* Paths of primitives outside of the set: per primitive, which members lead to it so. */
+static void leave(const fsim_graph *g, unsigned set, unsigned *outside)
+{
+    for (int n = 0; n < g->nodes; n++) {
+        outside[n] = 0;
+        for (int k = 0; k < g->node[n].args; k++) {
+            const int from = g->tensor[g->node[n].arg[k].tensor].producer;
+            outside[n] |= from < 0 ? 0 : set >> from & 1 ? (set >> n & 1 ? 0 : 1u << from) : outside[from];
+        }
+    }
+}
+
+static bool is_read_by(const fsim_graph *g, int n, int reader)
+{
+    for (int k = 0; k < g->node[reader].args; k++)
+        if (g->tensor[g->node[reader].arg[k].tensor].producer == n)
+            return true;
+    return false;
+}
+
+/* Primitives that touch a tensor in common. */
+static bool touch_each_other(const fsim_graph *g, int n, int m)
+{
+    const fsim_node *x = &g->node[n], *y = &g->node[m];
+    bool common = is_read_by(g, n, m) || is_read_by(g, m, n);
+    for (int k = 0; k < x->args; k++)
+        for (int i = 0; i < y->args; i++)
+            common = common || x->arg[k].tensor == y->arg[i].tensor;
+    return common;
+}
+
+static void check_shape(const fsim_graph *g, unsigned set, const unsigned *above, fsim_arena *a)
+{
+    int node[MOST], hull[MOST], count = 0, hulled = 0;
+    unsigned outside[MOST], around = set, reached = set & -set;
+    bool convex = true;
+    fsim_refusal why = {.rule = FSIM_RULE_NONE};
+    leave(g, set, outside);
+    for (int n = 0; n < g->nodes; n++) {
+        if (set >> n & 1)
+            node[count++] = n;
+        convex = convex && (!(set >> n & 1) || outside[n] == 0);
+        for (int m = 0; m < g->nodes; m++)
+            around |= (above[n] & set) && (set >> m & 1) && (above[m] >> n & 1) ? 1u << n : 0;
+    }
+    for (int turn = 0; turn < count; turn++)
+        for (int n = 0; n < g->nodes; n++)
+            for (int m = 0; m < g->nodes && (set >> n & 1); m++)
+                reached |= (reached >> m & 1) && touch_each_other(g, n, m) ? 1u << n : 0;
+    assert_int_equal(fsim_convex(g, node, count, a, &why), convex);
+    if (!convex) { /* a leads out of the set to `through`, which b reads */
+        assert_int_equal(why.rule, FSIM_RULE_CONVEXITY);
+        assert_true((set >> why.a & 1) && (set >> why.b & 1) && !(set >> why.through & 1));
+        assert_true((outside[why.through] >> why.a & 1) && is_read_by(g, why.through, why.b));
+    }
+    assert_int_equal(fsim_connected(g, node, count, a, &why), reached == set);
+    if (reached != set)
+        assert_true(why.rule == FSIM_RULE_CONNECTED && why.a == node[0] && (set >> why.b & 1) &&
+                    !(reached >> why.b & 1));
+    hulled = fsim_hull(g, &(fsim_node_set){.node = node, .count = count}, hull, a);
+    for (int n = 0, i = 0; n < g->nodes; n++)
+        assert_true((around >> n & 1) == (i < hulled && hull[i] == n) && (i += i < hulled && hull[i] == n) <= hulled);
+}
+
+/* Connected, convex, and all that lies between: of every set, by paths. */
+static void shapes_of_sets(void **unused)
+{
+    (void)unused;
+    int graphs = 0;
+    for (int seed = 1; seed <= GRAPHS / 2; seed++) {
+        fsim_arena *a = fsim_arena_new();
+        state = (uint64_t)seed;
+        const char *text = seed % 2 ? random_workload(a, 5 + (int)draw(4), 64, 64, 1) : random_rows(a, 3);
+        const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "shapes.yaml", text, strlen(text), NULL);
+        unsigned above[MOST] = {0};
+        assert_non_null(g);
+        for (int n = 0; n < g->nodes && g->nodes <= MOST; n++)
+            for (int k = 0; k < g->node[n].args; k++) {
+                const int from = g->tensor[g->node[n].arg[k].tensor].producer;
+                above[n] |= from >= 0 ? above[from] | 1u << from : 0;
+            }
+        for (unsigned set = 1; g->nodes <= MOST && set < 1u << g->nodes; set++)
+            check_shape(g, set, above, a);
+        graphs += g->nodes <= MOST;
+        fsim_arena_free(a);
+    }
+    assert_true(graphs > GRAPHS / 4);
+}
+
 static void partners_by_paths(void **unused)
 {
     (void)unused;
@@ -269,6 +359,7 @@ static void partners_by_paths(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(laws_of_sets), cmocka_unit_test(partners_by_paths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(laws_of_sets), cmocka_unit_test(partners_by_paths),
+                                       cmocka_unit_test(shapes_of_sets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 
 #include "fusion/fold.h"
 #include "fusion/fuse.h"
+#include "fusion/online.h"
 #include "group_cases.h"
 #include "plan/price/price.h"
 #include "plan/search/cluster.h"
@@ -300,6 +301,98 @@ static void results_that_nobody_reads(void **unused)
     }
 }
 
+/* A sum of exp(x - its row's maximum), or of the square of x less its row's mean, can be corrected while the row is
+ * walked: with which primitive each primitive runs along (-1: none). */
+static void sums_that_run_along(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *operators;
+        int with[6];
+    } sums[] = {
+        {"max x m, sub x m d, exp d e, sum e s", {-1, -1, -1, 0}},
+        {"max x m, sub x m d, exp d e, mean e s", {-1, -1, -1, 0}},
+        {"max x m, sub x m d, exp d e, max e s", {-1, -1, -1, -1}},
+        {"mean x m, sub x m d, mul d d q, mean q s", {-1, -1, -1, 0}},
+        {"mean x m, sub x m d, mul d d q, sum q s", {-1, -1, -1, 0}},
+        {"mean x m, sub x m d, mul d x q, sum q s", {-1, -1, -1, -1}},
+        {"mean x m, sub x m d, pow2 d q, sum q s", {-1, -1, -1, 0}},
+        {"mean x m, sub x m d, pow3 d q, sum q s", {-1, -1, -1, -1}},
+        {"sum x m, sub x m d, exp d e, sum e s", {-1, -1, -1, -1}}, /* no maximum */
+        {"mean x m, sub x m d, exp d e, sum e s", {-1, -1, -1, -1}},
+        {"max x m, sub x m d, mul d d q, sum q s", {-1, -1, -1, -1}},
+        {"max z m, sub x m d, exp d e, sum e s", {-1, -1, -1, -1}}, /* of another tensor */
+        {"max x m, sub m x d, exp d e, sum e s", {-1, -1, -1, -1}},
+        {"max x m, add x m d, exp d e, sum e s", {-1, -1, -1, -1}},
+        {"max x m, sub x m d, neg d e, sum e s", {-1, -1, -1, -1}},
+        {"max x m, sub x m d, exp d e, total e s", {-1, -1, -1, -1}}, /* of all rows together */
+        {"column x m, sub x m d, exp d e, sum e s", {-1, -1, -1, -1}},
+        {"exp x e, sum e s", {-1, -1}},
+    };
+    for (size_t c = 0; c < sizeof sums / sizeof *sums; c++) {
+        fsim_arena *a = fsim_arena_new();
+        const char *text =
+            "tensors: {x: {shape: [64, 64], dtype: f32}, z: {shape: [64, 64], dtype: f32}}\noperators:\n";
+        char *rest = fsim_strdup(a, sums[c].operators), *op;
+        while ((op = strsep(&rest, ","))) {
+            char *word[4] = {NULL};
+            int words = 0;
+            for (char *one = strtok(op, " "); one; one = strtok(NULL, " "))
+                word[words++] = one;
+            const bool column = strcmp(word[0], "column") == 0, total = strcmp(word[0], "total") == 0,
+                       power = strncmp(word[0], "pow", 3) == 0,
+                       reduces = column || total || strstr("sum max mean", word[0]) != NULL;
+            text = fsim_printf(a, "%s  - {op: %s, in: [%s%s%s], out: %s%s}\n", text,
+                               column  ? "max"
+                               : total ? "sum"
+                               : power ? "pow"
+                                       : word[0],
+                               word[1], words > 3 ? ", " : "", words > 3 ? word[2] : "", word[words - 1],
+                               total     ? ", dims: [0, 1]"
+                               : column  ? ", dims: [0], keepdim: true"
+                               : reduces ? ", dims: [1], keepdim: true"
+                               : power   ? fsim_printf(a, ", scalar: %c", word[0][3])
+                                         : "");
+        }
+        const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "along.yaml", text, strlen(text), NULL);
+        assert_non_null(g);
+        for (int n = 0; n < g->nodes; n++)
+            if (fsim_online_with(g, n) != sums[c].with[n])
+                fail_msg("%s: %d runs along with %d", sums[c].operators, n, fsim_online_with(g, n));
+        fsim_arena_free(a);
+    }
+}
+
+/* Stretches of a row are powers of 2 from 16 to 128, are shorter than the row, and make it up. */
+static void stretches_of_rows(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *op, *shape, *rows; /* of what is reduced along its last dimension; of the rows */
+        bool may;
+    } pairs[] = {{"max", "64, 16, 16", "64, 256", true},   {"sum", "64, 2, 128", "64, 256", true},
+                 {"min", "64, 8, 32", "64, 256", true},    {"mean", "64, 8, 32", "64, 256", true},
+                 {"prod", "64, 8, 32", "64, 256", false},  {"max", "64, 32, 8", "64, 256", false},
+                 {"max", "64, 1, 256", "64, 256", false},  {"max", "64, 2, 256", "64, 512", false},
+                 {"max", "64, 1, 128", "64, 128", false},  {"max", "64, 4, 48", "64, 192", false},
+                 {"max", "32, 16, 32", "64, 256", true},   {"max", "64, 6, 32", "48, 256", true},
+                 {"max", "64, 8, 32", "64, 8, 32", false}, {"max", "1, 2048, 32", "1, 65536", true},
+                 {"max", "1, 2049, 32", "1, 65568", false}};
+    for (size_t c = 0; c < sizeof pairs / sizeof *pairs; c++) {
+        fsim_arena *a = fsim_arena_new();
+        const char *text = fsim_printf(
+            a,
+            "tensors: {x: {shape: [%s], dtype: f32}}\noperators:\n  - {op: reshape, in: x, out: b, shape: [%s]}\n"
+            "  - {op: sum, in: x, out: r, dims: [-1]}\n  - {op: %s, in: b, out: s, dims: [-1]}\noutputs: [r, s]\n",
+            pairs[c].rows, pairs[c].shape, pairs[c].op);
+        const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "stretch.yaml", text, strlen(text), NULL);
+        assert_true(g && g->nodes == 2);
+        if (fsim_may_reduce_stretches(g, 1, 0) != pairs[c].may)
+            fail_msg("%s of [%s] beside rows of [%s]: %d", pairs[c].op, pairs[c].shape, pairs[c].rows, !pairs[c].may);
+        fsim_arena_free(a);
+    }
+}
+
 /* A matrix that is turned around, alone or each of a batch: what a product could read as its other layout. */
 static void matrices_that_are_turned(void **unused)
 {
@@ -427,7 +520,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_by_hand),          cmocka_unit_test(sets_that_are_no_kernel),
-        cmocka_unit_test(refusals_in_words),        cmocka_unit_test(results_that_nobody_reads),
+        cmocka_unit_test(refusals_in_words),        cmocka_unit_test(sums_that_run_along),
+        cmocka_unit_test(stretches_of_rows),        cmocka_unit_test(results_that_nobody_reads),
         cmocka_unit_test(matrices_that_are_turned), cmocka_unit_test(sides_of_the_barrier),
         cmocka_unit_test(nine_views_are_too_many),  cmocka_unit_test(what_weights_take_in)};
     return cmocka_run_group_tests(tests, NULL, NULL);
