@@ -112,6 +112,9 @@ static const struct {
     /* 32 x 256 points beside 64 x 256 */
     {"  - {op: relu, in: [x], out: y}\n  - {op: relu, in: [w], out: q}\n", "[y, q]", FSIM_RULE_SPACE, 1, 0, 8192, 16384,
      false},
+    /* the first of two results of 256 points gave the kernel its points */
+    {"  - {op: relu, in: [z], out: y}\n  - {op: exp, in: [z], out: e}\n  - {op: relu, in: [w], out: q}\n", "[y, e, q]",
+     FSIM_RULE_SPACE, 2, 0, 8192, 256, false},
     /* rows of 257 that hold their own sum */
     {"  - {op: sum, in: [x], out: s, dims: [1], keepdim: true}\n  - {op: concat, in: [x, s], out: c, dim: 1}\n  - {op: "
      "relu, in: [c], out: y}\n",
@@ -393,6 +396,50 @@ static void stretches_of_rows(void **unused)
     }
 }
 
+/* Shared memory of the smallest block of a chain, of 16 x 16 tiles of e bytes an element: 16 rows of the first operand
+ * (as long as k, up to 256; else two steps of 64 bytes each), a tile between the products, two steps of 16 columns of
+ * both other operands (256 results at most), and sums of 4 bytes where 16 rows have more than 32768 results. */
+static void bytes_of_chains(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *dtype;
+        int k, results;
+        int64_t bytes;
+    } chains[] = {{"f32", 64, 64, 4096 + 1024 + 32 * 128 * 4},
+                  {"f16", 64, 64, 2048 + 512 + 32 * 128 * 2},
+                  {"f32", 256, 64, 16384 + 1024 + 32 * 320 * 4},
+                  {"f32", 512, 64, 2 * 1024 + 1024 + 32 * 80 * 4},
+                  {"f16", 512, 64, 2 * 1024 + 512 + 32 * 96 * 2},
+                  {"f32", 64, 2048, 4096 + 1024 + 32 * 320 * 4},
+                  {"f32", 64, 2064, 4096 + 1024 + 32 * 320 * 4 + 16 * 2064 * 4},
+                  {"f32", 64, 256, 4096 + 1024 + 32 * 320 * 4}};
+    for (size_t c = 0; c < sizeof chains / sizeof *chains; c++) {
+        fsim_arena *a = fsim_arena_new();
+        const char *
+            t = chains[c].dtype,
+           *text = fsim_printf(
+               a,
+               "tensors: {x: {shape: [64, %d], dtype: %s}, w: {shape: [64, %d], dtype: %s}, u: {shape: [%d, 64], "
+               "dtype: %s}}\n"
+               "operators:\n  - {op: linear, in: [x, w], out: l}\n  - {op: linear, in: [l, u], out: y}\noutputs: [y]\n",
+               chains[c].k, t, chains[c].k, t, chains[c].results, t);
+        const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "chain.yaml", text, strlen(text), NULL);
+        assert_true(g && g->nodes == 2);
+        for (int less = 0; less < 2; less++) {
+            const fsim_limits limits = {.graph = g, .shared_per_block = chains[c].bytes - less};
+            fsim_group made;
+            fsim_refusal why = {.rule = FSIM_RULE_NONE};
+            const bool legal = fsim_legal(&limits, (const int[]){0, 1}, 2, a, &made, &why);
+            if (legal != (less == 0) ||
+                (less && (why.rule != FSIM_RULE_SHARED || why.needed != (double)chains[c].bytes)))
+                fail_msg("%s of %d and %d: %lld bytes, it needs %g", t, chains[c].k, chains[c].results,
+                         (long long)limits.shared_per_block, why.needed);
+        }
+        fsim_arena_free(a);
+    }
+}
+
 /* A matrix that is turned around, alone or each of a batch: what a product could read as its other layout. */
 static void matrices_that_are_turned(void **unused)
 {
@@ -519,10 +566,11 @@ static void what_weights_take_in(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_by_hand),          cmocka_unit_test(sets_that_are_no_kernel),
-        cmocka_unit_test(refusals_in_words),        cmocka_unit_test(sums_that_run_along),
-        cmocka_unit_test(stretches_of_rows),        cmocka_unit_test(results_that_nobody_reads),
-        cmocka_unit_test(matrices_that_are_turned), cmocka_unit_test(sides_of_the_barrier),
-        cmocka_unit_test(nine_views_are_too_many),  cmocka_unit_test(what_weights_take_in)};
+        cmocka_unit_test(kernels_by_hand),           cmocka_unit_test(sets_that_are_no_kernel),
+        cmocka_unit_test(refusals_in_words),         cmocka_unit_test(bytes_of_chains),
+        cmocka_unit_test(sums_that_run_along),       cmocka_unit_test(stretches_of_rows),
+        cmocka_unit_test(results_that_nobody_reads), cmocka_unit_test(matrices_that_are_turned),
+        cmocka_unit_test(sides_of_the_barrier),      cmocka_unit_test(nine_views_are_too_many),
+        cmocka_unit_test(what_weights_take_in)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
