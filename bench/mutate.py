@@ -487,7 +487,9 @@ def table(results, said_of, rest):
     def line(name, row):
         tried, killed, late, equal = row[:4]
         figures = [tried, killed] + [late] * rest + row[3:]
-        return "| %s | %s | %.1f %% |" % (name, " | ".join("%d" % x for x in figures), 100 * (killed + late) / max(1, tried - equal))
+        score = 100 * (killed + late) / max(1, tried - equal)
+        return "| %s | %s | %s %% |" % (name, " | ".join("%d" % x for x in figures), "%.0f" % score if name.startswith("`") else "%.1f" % score)
+
     for folder in FOLDERS + OTHERS:
         mine = [(m, said) for m, said in results if folder_of(m["path"]) == folder and said != "no code"]
         killed, late = (sum(said.startswith("killed") and said.startswith("killed" + REST) == rare for _, said in mine) for rare in (False, True))
