@@ -295,6 +295,45 @@ static void keeps_the_cheapest(void **unused)
     fsim_arena_free(a);
 }
 
+/* Three equal layers: each value that is kept has other ways, each once, the fastest first, of which none beats the
+ * best plan; where its kernels can't compute it again, kernels of its own do, in the same time in each layer. */
+static void prices_other_ways(void **unused)
+{
+    static const char layers[] =
+        "tensors:\n  x0: {shape: [1024, 1024], dtype: f32}\n  w: {shape: [1024, 1024], dtype: f32, role: weight}\n"
+        "operators:\n  - {op: linear, in: [x0, w], out: h1}\n  - {op: exp, in: h1, out: x1}\n"
+        "  - {op: linear, in: [x1, w], out: h2}\n  - {op: exp, in: h2, out: x2}\n"
+        "  - {op: linear, in: [x2, w], out: h3}\n  - {op: exp, in: h3, out: x3}\noutputs: [x3]\n";
+    fsim_arena *a = fsim_arena_new();
+    const fsim_prediction p = predicted(a, derived(a, layers, (fsim_derive){0}), false);
+    const fsim_plan *plan = &p.plan[FSIM_STRATEGY_OPTIMAL];
+    const fsim_problem problem = fsim_problem_of(p.graph, p.hw, &p.options, a);
+    fsim_saved_value *value;
+    double first_s = 0;
+    int again = 0;
+    (void)unused;
+    const int count = fsim_saved_with_ways(&p, a, &value);
+    assert_true(p.proof.proven && count > 2);
+    for (int i = 0; i < count; i++) {
+        const fsim_saved_value *v = &value[i];
+        const fsim_tensor *t = &p.graph->tensor[v->now.tensor];
+        fsim_priced_again alone;
+        fsim_price_given_up(&problem, plan, &v->now.tensor, 1, &alone);
+        for (int k = 0; k < v->others; k++) {
+            const fsim_other_way *x = &v->other[k];
+            assert_true(x->way != v->now.way && (k == 0 || (x->way != x[-1].way && x->time_s >= x[-1].time_s)));
+            assert_true(x->time_s >= plan->time_s);
+            assert_int_equal(x->bytes, x->way == FSIM_KEEP && !t->output ? t->bytes : 0);
+            if (x->way == FSIM_RECOMPUTE && v->others == 1 && t->producer >= 0) {
+                first_s = again++ == 0 ? alone.time_s : first_s; /* the price of the first one stands for all */
+                assert_true(x->time_s == first_s);
+            }
+        }
+    }
+    assert_true(again == 2 && first_s > plan->time_s);
+    fsim_arena_free(a);
+}
+
 /* Four dense layers on a GPU: plans that need less memory and more time, in which products run again. */
 static void meets_a_limit(void **unused)
 {
@@ -419,9 +458,10 @@ static void is_the_least_of_all(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(derives_from_the_result), cmocka_unit_test(keeps_bits),
-                                       cmocka_unit_test(has_one_gradient),        cmocka_unit_test(computes_again),
-                                       cmocka_unit_test(keeps_the_cheapest),      cmocka_unit_test(meets_a_limit),
-                                       cmocka_unit_test(is_the_least_of_all)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(derives_from_the_result), cmocka_unit_test(keeps_bits),
+        cmocka_unit_test(has_one_gradient),        cmocka_unit_test(computes_again),
+        cmocka_unit_test(keeps_the_cheapest),      cmocka_unit_test(prices_other_ways),
+        cmocka_unit_test(meets_a_limit),           cmocka_unit_test(is_the_least_of_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
