@@ -49,9 +49,10 @@ void fsim_report_refused(const fsim_page *page, const fsim_capacity *x, bool ver
     putc('\n', page->out);
     fsim_paragraph(page, FSIM_PLAIN, 0, 0,
                    fsim_printf(a, "%d way%s not serve the load:", count, count == 1 ? " does" : "s do"));
-    for (int i = 0, shown = 0; i < x->options; i++) {
-        const fsim_option *o = &x->option[i];
-        if (!o->reason || is_repeated(x, i) || (!verbose && shown == SHOWN))
+    for (int i = 0, shown = 0; i < 2 * x->options;
+         i++) { /* what fits and misses a goal is nearer than what does not fit */
+        const fsim_option *o = &x->option[i % x->options];
+        if (o->fits != (i < x->options) || !o->reason || is_repeated(x, i % x->options) || (!verbose && shown == SHOWN))
             continue;
         shown++;
         fsim_paragraph(page, FSIM_FAINT, 2, 4,

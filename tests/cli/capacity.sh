@@ -164,6 +164,9 @@ done
 COLUMNS=80 "$FUSESIM" capacity llama-3.1-8b --hw l4 --load input=1000,output=200,rate=1 2>&1 | awk 'length > 80' | grep . && complain 'wider than 80 columns'
 "$FUSESIM" capacity llama-3.1-405b --hw a100-sxm4-80gb --load input=2000,output=500,rate=1 >out 2>err
 [ $? = 1 ] && grep -q 'does not fit' out && grep -q '16 GPUs that share each layer would hold it' out || complain "what does not fit: $(cat out err)"
+# What fits and misses a goal is said before what does not fit: 405B in FP8 fits eight H100 and takes more than 5 ms for a token.
+"$FUSESIM" capacity llama-3.1-405b --hw h100-sxm5-80gb --node 8 --load input=2048,output=256,rate=1/s --goal tpot=5ms >out 2>err
+[ $? = 1 ] && sed -n '/ways do not serve the load/{n;p;}' out | grep -q 'tp 8.*tpot is [0-9.]* ms, not 5 ms' || complain "the nearest way is not the first: $(cat out err)"
 "$FUSESIM" capacity llama-3.1-8b --hw l4 --load input=1000,output=200,rate=1 --goal tpot=1ms >out 2>err
 [ $? = 1 ] && grep -q 'tpot is .*, not 1 ms' out || complain "a goal that none meets: $(cat out err)"
 
