@@ -4,6 +4,7 @@
 #include "cost/constants.h"
 #include "cost/convolution.h"
 #include "kernel/layout.h"
+#include "kernel/rows.h"
 
 #include <float.h>
 #include <math.h>
@@ -103,6 +104,21 @@ static void reduce_rows(const fsim_costing *c, const fsim_tiling *t, fsim_kernel
         k->unit[FSIM_LATENCY] += 2 * barrier_s;
 }
 
+/* Sums over all tiles: a block adds up what its threads have of each and leaves it, through L2, to a second launch of
+ * one block, whose threads go through the blocks. Nothing was measured. */
+static void leave_totals(const fsim_costing *c, const fsim_schedule *layout, fsim_kernel *k)
+{
+    enum { INSTRUCTIONS = 2, AHEAD = 4 }; /* a shuffle and an addition; loads that a thread has under way */
+    const double blocks = (double)layout->grid, totals = c->group->across;
+    k->partial_bytes = (int64_t)(2 * blocks * totals) * fsim_sum_bytes(c->g, c->group);
+    k->l2_bytes += (double)k->partial_bytes;
+    if (c->hw->host)
+        return;
+    k->unit[FSIM_ISSUE] += INSTRUCTIONS * log2(layout->block) * totals * blocks * layout->block /
+                           (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
+    k->unit[FSIM_LATENCY] += ceil(blocks / (FSIM_BLOCK * AHEAD)) * c->latency_s + 2 * totals * barrier_s;
+}
+
 /* The price of a generated kernel in this layout: the product in such a tile, and the arithmetic of the group's other
  * members. */
 static fsim_kernel generated_with(const fsim_costing *c, const product *p, const fsim_schedule *layout, fsim_arena *a)
@@ -118,6 +134,8 @@ static fsim_kernel generated_with(const fsim_costing *c, const product *p, const
     k.penalised = true;
     if (t->row > 0)
         reduce_rows(c, t, &k);
+    if (c->group->across > 0)
+        leave_totals(c, layout, &k);
     fsim_add_arithmetic(c, &k, loads, true);
     fsim_add_memory(c, &k, NULL, NULL);
     fsim_add_access_issue(c, &k);
@@ -195,8 +213,8 @@ fsim_kernel fsim_contraction(const fsim_costing *c, fsim_arena *a)
     find_arithmetic(c, p.arithmetic);
     for (int i = 0; l.tiling && fsim_next_tile(&l, &i, &layout); i++)
         try_splits(c, &p, layout, &best, a);
-    if (best.time_s > 0)
-        return best;
+    if (best.time_s > 0 || c->group->across > 0) /* no thread that sums up one result has a part of such sums */
+        return best.time_s > 0 ? best : blank;
     const fsim_gemm_device d = fsim_gemm_device_of(c->hw, g.arithmetic);
     return direct(c, &g, &d, a);
 }

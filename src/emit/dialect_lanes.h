@@ -24,7 +24,8 @@
     {                                                                                                                  \
         const fs_int c = fs_c + fs_j;                                                                                  \
         (void)c;
-#define FS_LANES_END }
+#define FS_LANES_BY(c, clause) FS_LANES(c)
+#define FS_LANES_END           }
 #define FS_POINTS_END                                                                                                  \
     }                                                                                                                  \
     }
@@ -446,8 +447,9 @@ FS_ROW_SCAN(prod_, l, fs_i64, x *y)
             const fs_int o = (fs_int)(fs_i / (inner)), fs_c = (fs_int)(fs_i - (fs_i64)o * (inner));                    \
             const fs_int fs_n = (fs_int)((inner)-fs_c < fs_high - fs_i ? (inner)-fs_c : fs_high - fs_i);               \
             (void)o;
-#define FS_LANES(c)                                                                                                    \
-    FS_PRAGMA(omp simd) for (fs_int c = fs_c; c < fs_c + fs_n; c++)                                                    \
+#define FS_LANES(c) FS_LANES_BY(c, )
+#define FS_LANES_BY(c, clause)                                                                                         \
+    FS_PRAGMA(omp simd clause) for (fs_int c = fs_c; c < fs_c + fs_n; c++)                                             \
     {
 #define FS_LANES_END }
 #define FS_POINTS_END                                                                                                  \

@@ -66,6 +66,25 @@
     }
 #define FS_PART_ONCE(p) if (fs_live && fs_slice == 0)
 #define FS_PARTS_END    }
+/* Sums over all tiles: a block's part of each, and the one block that adds up those of all. */
+#define FS_TILE_TOTALS                                                                                                 \
+    {                                                                                                                  \
+        double *const fs_scratch = (double *)fs_dynamic_shared();                                                      \
+        int fs_turn = 0;
+#define FS_TILE_TOTALS_END }
+#define FS_TOTALS(p)                                                                                                   \
+    {                                                                                                                  \
+        const fs_int p = 0;                                                                                            \
+        FS_SHARED(double, fs_scratch, 64);                                                                             \
+        int fs_turn = 0;                                                                                               \
+        (void)p;
+#define FS_TOTAL_SUM(s, name, blocks, parts)                                                                           \
+    fs_type_##s name = 0;                                                                                              \
+    for (int fs_i = fs_t; fs_i < (blocks); fs_i += fs_threads)                                                         \
+        name += (parts)[fs_i];                                                                                         \
+    name = fs_row_sum_##s(name, fs_threads, FS_TURN);
+#define FS_TOTALS_ONCE if (fs_t == 0)
+#define FS_TOTALS_END  }
 
 #else
 
@@ -93,6 +112,18 @@
     for (int fs_i = 0; fs_i < (blocks); fs_i++)                                                                        \
         name += (parts)[fs_i * (fs_i64)(width) + p];
 #define FS_PART_ONCE(p)
-#define FS_PARTS_END }
+#define FS_PARTS_END       }
+#define FS_TILE_TOTALS     {
+#define FS_TILE_TOTALS_END }
+#define FS_TOTALS(p)                                                                                                   \
+    {                                                                                                                  \
+        const fs_int p = 0;                                                                                            \
+        (void)p;
+#define FS_TOTAL_SUM(s, name, blocks, parts)                                                                           \
+    fs_type_##s name = 0;                                                                                              \
+    for (int fs_i = 0; fs_i < (blocks); fs_i++)                                                                        \
+        name += (parts)[fs_i];
+#define FS_TOTALS_ONCE
+#define FS_TOTALS_END }
 
 #endif

@@ -186,7 +186,7 @@ void fsim_rows_walk(fsim_rows_work *w, int level, bool partial)
     fsim_turns_take_columns(w, level, false);
     if (e->array_wanted && !e->arrayed)
         fsim_rows_fill_array(w);
-    fsim_rows_end_walk(w, fsim_reduction_clause(w, r, count));
+    fsim_rows_end_walk(w, fsim_turns_clause(w, level, fsim_reduction_clause(w, r, count)));
     fsim_stretches_end(w);
     fsim_reduction_combine(w, r, count);
     for (int i = 0; i < count && !partial; i++)

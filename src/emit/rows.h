@@ -88,8 +88,24 @@ void fsim_turns_start(fsim_rows_work *w, int64_t blocks);
 bool fsim_turns_take_columns(fsim_rows_work *w, int level, bool dry);
 /* Adds a row's values to totals. Returns whether there are any. */
 bool fsim_turns_take_totals(fsim_rows_work *w);
+/* The host's clause for the walk of `level`, which has `clause` without the sums. */
+const char *fsim_turns_clause(const fsim_rows_work *w, int level, const char *clause);
 /* Writes both entry points around the text that a row takes. */
 void fsim_turns_finish(fsim_rows_work *w, const fsim_text *body, int64_t blocks);
+
+/* totals.c: sums over all tiles of a contraction. Members that are such sums get their variables and their scratch
+ * memory, for `blocks` blocks. */
+void fsim_totals_start(fsim_rows_work *w, int64_t blocks);
+/* Declares the variables of a thread. */
+void fsim_totals_declare(fsim_rows_work *w);
+/* Adds what the sums have at a place of the kernel's points. */
+void fsim_totals_take(fsim_rows_work *w, const fsim_where *point);
+/* The host's clause for lanes that do. */
+const char *fsim_totals_clause(const fsim_rows_work *w);
+/* Leaves a block's parts of the sums in scratch memory. */
+void fsim_totals_leave(fsim_rows_work *w);
+/* Writes the launch that adds up the parts of all blocks. */
+void fsim_totals_finish(fsim_rows_work *w, int64_t blocks);
 
 /* rows_reduction.c */
 /* Declares the variables of member i's reduction. */

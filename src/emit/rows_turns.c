@@ -4,8 +4,15 @@
 #include "emit/rows.h"
 
 #include "kernel/rows.h"
+#include <string.h>
 
 static bool is_column(const fsim_rows_work *w, int i) { return fsim_member_node(w->e, i)->points > 1; }
+
+/* Does it add each element of the rows: place by place, or (of tiles) all of them? */
+static bool is_each(const fsim_rows_work *w, int i)
+{
+    return is_column(w, i) || fsim_member_node(w->e, i)->reduced == w->rows * w->width;
+}
 
 static bool is_across(const fsim_rows_work *w, int i) { return w->e->group->member[i].across; }
 
@@ -32,9 +39,9 @@ static const char *term_of(fsim_rows_work *w, int i)
     fsim_emitter *e = w->e;
     const fsim_node *n = fsim_member_node(e, i);
     fsim_where at = {0, {.offset = n->arg[0].map.offset}};
-    fsim_map_push(&at.map, w->rows, is_column(w, i) ? w->width : 1);
+    fsim_map_push(&at.map, w->rows, is_each(w, i) ? w->width : 1);
     at.map.split = at.map.modes;
-    fsim_map_push(&at.map, w->width, is_column(w, i) ? 1 : 0);
+    fsim_map_push(&at.map, w->width, is_each(w, i) ? 1 : 0);
     at.map = fsim_map_simplify(at.map);
     const fsim_variable v = fsim_value(e, n->arg[0].tensor, &at);
     return fsim_ctype_of(e->g->tensor[n->arg[0].tensor].dtype) == w->sum[i].type
@@ -47,13 +54,23 @@ bool fsim_turns_take_columns(fsim_rows_work *w, int level, bool dry)
     fsim_emitter *e = w->e;
     bool any = false;
     for (int i = 0; i < e->group->members; i++) {
-        if (!is_across(w, i) || !is_column(w, i) || w->level[i] != level)
+        if (!is_across(w, i) || !is_each(w, i) || w->level[i] != level)
             continue;
         any = true;
         if (!dry)
-            fsim_say(e, e->depth, "FS_COLUMN_ADD(%s, r, %s)", w->sum[i].name, term_of(w, i));
+            fsim_say(e, e->depth, is_column(w, i) ? "FS_COLUMN_ADD(%s, r, %s)" : "%s += %s;", w->sum[i].name,
+                     term_of(w, i));
     }
     return any;
+}
+
+const char *fsim_turns_clause(const fsim_rows_work *w, int level, const char *clause)
+{
+    const bool ordered = strcmp(clause, "FS_IN_ORDER") == 0;
+    for (int i = 0; i < w->e->group->members && !ordered; i++)
+        if (is_across(w, i) && is_each(w, i) && !is_column(w, i) && w->level[i] == level)
+            clause = fsim_printf(w->e->a, "%s%sreduction(+ : %s)", clause, *clause ? " " : "", w->sum[i].name);
+    return clause;
 }
 
 bool fsim_turns_take_totals(fsim_rows_work *w)
@@ -61,7 +78,7 @@ bool fsim_turns_take_totals(fsim_rows_work *w)
     fsim_emitter *e = w->e;
     bool any = false;
     for (int i = 0; i < e->group->members; i++) {
-        if (!is_across(w, i) || is_column(w, i))
+        if (!is_across(w, i) || is_each(w, i))
             continue;
         any = true;
         fsim_say(e, e->depth, "%s += %s;", w->sum[i].name, term_of(w, i));

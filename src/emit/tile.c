@@ -45,9 +45,13 @@ bool fsim_emit_tile(fsim_emitter *e)
         return false;
     bool *own = fsim_new(e->a, bool, o->writes + 1);
     for (int i = 0; i < o->writes; i++)
-        e->stored[fsim_maker_in(e, o->write[i].tensor)] = t->of[i] >= 0;
+        e->stored[fsim_maker_in(e, o->write[i].tensor)] = t->of[i] != -1;
     const bool tensor = t->plan[0].tensor;
     fsim_tile_writing w = {.of = t, .partial = partial_of(e, t), .threads = s->block};
+    fsim_rows_work totals = {.e = e, .rows = o->points, .width = 1, .product = -1};
+    if (o->across > 0)
+        fsim_totals_start(&totals, s->grid);
+    w.totals = o->across > 0 ? &totals : NULL;
     fsim_begin_held_entry(e, s->grid, s->block, s->shared_bytes, s->registers,
                           s->registers > FEW && (tensor || s->registers <= ROOMY));
     const bool bytes = fsim_dtype_bytes(t->plan[0].product[0].node->gemm.arithmetic) == 1;
@@ -62,6 +66,8 @@ bool fsim_emit_tile(fsim_emitter *e)
         first += w.plan->blocks;
     }
     fsim_end_entry(e);
+    if (o->across > 0)
+        fsim_totals_finish(&totals, s->grid);
     if (t->parts > 1) {
         fsim_begin_entry(e, fsim_tile_sum_blocks(&w), w.threads, 0);
         fsim_tile_sum_text(e, &w, own);

@@ -3,16 +3,17 @@
 #ifndef FUSESIM_EMIT_TILE_H
 #define FUSESIM_EMIT_TILE_H
 
-#include "emit/emit.h"
+#include "emit/rows.h"
 #include "kernel/tiling.h"
 
 /* A tile, and the names in its text. */
 typedef struct {
     const fsim_tiling *of;
     const fsim_tile_plan *plan;
-    const char *kind;    /* arithmetic, in the dialect's names: f d i l f16 bf16 tf32 */
-    const char *partial; /* parameter for the partial sums; NULL where k is not split */
-    int threads;         /* threads of a block */
+    const char *kind;       /* arithmetic, in the dialect's names: f d i l f16 bf16 tf32 */
+    const char *partial;    /* parameter for the partial sums; NULL where k is not split */
+    int threads;            /* threads of a block */
+    fsim_rows_work *totals; /* sums over all tiles; NULL: there are none */
 } fsim_tile_writing;
 
 /* The kind of plan p's products. */

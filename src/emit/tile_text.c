@@ -137,14 +137,18 @@ static void epilogue(fsim_emitter *e, const fsim_tile_writing *t, int base, cons
         const fsim_variable v = fsim_value(e, e->group->write[i].tensor, &at);
         fsim_store_value(e, e->group->write[i].tensor, &at, v.name, false);
     }
+    if (t->totals)
+        fsim_totals_take(t->totals, &point);
     for (int i = 0; i < p->products; i++)
         e->computed[p->product[i].member] = (fsim_computed){0};
 }
 
-static void put_lanes(fsim_emitter *e)
+static void put_lanes(fsim_emitter *e, const fsim_tile_writing *t)
 {
-    fsim_text_put(e->a, &e->out, "%s%s    FS_LANES(c)\n%s    FS_LANES_END\n%s", fsim_text_of(&e->head),
-                  fsim_text_of(&e->before), fsim_text_of(&e->body), fsim_text_of(&e->after));
+    const char *lanes =
+        t->totals ? fsim_printf(e->a, "FS_LANES_BY(c, %s)", fsim_totals_clause(t->totals)) : "FS_LANES(c)";
+    fsim_text_put(e->a, &e->out, "%s%s    %s\n%s    FS_LANES_END\n%s", fsim_text_of(&e->head), fsim_text_of(&e->before),
+                  lanes, fsim_text_of(&e->body), fsim_text_of(&e->after));
 }
 
 static const char *type_of(const fsim_emitter *e, const fsim_tile_product *p)
@@ -173,9 +177,13 @@ static void results(fsim_emitter *e, const fsim_tile_writing *t, const bool *wri
         fsim_say(e, 1, "FS_PUT(part_sum, %s, row + c, FS_TILE_SUMMED(sum));", t->partial);
         fsim_text_put(e->a, &e->after, "        FS_FLUSH(%s, part_sum, %s, row + c)\n", type_of(e, a), t->partial);
     }
+    if (t->totals)
+        fsim_totals_declare(t->totals);
     fsim_text_put(e->a, &e->out, "    FS_TILE_RESULTS(%s, o, c, b, %d)\n", t->kind, p->vector);
-    put_lanes(e);
+    put_lanes(e, t);
     fsim_text_put(e->a, &e->out, "    FS_TILE_RESULTS_END\n");
+    if (t->totals)
+        fsim_totals_leave(t->totals);
 }
 
 int64_t fsim_tile_sum_blocks(const fsim_tile_writing *t)
@@ -198,7 +206,7 @@ void fsim_tile_sum_text(fsim_emitter *e, const fsim_tile_writing *t, const bool 
     epilogue(e, t, base, &name, write);
     fsim_text_put(e->a, &e->out, "    FS_POINTS(0, o, c, %lld, %lld, %d)\n", (long long)a->node->points,
                   (long long)a->columns, p->vector);
-    put_lanes(e);
+    put_lanes(e, t);
     fsim_text_put(e->a, &e->out, "    FS_POINTS_END\n");
 }
 

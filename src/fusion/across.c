@@ -3,6 +3,7 @@
  * and losses for their mean. Blocks take rows in turn and add on chip; a second launch adds what the blocks have. */
 #include "fusion/fuse.h"
 #include "fusion/grouping.h"
+#include "fusion/sums.h"
 
 enum {
     LEAST_COLUMNS = 4096 /* a block with several narrow rows has as many sums for each */
@@ -27,27 +28,21 @@ static bool has_plain_rows(const fsim_node *n)
            is_mode(&m, 1, n->reduced, 1);
 }
 
-/* Does n add up all rows place by place? m: its argument's map. */
-static bool sums_columns(const fsim_node *n, const fsim_map *m)
+/* Is reduction i, behind a contraction, a sum over all elements of its tiles, or over a value of each of their rows? */
+static bool sums_tiles(const grouping *w, int i, int rows)
 {
-    return n->points > 1 && m->modes == 2 && m->split == 1 && is_mode(m, 0, n->points, 1) &&
-           is_mode(m, 1, n->reduced, n->points);
-}
-
-bool fsim_may_sum_across(const fsim_graph *g, int n)
-{
-    const fsim_node *x = &g->node[n];
-    if ((x->op != FSIM_OP_SUM && x->op != FSIM_OP_MEAN) || x->results > 1 ||
-        !fsim_dtype_floating(g->tensor[x->result[0]].dtype))
-        return false;
-    const fsim_map m = plain(x->arg[0].map);
-    return sums_columns(x, &m) || (x->points == 1 && m.modes == 1 && m.split == 0 && is_mode(&m, 0, x->reduced, 1));
+    const fsim_node *n = fsim_grouping_node(w, i);
+    const bool values = n->points == 1 && n->reduced == fsim_grouping_node(w, rows)->points &&
+                        fsim_may_sum_across(w->g, w->node[i]) && fsim_member_producing(w, n->arg[0].tensor) >= 0;
+    return values || fsim_may_sum_tiles(w->limits, w->node[i], w->joint.first);
 }
 
 /* Is reduction i a sum over all rows of reduction `rows`? */
 static bool sums_across(const grouping *w, int i, int rows)
 {
     const fsim_node *n = fsim_grouping_node(w, i), *row = fsim_grouping_node(w, rows);
+    if (w->facts.contracts)
+        return sums_tiles(w, i, rows);
     return fsim_may_sum_across(w->g, w->node[i]) && n->reduced == row->points &&
            (n->points == row->reduced || (n->points == 1 && fsim_member_producing(w, n->arg[0].tensor) >= 0));
 }
@@ -61,6 +56,9 @@ static bool same_rows(const fsim_node *x, const fsim_node *y)
 int fsim_row_reduction_of(const grouping *w, int first)
 {
     bool several = false;
+    for (int i = first; i < w->count && w->facts.contracts; i++)
+        if (fsim_grouping_class(w, i) == FSIM_REDUCE && !fsim_may_sum_tiles(w->limits, w->node[i], w->joint.first))
+            return i;
     for (int i = first + 1; i < w->count && !w->facts.contracts && !w->limits->strict; i++)
         several = several || (fsim_grouping_class(w, i) == FSIM_REDUCE &&
                               !same_rows(fsim_grouping_node(w, first), fsim_grouping_node(w, i)));
@@ -92,6 +90,32 @@ static bool joins_the_sums(grouping *w, int i, int64_t points)
                                   (fsim_excess){(double)w->out->points, 1, FSIM_IN_BLOCKS});
 }
 
+/* What is computed from sums over all rows must be more such values. */
+static bool check_past(grouping *w)
+{
+    for (int i = 0; i < w->count && w->out->across > 0; i++)
+        for (int k = 0; k < fsim_grouping_node(w, i)->args; k++) {
+            const int from = fsim_member_producing(w, fsim_grouping_node(w, i)->arg[k].tensor);
+            if (from >= 0 && (w->demand[from].across || w->demand[from].past) &&
+                !joins_the_sums(w, i, fsim_grouping_node(w, from)->points))
+                return false;
+        }
+    return true;
+}
+
+bool fsim_totals_in_tiles(grouping *w)
+{
+    fsim_group *o = w->out;
+    o->points = fsim_grouping_node(w, fsim_position(w->node, w->count, w->joint.first))->points;
+    w->frame = w->row = fsim_identity(o->points);
+    for (int i = 0; i < w->count; i++)
+        if (fsim_grouping_class(w, i) == FSIM_REDUCE) {
+            w->demand[i].across = true;
+            o->across++;
+        }
+    return check_past(w);
+}
+
 bool fsim_mark_across(grouping *w, int rows)
 {
     const fsim_node *row = fsim_grouping_node(w, rows);
@@ -99,19 +123,14 @@ bool fsim_mark_across(grouping *w, int rows)
     for (int i = 0; i < w->count; i++) {
         const fsim_node *n = fsim_grouping_node(w, i);
         if (fsim_grouping_class(w, i) == FSIM_REDUCE && !same_rows(row, n) && has_plain_rows(row) &&
-            !w->facts.contracts && !w->limits->strict && sums_across(w, i, rows)) {
+            !w->limits->strict && sums_across(w, i, rows)) {
             w->demand[i].across = true;
             o->across++;
             o->columns += n->points > 1;
         }
     }
-    for (int i = 0; i < w->count && o->across > 0; i++)
-        for (int k = 0; k < fsim_grouping_node(w, i)->args; k++) {
-            const int from = fsim_member_producing(w, fsim_grouping_node(w, i)->arg[k].tensor);
-            if (from >= 0 && (w->demand[from].across || w->demand[from].past) &&
-                !joins_the_sums(w, i, fsim_grouping_node(w, from)->points))
-                return false;
-        }
+    if (!check_past(w))
+        return false;
     const int64_t width = row->reduced > LEAST_COLUMNS ? row->reduced : LEAST_COLUMNS,
                   room = w->limits->shared_per_block - FSIM_ROW_STATIC;
     w->facts.mixes = o->across > 0;
@@ -125,7 +144,8 @@ bool fsim_mark_across(grouping *w, int rows)
 fsim_map fsim_needed_across(const grouping *w, int i)
 {
     const fsim_node *n = fsim_grouping_node(w, i);
-    fsim_map m = n->points > 1 ? w->frame : w->row;
+    const bool each = n->points > 1 || n->reduced == w->out->points * w->out->reduced;
+    fsim_map m = each ? w->frame : w->row;
     m.offset = n->arg[0].map.offset;
     return m;
 }

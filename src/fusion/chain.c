@@ -2,6 +2,7 @@
 #include "fusion/chain.h"
 
 #include "fusion/partners.h"
+#include "fusion/sums.h"
 #include "fusion/walks.h"
 
 #include <stdlib.h>
@@ -372,6 +373,15 @@ static bool chained_apart(const fsim_limits *limits, int n, int low, int high)
     return (low > n && chained_below(limits, n, high, &more)) || (high < n && chained_above(limits, n, low, &more));
 }
 
+/* The first reduction among those that is no sum of all elements of contraction c's results, or of as many; -1. */
+static int first_of_rows(const fsim_limits *limits, const int *node, int count, int c)
+{
+    for (int i = 0; i < count; i++)
+        if (class_of(limits->graph, node[i]) == FSIM_REDUCE && !fsim_may_sum_tiles(limits, node[i], c))
+            return node[i];
+    return -1;
+}
+
 bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_joint *out, fsim_refusal *why)
 {
     const fsim_graph *g = limits->graph;
@@ -394,8 +404,9 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
     *out = (fsim_joint){.kind = FSIM_ROWS, .first = c};
     if (contractions == 1) {
         const fsim_node *n = &g->node[c];
-        const bool in_tile = low > c && !n->gemm.convolution && g->node[low].reduced <= FSIM_TILE_ROW;
-        if (in_tile)
+        const int rows = first_of_rows(limits, node, count, c);
+        out->kind = rows < 0 ? FSIM_TOTALS : FSIM_ROWS;
+        if (low > c && !n->gemm.convolution && (rows < 0 || g->node[rows].reduced <= FSIM_TILE_ROW))
             return true;
         const int first = c < low ? c : low, other = c < low ? low : c;
         fsim_limits loose = *limits;
@@ -406,6 +417,11 @@ bool fsim_joint_of(const fsim_limits *limits, const int *node, int count, fsim_j
         if (limits->strict && chained_apart(&loose, c, low, high))
             return refuse(why, FSIM_RULE_NUMERICS, first, other,
                           (fsim_excess){(double)g->node[low].reduced, FSIM_TILE_ROW, FSIM_IN_ONLINE}, true);
+        /* The values of rows that a tile holds may be added up, too, once their reductions are in the kernel. */
+        if (low > c && !n->gemm.convolution && !limits->strict && g->node[rows].points == 1 &&
+            fsim_may_sum_across(g, rows))
+            return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, c, rows,
+                          (fsim_excess){(double)g->node[rows].reduced, 1, FSIM_IN_OTHER_TILES}, false);
         return refuse(why, FSIM_RULE_REDUCED_EPILOGUE, first, other,
                       (fsim_excess){(double)g->node[low].reduced, FSIM_TILE_ROW, FSIM_IN_TILE_ROW}, true);
     }

@@ -9,6 +9,7 @@
  *             side
  *   rows      one contraction whose output tile holds whole rows: reductions over them, and what reads those, are its
  *             epilogue
+ *   totals    one contraction whose epilogue adds up all of its elements, tile by tile; rows may have such sums, too
  *
  * All of it is decided for the contractions alone, from the graph, so that a refusal holds for every larger set too. */
 #ifndef FUSESIM_FUSION_CHAIN_H

@@ -364,8 +364,9 @@ bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_ar
         w.demand[i].stored = set->stored ? set->stored[i] : must_store(&w, i);
         results += w.demand[i].stored ? fsim_grouping_node(&w, i)->results : 0;
     }
-    if (w.joint.kind == FSIM_CHAINED ? !fsim_chain_space(&w)
-                                     : first_reduction >= 0 && !fsim_reduction_space(&w, first_reduction))
+    if (w.joint.kind == FSIM_CHAINED  ? !fsim_chain_space(&w)
+        : w.joint.kind == FSIM_TOTALS ? !fsim_totals_in_tiles(&w)
+                                      : first_reduction >= 0 && !fsim_reduction_space(&w, first_reduction))
         return false;
     if (w.joint.kind == FSIM_SIBLINGS && !fsim_sibling_space(&w))
         return false;

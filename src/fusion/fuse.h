@@ -17,9 +17,6 @@
 bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_arena *a, fsim_group *out,
                    fsim_refusal *why);
 
-/* Is primitive n a sum that a kernel may have beside reductions of rows, over all of its rows (across.c)? */
-bool fsim_may_sum_across(const fsim_graph *g, int n);
-
 /* May a kernel have reduction n, of stretches, beside reduction `rows`, of the rows that these stretches make up
  * (stretch.c)? */
 bool fsim_may_reduce_stretches(const fsim_graph *g, int n, int rows);

@@ -172,7 +172,7 @@ typedef struct {
     int64_t stretch;   /* rows: length of the stretches of a row that some reductions take, each for itself; 0: none */
     int64_t whole_row; /* contraction: length of the rows that its output tile must hold for the reductions that follow;
                           0: none */
-    int across;        /* sums over all rows beside the reductions of each row */
+    int across;        /* sums over all rows beside the reductions of each row; contraction: over all of its tiles */
     int columns;       /* of them, those with a sum for each place in a row; the others add a value of each row */
     int folded;        /* primitives folded into the contraction's weights */
     const fsim_serving_call *call; /* library call of a serving stack: which; NULL */

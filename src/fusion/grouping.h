@@ -97,6 +97,8 @@ bool fsim_reduction_space(grouping *w, int first);
 int fsim_row_reduction_of(const grouping *w, int first);
 /* Marks sums over all rows of reduction `rows`, and what is computed from them. */
 bool fsim_mark_across(grouping *w, int rows);
+/* The points of a contraction whose epilogue has sums of all of its elements and no other reductions. */
+bool fsim_totals_in_tiles(grouping *w);
 /* Where the argument of a sum over all rows is needed: at each element of the rows, or once for each row. */
 fsim_map fsim_needed_across(const grouping *w, int i);
 

@@ -5,7 +5,7 @@
 
 #include "fusion/group.h"
 
-typedef enum { FSIM_ALONE, FSIM_CHAINED, FSIM_SIBLINGS, FSIM_ROWS } fsim_joint_kind;
+typedef enum { FSIM_ALONE, FSIM_CHAINED, FSIM_SIBLINGS, FSIM_ROWS, FSIM_TOTALS } fsim_joint_kind;
 
 typedef struct fsim_joint {
     fsim_joint_kind kind;

@@ -6,6 +6,7 @@
 #include "fusion/online.h"
 #include "fusion/row_kind.h"
 #include "fusion/sets.h"
+#include "fusion/sums.h"
 
 enum {
     FEW_ROWS = 256
@@ -171,8 +172,8 @@ bool fsim_chain_space(grouping *w)
 bool fsim_rows_in_tile(grouping *w, int reduction)
 {
     fsim_group *o = w->out;
-    const fsim_node *n = &w->g->node[w->joint.first], *r = fsim_grouping_node(w, reduction);
-    o->whole_row = r->reduced;
+    const fsim_node *n = &w->g->node[w->joint.first];
+    o->whole_row = o->reduced;
     return o->points * o->reduced == n->points ||
            fsim_refuse_set(w, FSIM_RULE_SPACE, w->joint.first, w->node[reduction],
                            (fsim_excess){(double)(o->points * o->reduced), (double)n->points, FSIM_IN_POINTS});

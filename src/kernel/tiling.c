@@ -145,25 +145,50 @@ static int plan_for(fsim_tiling *t, const origin *o)
     return found;
 }
 
+/* The plan of what the group needs of the tensor at each of its points, at map `at`: in *plan, -1 where it depends on
+ * no contraction. False where none is possible. */
+static bool assign_value(fsim_tiling *t, int tensor, const fsim_map *at, int *plan)
+{
+    origin from = {0};
+    *plan = -1;
+    trace(t, tensor, at, &from);
+    if (from.broken || at->split != at->modes)
+        return false;
+    return from.count == 0 || (*plan = plan_for(t, &from)) >= 0;
+}
+
+/* The same of what the sums over all tiles add up. */
+static bool assign_totals(fsim_tiling *t)
+{
+    const fsim_group *o = t->group;
+    for (int i = 0; i < o->members && o->across > 0; i++) {
+        const fsim_node *n = &t->g->node[o->member[i].node];
+        fsim_map at = fsim_identity(o->points);
+        int plan;
+        at.offset = n->args > 0 ? n->arg[0].map.offset : 0;
+        if (o->member[i].across && !assign_value(t, n->arg[0].tensor, &at, &plan))
+            return false;
+    }
+    return o->across == 0 || t->plans == 1;
+}
+
 /* Assigns every result to a plan. */
 static bool assign(fsim_tiling *t)
 {
     const fsim_group *o = t->group;
     for (int i = 0; i < o->writes; i++) {
         const fsim_write *w = &o->write[i];
-        const fsim_map at = w->map;
-        origin from = {0};
-        t->of[i] = -1;
-        trace(t, w->tensor, &at, &from);
-        if (from.broken || at.split != at.modes)
-            return false;
-        if (from.count > 0 && (t->of[i] = plan_for(t, &from)) < 0)
+        const fsim_member *m = &o->member[maker_in(t, w->tensor)];
+        t->of[i] = FSIM_AFTER_TILES;
+        if (!m->across && !m->past && !assign_value(t, w->tensor, &w->map, &t->of[i]))
             return false;
     }
+    if (!assign_totals(t))
+        return false;
     for (int i = 0; i < o->writes; i++) { /* results that depend on no contraction: producers of an operand, or
                                              operators beside a plan's results */
         const int member = maker_in(t, o->write[i].tensor);
-        if (t->of[i] >= 0)
+        if (t->of[i] >= 0 || t->of[i] == FSIM_AFTER_TILES)
             continue;
         if (!o->member[member].prologue &&
             (o->contractions > 1 || t->plans != 1 || fsim_map_points(&o->write[i].map) != o->points))
@@ -282,7 +307,7 @@ fsim_tiling *fsim_tiling_of(const fsim_graph *g, const fsim_hw *hw, const fsim_g
     if (group->anchor < 0 || (group->whole_row > 0 ? !assign_rows(t) : !assign(t)))
         return NULL;
     for (int i = 0; i < group->writes; i++)
-        t->in_passing = t->in_passing || t->of[i] < 0;
+        t->in_passing = t->in_passing || t->of[i] == -1;
     for (int i = 0; i < t->plans; i++) {
         t->plan[i].tensor = on_tensor_cores(t, t->plan[i].product[0].node);
         t->plan[i].shape = shape_of(t, &t->plan[i]);
@@ -327,7 +352,7 @@ static void split(fsim_tiling *t, int split_k)
     const int64_t steps = (a->depth + p->l.step - 1) / p->l.step, wanted = split_k < steps ? split_k : steps;
     t->parts = 1;
     t->span = a->depth;
-    if (t->plans > 1 || p->products > 1 || t->row > 0 || t->in_passing || wanted < 2 ||
+    if (t->plans > 1 || p->products > 1 || t->row > 0 || t->group->across > 0 || t->in_passing || wanted < 2 ||
         wanted * a->node->points > MOST_PARTIAL)
         return;
     t->span = (steps + wanted - 1) / wanted * p->l.step;
@@ -381,7 +406,7 @@ bool fsim_tiling_lay_out(fsim_tiling *t, fsim_tile_wish wish, fsim_schedule *s)
     s->tile_n = w->product[0].swapped ? w->l.m : w->l.n;
     s->split_k = t->parts;
     s->grid *= t->parts;
-    s->launches = t->parts > 1 ? 2 : 1;
+    s->launches = t->parts > 1 || t->group->across > 0 ? 2 : 1;
     s->vector = w->vector;
     s->stages = w->l.stages;
     return true;

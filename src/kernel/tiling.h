@@ -24,13 +24,16 @@ typedef struct {
     int64_t blocks;        /* the same: blocks for one part of k */
 } fsim_tile_plan;
 
+enum { FSIM_AFTER_TILES = -2 };
+
 typedef struct {
     const fsim_graph *g;
     const fsim_hw *hw;
     const fsim_group *group;
     fsim_tile_plan *plan;
     int plans, room;
-    int *of;         /* per write of the group: its plan; -1: it is stored where its value is computed */
+    int *of;         /* per write of the group: its plan; -1: it is stored where its value is computed;
+                        FSIM_AFTER_TILES: by the launch that adds up what blocks leave of sums over all tiles */
     int64_t row;     /* reductions follow, of rows of so many results: they are whole in a tile; 0: none do */
     bool in_passing; /* some write has no plan */
     int parts; /* set by fsim_tiling_lay_out: parts of k, each of `span`, whose sums a second launch adds; 1: k is not

@@ -429,7 +429,8 @@ static bool writes(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o, 
 bool fsim_library_can(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o)
 {
     int operands = 0;
-    if (!fsim_map_is_identity(&o->anchor_map) || o->writes > 2 || o->contractions > 1 || o->whole_row > 0)
+    if (!fsim_map_is_identity(&o->anchor_map) || o->writes > 2 || o->contractions > 1 || o->whole_row > 0 ||
+        o->across > 0)
         return false;
     for (int i = 0; i < o->members; i++)
         if (o->member[i].prologue) { /* a transposed or strided operand is an argument of the call */

@@ -197,6 +197,36 @@ for gpu in a100-sxm4-80gb h100-sxm5-80gb; do # 16 x 16384 tiles by tensor units 
     "$FUSESIM" tiles.yaml --hw $gpu --strategy maximal --set M=4096 --set N=2048 --set K=4096 --json - 2>/dev/null | tr -d ' \n\t' >tiles.json
     grep -Eq '"name":"maximal","kernels":1,"time_s":0\.000[0-9]*,' tiles.json && grep -Eq '"tile":\[[0-9]+,(128|256)\]' tiles.json || complain "a product whose rows are reduced by blocks is not in tiles on $gpu"
 done
+# Sums of all elements of a product, beside other results of it; of a value of each row; and what is computed from such sums. Tiles that are not full leave their own parts alone.
+cat >totals.yaml <<'YAML'
+symbols: {M: 70, N: 96, K: 40, dtype: f32}
+tensors: {x: {shape: [M, K], dtype: dtype}, w: {shape: [N, K], dtype: dtype, role: weight}, c: {shape: [N], dtype: dtype}, t: {shape: [M, N], dtype: dtype}}
+operators:
+  - {op: linear, in: [x, w, c], out: h}
+  - {op: sub, in: [h, t], out: d}
+  - {op: mul, in: [d, d], out: q}
+  - {op: mean, in: q, out: m}
+  - {op: sum, in: h, out: s}
+  - {op: add, in: [m, s], out: z}
+outputs: [z, d]
+YAML
+sed '/op: sub/,$d' totals.yaml >totals_of_rows.yaml
+cat >>totals_of_rows.yaml <<'YAML'
+  - {op: softmax, in: h, out: p, dim: 1}
+  - {op: logsumexp, in: h, out: e, dim: [1]}
+  - {op: mean, in: e, out: m}
+  - {op: mul, in: [p, t], out: q}
+  - {op: sum, in: q, out: s}
+outputs: [m, s, p]
+YAML
+for file in totals totals_of_rows; do
+    for set in '--set dtype=bf16' '--set M=300 --set N=128 --set K=256' '--set M=33 --set N=100 --set dtype=f64'; do
+        exits 0 $file.yaml --device cpu --hw a100-sxm4-80gb --strategies maximal --no-measure $set
+        has out '^All 1 kernels of 1 plans agree with the reference'
+    done
+    # The product's 2 launches and no more: its results, 32 MiB, never reach memory.
+    "$FUSESIM" $file.yaml --hw a100-sxm4-80gb --set M=65536 --set N=128 --set K=64 --json - 2>/dev/null | tr -d ' \n\t' | grep -q '"name":"optimal","kernels":1,' || complain "$file is no kernel"
+done
 "$FUSESIM" stretches.yaml --hw h100-sxm5-80gb --json - 2>/dev/null | tr -d ' \n\t' | grep -q '"name":"optimal","kernels":2,' || complain 'a norm and the scales of its blocks are no kernel'
 
 exit $fail

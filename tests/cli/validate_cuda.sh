@@ -175,6 +175,24 @@ for set in '' '--set block=16 --set dtype=f32' '--set block=32 --set M=130 --set
     gpu 0 tiles.yaml --strategies maximal --no-measure $set
     has out '^All 1 kernels of 1 plans agree with the reference'
 done
+cat >totals.yaml <<'YAML'
+symbols: {M: 70, N: 96, K: 40, dtype: f32}
+tensors: {x: {shape: [M, K], dtype: dtype}, w: {shape: [N, K], dtype: dtype, role: weight}, t: {shape: [M, N], dtype: dtype}}
+operators:
+  - {op: linear, in: [x, w], out: h}
+  - {op: sub, in: [h, t], out: d}
+  - {op: mean, in: d, out: m}
+  - {op: sum, in: h, out: s}
+  - {op: add, in: [m, s], out: z}
+outputs: [z, d]
+YAML
+sed 's/op: sub.*/op: softmax, in: h, out: d, dim: 1}/; s/op: mean, in: d, out: m/op: logsumexp, in: h, out: e, dim: [1]}\n  - {op: mean, in: e, out: m/' totals.yaml >totals_of_rows.yaml
+for set in '' '--set dtype=bf16 --set M=130 --set N=128 --set K=1024'; do
+    for file in totals totals_of_rows; do
+        gpu 0 $file.yaml --strategies maximal --no-measure $set
+        has out '^All 1 kernels of 1 plans agree with the reference'
+    done
+done
 gpu 0 stretches.yaml --strategies eager,optimal --no-measure
 has out '^All [0-9]+ kernels of 2 plans agree with the reference'
 gpu 0 seeds/boundaries --scale-shapes 64 --strategies eager

@@ -18,6 +18,16 @@ static const legal_reason reasons[] = {
      "a reduction fused with a contraction needs 512 elements of a row in one tile, and there can be at "
      "most 256",
      0, 1},
+    {"the mean of a product's elements, in order",
+     "a reduction fused with a contraction needs 262144 elements of a row in one tile, and there can be at "
+     "most 256",
+     0, 1},
+    {"an element over the sum of a product's elements",
+     "needs a barrier across the grid: 262144 blocks that must finish first (one block holds 1)", 2, -1},
+    {"a sum of half of a product's elements",
+     "a reduction fused with a contraction needs 131072 elements of rows of the product that other blocks make, and "
+     "there can be none",
+     0, 1},
     {"another row's sum", "needs a barrier across the grid: 64 blocks that must finish first (one block holds 1)", 0,
      -1},
     {"the transposed of a normalised row",
@@ -102,7 +112,7 @@ static const legal_reason reasons[] = {
      "a reduction fused with a contraction needs 64 elements of rows of the product that other blocks "
      "make, and there can be none",
      0, -1},
-    {"all of a product",
+    {"the largest of a product",
      "a reduction fused with a contraction needs 4096 elements of a row in one tile, and there can be at "
      "most 256",
      0, 1},

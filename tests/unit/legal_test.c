@@ -91,6 +91,24 @@ static const legal_case cases[] = {
      "  - {op: matmul, in: [x, huge], out: h}\n  - {op: reshape, in: h, out: b, shape: [64, 8, 512]}\n"
      "  - {op: max, in: b, out: l, dims: [2], keepdim: true}\n  - {op: div, in: [b, l], out: y}\n",
      "h l y", FSIM_RULE_REDUCED_EPILOGUE, 0, 512, false, true},
+    {"the mean of a product's elements",
+     "  - {op: matmul, in: [x, huge], out: h}\n  - {op: relu, in: h, out: r}\n  - {op: mean, in: r, out: l}\n"
+     "  - {op: neg, in: l, out: y}\n",
+     "h r l y", FSIM_RULE_NONE, FSIM_TILED_CONTRACTION, 0, false, false},
+    {"the same beside a value of each block of its rows",
+     "  - {op: matmul, in: [x, huge], out: h}\n  - {op: reshape, in: h, out: b, shape: [64, 32, 128]}\n"
+     "  - {op: max, in: b, out: c, dims: [2]}\n  - {op: mean, in: h, out: l}\n  - {op: mean, in: c, out: d}\n",
+     "h c l d", FSIM_RULE_NONE, FSIM_TILED_CONTRACTION, 0, false, false},
+    {"the mean of a product's elements, in order",
+     "  - {op: matmul, in: [x, huge], out: h}\n  - {op: mean, in: h, out: l}\n", "h l", FSIM_RULE_REDUCED_EPILOGUE, 0,
+     262144, true, true},
+    {"an element over the sum of a product's elements",
+     "  - {op: matmul, in: [x, huge], out: h}\n  - {op: sum, in: h, out: l}\n  - {op: div, in: [h, l], out: y}\n",
+     "h l y", FSIM_RULE_GRID_BARRIER, 0, 262144, false, false},
+    {"a sum of half of a product's elements",
+     "  - {op: matmul, in: [x, huge], out: h}\n  - {op: slice, in: h, out: s, dim: 0, start: 0, size: 32}\n"
+     "  - {op: sum, in: s, out: l}\n",
+     "h l", FSIM_RULE_REDUCED_EPILOGUE, 0, 131072, false, false},
     {"another row's sum", "  - {op: sum, in: x, out: s, dims: [1]}\n  - {op: add, in: [x, s], out: y}\n", "s y",
      FSIM_RULE_GRID_BARRIER, 0, 64, false, false},
     {"the transposed of a normalised row",
@@ -346,7 +364,7 @@ static const legal_case cases[] = {
      "c s", FSIM_RULE_REDUCED_EPILOGUE, 0, 512, false, true},
     {"columns of a product", "  - {op: matmul, in: [x, w], out: c}\n  - {op: sum, in: c, out: s, dims: [0]}\n", "c s",
      FSIM_RULE_REDUCED_EPILOGUE, 0, 64, false, false},
-    {"all of a product", "  - {op: matmul, in: [x, w], out: c}\n  - {op: sum, in: c, out: s}\n", "c s",
+    {"the largest of a product", "  - {op: matmul, in: [x, w], out: c}\n  - {op: max, in: c, out: s}\n", "c s",
      FSIM_RULE_REDUCED_EPILOGUE, 0, 4096, false, true},
 };
 

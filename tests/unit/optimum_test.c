@@ -589,6 +589,19 @@ static void once_missed(void **unused)
         "  - {op: mul, in: l, out: s, scalar: 0.5}\n"
         "  - {op: div, in: [b, s], out: q}\n"
         "outputs: [q, s]\n",
+        /* the mean of a product's elements, what is computed from it, and a value of each block of its rows */
+        "tensors:\n"
+        "  x: {shape: [512, 32], dtype: f16}\n"
+        "  w: {shape: [32, 256], dtype: f16}\n"
+        "operators:\n"
+        "  - {op: matmul, in: [x, w], out: h}\n"
+        "  - {op: relu, in: h, out: r}\n"
+        "  - {op: mean, in: r, out: m}\n"
+        "  - {op: neg, in: m, out: n}\n"
+        "  - {op: reshape, in: r, out: b, shape: [512, 4, 64]}\n"
+        "  - {op: max, in: b, out: l, dim: [2]}\n"
+        "  - {op: sum, in: l, out: k}\n"
+        "outputs: [n, l, k]\n",
         /* two reductions of blocks, and another of the row behind them */
         "tensors:\n"
         "  x: {shape: [3, 65536], dtype: bf16}\n"

@@ -176,7 +176,7 @@ static bool can_fuse(scheduler *s, int x, int y, double bytes)
             return false;
     }
     const fsim_kernel *both = fsim_joined_like(s->c, id, 2, -1);
-    if (!both || both->group->stretch > 0 ||
+    if (!both || both->group->stretch > 0 || (both->group->across > 0 && both->group->contractions > 0) ||
         both->group->across > both->group->columns || /* sums of columns beside rows: mix-order reduction */
         !loops_agree(s, s->kernel[x], s->kernel[y], both))
         return false;

@@ -8,6 +8,7 @@
 
 #include "fusion/chain.h"
 #include "fusion/fuse.h"
+#include "fusion/sums.h"
 
 static fsim_class class_of(const fsim_places *l, int i) { return fsim_ops[fsim_place_node(l, i)->op].class; }
 
@@ -125,6 +126,12 @@ static void find_spaces(const fsim_places *l, const numbering *n, spaces *s)
     }
 }
 
+/* May reduction i be a sum of all elements of something, which a kernel with a contraction adds up tile by tile? */
+static bool is_total(const fsim_places *l, int i)
+{
+    return class_of(l, i) == FSIM_REDUCE && points_of(l, i) == 1 && may_sum_across(l, i);
+}
+
 /* Points of the spaces that a kernel with a contraction may have, but for rows of what it chains, which depend on one.
  */
 static fsim_bits of_contractions(const fsim_places *l, const numbering *n, const spaces *s)
@@ -133,6 +140,9 @@ static fsim_bits of_contractions(const fsim_places *l, const numbering *n, const
     for (int i = 0; i < l->count; i++)
         if (class_of(l, i) == FSIM_REDUCE && fsim_place_node(l, i)->reduced <= FSIM_TILE_ROW &&
             fsim_bit(&s->contracted, bit_of(n, reduced_from(l, i))))
+            set_bit(n, &out, points_of(l, i));
+    for (int i = 0; i < l->count; i++)
+        if (is_total(l, i) && fsim_bit(&out, bit_of(n, reduced_from(l, i)))) /* of results, or of a value of each row */
             set_bit(n, &out, points_of(l, i));
     return out;
 }
@@ -321,7 +331,7 @@ void fsim_find_apart(fsim_places *l)
             l->aloof[i] = !fsim_bit(&contracted, bit_of(n, points_of(l, i))) && !is_read_in_part(l, i) &&
                           !needs_contraction(l, i) && is_always_stored(l, i);
         else if (class_of(l, i) == FSIM_REDUCE)
-            l->aloof[i] = !fsim_bit(&s->contracted,
+            l->aloof[i] = !fsim_bit(is_total(l, i) ? &contracted : &s->contracted,
                                     bit_of(n, reduced_from(l, i))); /* a contraction's result may be what it reduces */
         if (l->aloof[i] && inlines(l, i)) {
             l->spaces[i] = s->fitting[bit_of(n, points_of(l, i))];
@@ -380,6 +390,16 @@ bool fsim_fit_no_space(const fsim_places *l, int x, int y)
     return (l->aloof[x] && leads_nowhere(l, x, y)) || (l->aloof[y] && leads_nowhere(l, y, x));
 }
 
+/* May i be a sum of all results of contraction c, or of a value of each row of them that a tile holds? */
+static bool sums_up(const fsim_places *l, int i, int c)
+{
+    bool sums = is_total(l, i) && reduced_from(l, i) == points_of(l, c);
+    for (int k = c + 1; k < i && is_total(l, i) && !sums; k++)
+        sums = class_of(l, k) == FSIM_REDUCE && fsim_place_node(l, k)->reduced <= FSIM_TILE_ROW &&
+               points_of(l, k) == reduced_from(l, i) && reduced_from(l, k) == points_of(l, c);
+    return sums;
+}
+
 /* Is the number of points that of a contraction of the list, or that of rows of its results that a tile holds? */
 static bool fits_one(const fsim_places *l, int64_t points, const int *contraction, int count)
 {
@@ -387,8 +407,10 @@ static bool fits_one(const fsim_places *l, int64_t points, const int *contractio
         if (points_of(l, contraction[c]) == points)
             return true;
         for (int i = contraction[c] + 1; i < l->count && i < contraction[c] + FSIM_BITS; i++)
-            if (class_of(l, i) == FSIM_REDUCE && fsim_place_node(l, i)->reduced <= FSIM_TILE_ROW &&
-                points_of(l, i) == points && reduced_from(l, i) == points_of(l, contraction[c]))
+            if (class_of(l, i) == FSIM_REDUCE && points_of(l, i) == points &&
+                ((fsim_place_node(l, i)->reduced <= FSIM_TILE_ROW &&
+                  reduced_from(l, i) == points_of(l, contraction[c])) ||
+                 sums_up(l, i, contraction[c])))
                 return true;
     }
     return false;
@@ -401,8 +423,8 @@ static bool reduces_one(const fsim_places *l, int i, const int *contraction, int
     bool held = false, found = false;
     for (int k = i < FSIM_BITS ? 0 : i - FSIM_BITS; k <= i && !held; k++)
         held = class_of(l, k) == FSIM_REDUCE && fsim_place_node(l, k)->reduced <= FSIM_TILE_ROW;
-    for (int c = 0; c < count && held && !found; c++)
-        found = points_of(l, contraction[c]) == reduced_from(l, i);
+    for (int c = 0; c < count && !found; c++)
+        found = (held && points_of(l, contraction[c]) == reduced_from(l, i)) || sums_up(l, i, contraction[c]);
     return found;
 }
 

@@ -6,7 +6,7 @@
  * may be in a kernel with the same other one. */
 #include "plan/search/given.h"
 
-#include "fusion/fuse.h"
+#include "fusion/sums.h"
 #include "plan/search/places.h"
 
 enum {
