@@ -3,6 +3,7 @@
 
 #include "base/unit.h"
 #include "report/machines.h"
+#include "serving/disaggregated.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,56 @@ static void report_fused(const fsim_page *page, const fsim_option *now, const fs
                     seconds(a, now->times.token.mean), change(a, step), change(a, prompt)));
 }
 
+/* "2 copies on tp 4" */
+static const char *copies_text(const fsim_option *x, int64_t copies, fsim_arena *a)
+{
+    return fsim_printf(a, "%lld cop%s on %s", (long long)copies, copies == 1 ? "y" : "ies", sharing_text(x, a));
+}
+
+/* "2 GPUs fewer than the above"; of loads where all requests wait, what a GPU does. */
+static const char *beside_text(const fsim_capacity *x, fsim_arena *a)
+{
+    if (x->fewest < 0)
+        return "where together no number of GPUs serves";
+    const fsim_option *o = &x->option[x->fewest];
+    const int64_t more = x->apart->gpus - o->gpus, size = more < 0 ? -more : more;
+    if (!is_open(x->asked->load))
+        return fsim_printf(
+            a, "%s tokens a GPU beside the above",
+            change(a, x->apart->tokens_s / (double)x->apart->gpus / (o->tokens_s / (double)o->gpus) - 1));
+    return more == 0 ? "as many GPUs as the above"
+                     : fsim_printf(a, "%lld GPU%s %s than the above", (long long)size, size == 1 ? "" : "s",
+                                   more < 0 ? "fewer" : "more");
+}
+
+/* What prompts on GPUs of their own would bring. */
+static const char *apart_text(const fsim_capacity *x, fsim_arena *a)
+{
+    const fsim_disaggregated *p = x->apart;
+    const char *cost = isnan(p->usd_h) ? ""
+                                       : fsim_printf(a, ", %s USD/h, %s USD per million tokens out",
+                                                     digits(a, p->usd_h), digits(a, p->usd_million));
+    const char *energy = isnan(p->joules) ? "" : fsim_printf(a, ", %s J/token", digits(a, p->joules));
+    const char *times = fsim_printf(a, "ttft %s and %s, tpot %s and %s (half of the requests, 99 of 100)",
+                                    seconds(a, p->times.first.p50), seconds(a, p->times.first.p99),
+                                    seconds(a, p->times.token.p50), seconds(a, p->times.token.p99));
+    return fsim_printf(a,
+                       "Prompts apart (disaggregated): %lld x %s, %s: %s for prompts, %s for new tokens, %s weights, "
+                       "%s cache%s%s; %s. A prompt's cache of %s moves in %s over the %s; none of the measured systems "
+                       "is of this kind",
+                       (long long)p->gpus, p->prompt->machine->name, beside_text(x, a),
+                       copies_text(p->prompt, p->prompts, a), copies_text(p->token, p->tokens, a),
+                       stored_as(p->prompt, p->prompt->on.weights), stored_as(p->prompt, p->prompt->on.cache), cost,
+                       energy, times, bytes(a, p->bytes), seconds(a, p->move_s),
+                       p->near ? "links of a node" : "network");
+}
+
+static void report_apart(const fsim_page *page, const fsim_capacity *x, fsim_arena *a)
+{
+    if (x->apart)
+        fsim_paragraph(page, x->fewest < 0 ? FSIM_GOOD : FSIM_PLAIN, 0, 2, apart_text(x, a));
+}
+
 /* What a copy fewer would break, and where shorter answers are dearer. */
 static void report_fewer(const fsim_page *page, const fsim_capacity *x, fsim_arena *a)
 {
@@ -168,6 +219,7 @@ static void report_choices(const fsim_page *page, const fsim_capacity *x, fsim_a
         report_fused(page, &x->option[x->fewest], x->fused, a);
     if (x->fewer)
         report_fewer(page, x, a);
+    report_apart(page, x, a);
 }
 
 static const char *figure(fsim_arena *a, double x) { return x == floor(x) ? fsim_printf(a, "%.0f", x) : digits(a, x); }
@@ -239,7 +291,9 @@ static void report_evidence(const fsim_page *page, const fsim_capacity *x, fsim_
 
 const char *fsim_capacity_line(const fsim_capacity *x, fsim_arena *a)
 {
-    const char *answer = x->fewest < 0 ? "no way to serve it was found" : choice_text(&x->option[x->fewest], a);
+    const char *answer = x->fewest >= 0 ? choice_text(&x->option[x->fewest], a)
+                         : x->apart     ? apart_text(x, a)
+                                        : "no way to serve it was found";
     return fsim_printf(a, "%s: %s", x->asked->model->name, answer);
 }
 
@@ -497,6 +551,7 @@ void fsim_report_capacity(const fsim_page *page, const fsim_capacity *x, bool ve
         report_memory(page, o, a);
     } else {
         fsim_report_unserved(page, x, a);
+        report_apart(page, x, a);
     }
     report_front(page, x, verbose, a);
     fsim_report_machines(page, x->asked->on, x->asked->ons, a);

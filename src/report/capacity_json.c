@@ -2,6 +2,7 @@
 #include "report/capacity.h"
 #include "report/json_stream.h"
 #include "report/machines.h"
+#include "serving/disaggregated.h"
 #include <math.h>
 
 static void whole_field(FILE *out, const char *before, const char *key, int64_t n)
@@ -75,9 +76,19 @@ static void put_served(FILE *out, const fsim_option *o)
     put_phase(out, "prefill", &o->prefill);
 }
 
+static void put_memory(FILE *out, const fsim_deployed_memory *m)
+{
+    fsim_json_number(out, ", \"memory\": {", "capacity_bytes", m->capacity);
+    fsim_json_number(out, ", ", "weight_bytes", m->weights);
+    fsim_json_number(out, ", ", "cache_bytes", m->cache);
+    fsim_json_number(out, ", ", "token_bytes", m->token);
+    fsim_json_number(out, ", ", "activation_bytes", m->activations);
+    fsim_json_number(out, ", ", "framework_bytes", m->framework + m->collectives);
+    putc('}', out);
+}
+
 static void put_option(FILE *out, const fsim_option *o)
 {
-    const fsim_deployed_memory *m = &o->memory;
     fsim_json_text(out, "{", "hardware", o->on.hw->name);
     fsim_json_text(out, ", ", "system", o->machine->node ? o->machine->name : NULL);
     whole_field(out, ", ", "tp", o->on.tp);
@@ -88,15 +99,54 @@ static void put_option(FILE *out, const fsim_option *o)
     fsim_json_bool(out, ", ", "fits", o->fits);
     fsim_json_text(out, ", ", "reason", o->reason);
     whole_field(out, ", ", "places", o->places * fsim_deployed_groups(&o->on));
-    fsim_json_number(out, ", \"memory\": {", "capacity_bytes", m->capacity);
-    fsim_json_number(out, ", ", "weight_bytes", m->weights);
-    fsim_json_number(out, ", ", "cache_bytes", m->cache);
-    fsim_json_number(out, ", ", "token_bytes", m->token);
-    fsim_json_number(out, ", ", "activation_bytes", m->activations);
-    fsim_json_number(out, ", ", "framework_bytes", m->framework + m->collectives);
-    putc('}', out);
+    put_memory(out, &o->memory);
     if (!o->reason)
         put_served(out, o);
+    putc('}', out);
+}
+
+/* Copies of one kind, for prompts or for new tokens. */
+static void put_kind(FILE *out, const char *key, const fsim_option *o, int64_t copies, double busy)
+{
+    fprintf(out, ", \"%s\": {", key);
+    whole_field(out, "", "copies", copies);
+    whole_field(out, ", ", "tp", o->on.tp);
+    whole_field(out, ", ", "ep", o->on.ep);
+    whole_field(out, ", ", "pp", o->on.pp);
+    whole_field(out, ", ", "gpus", copies * fsim_deployed_gpus(&o->on));
+    whole_field(out, ", ", "places", o->places * fsim_deployed_groups(&o->on));
+    fsim_json_number(out, ", ", "busy", busy);
+    put_memory(out, &o->memory);
+    putc('}', out);
+}
+
+static void put_apart(FILE *out, const fsim_disaggregated *x)
+{
+    if (!x) {
+        fputs(", \"disaggregated\": null", out);
+        return;
+    }
+    fsim_json_text(out, ", \"disaggregated\": {", "hardware", x->prompt->on.hw->name);
+    fsim_json_text(out, ", ", "system", x->prompt->machine->node ? x->prompt->machine->name : NULL);
+    fsim_json_text(out, ", ", "weights", fsim_precision_names[x->prompt->on.weights]);
+    fsim_json_text(out, ", ", "cache", fsim_precision_names[x->prompt->on.cache]);
+    whole_field(out, ", ", "gpus", x->gpus);
+    put_kind(out, "prompts", x->prompt, x->prompts, x->prompts_busy);
+    put_kind(out, "new_tokens", x->token, x->tokens, x->times.busy);
+    fsim_json_number(out, ", \"move\": {", "bytes", x->bytes);
+    fsim_json_number(out, ", ", "s", x->move_s);
+    fsim_json_text(out, ", ", "by", x->near ? "links" : "network");
+    putc('}', out);
+    fsim_json_number(out, ", ", "waited_s", x->waited_s);
+    put_percentiles(out, "ttft_s", &x->times.first);
+    put_percentiles(out, "tpot_s", &x->times.token);
+    put_percentiles(out, "latency_s", &x->times.whole);
+    fsim_json_number(out, ", ", "rate_per_s", x->rate);
+    fsim_json_number(out, ", ", "tokens_per_s", x->tokens_s);
+    fsim_json_number(out, ", ", "usd_per_h", x->usd_h);
+    fsim_json_number(out, ", ", "usd_per_million_tokens", x->usd_million);
+    fsim_json_number(out, ", ", "watts", x->watts);
+    fsim_json_number(out, ", ", "joules_per_token", x->joules);
     putc('}', out);
 }
 
@@ -184,6 +234,7 @@ void fsim_json_capacity(FILE *out, const fsim_capacity *x)
     fsim_json_number(out, ", ", "one_copy_fewer_needs", x->fewest < 0 ? NAN : x->needed);
     fputs(", \"fused\": ", out);
     x->fused ? put_option(out, x->fused) : (void)fputs("null", out);
+    put_apart(out, x->apart);
     put_evidence(out, q->model);
     fprintf(out, ", \"steps\": %d, \"options\": [", x->steps);
     for (int i = 0; i < x->options; i++) {

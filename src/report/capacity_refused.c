@@ -113,7 +113,9 @@ void fsim_report_unserved(const fsim_page *page, const fsim_capacity *x, fsim_ar
         if (!near || (x->option[i].fits && !near->fits) ||
             (!near->fits && !x->option[i].fits && x->option[i].memory.cache > near->memory.cache))
             near = &x->option[i];
-    fsim_paragraph(page, FSIM_BAD, 0, 0, "No way to serve it was found.");
+    fsim_paragraph(page, FSIM_BAD, 0, 0,
+                   x->apart ? "No way to serve it was found with prompts and new tokens on the same GPUs."
+                            : "No way to serve it was found.");
     if (x->options == 0)
         fsim_paragraph(
             page, FSIM_PLAIN, 0, 0,

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 typedef struct {
-    double arrived_s, first_token_s, ended_s;
-    int64_t prompt, tokens; /* left of the prompt; of the output */
-    int64_t ends;           /* number of the step that makes its last token */
+    double arrived_s, first_token_s, ended_s, waited_s;
+    int64_t input, prompt, tokens; /* of the prompt, all and left; of the output */
+    int64_t ends;                  /* number of the step that makes its last token */
 } request;
 
 /* Requests that are in the same steps: all of them, or a batch of a pipeline. */
@@ -32,10 +32,11 @@ typedef struct {
     double now_s, next_s; /* next_s: when the next request comes; infinite: as others end, or none */
     double busy_s, prompts_s, running_s;
     double idle_s; /* of a pipeline: without a batch under way */
+    bool alone;    /* prompts alone: a request ends with its prompt */
 } loop_state;
 
 /* A number from 0 to 1 (Knuth's MMIX generator, upper bits). */
-static double draw(uint64_t *seed)
+double fsim_drawn(uint64_t *seed)
 {
     enum { SHIFT = 11, BITS = 53 };
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
@@ -44,7 +45,7 @@ static double draw(uint64_t *seed)
 
 static int64_t drawn(loop_state *s, int64_t length)
 {
-    const double least = s->loop->shortest, share = least + (s->loop->longest - least) * draw(&s->seed);
+    const double least = s->loop->shortest, share = least + (s->loop->longest - least) * fsim_drawn(&s->seed);
     return (int64_t)fmax(1, floor(share * (double)length));
 }
 
@@ -56,7 +57,7 @@ static double next_arrival(loop_state *s, double last_s)
         return INFINITY;
     if (l->arrivals == FSIM_ARRIVE_TRACE)
         return l->trace[s->queued].at_s;
-    return last_s + (l->arrivals == FSIM_ARRIVE_EVENLY ? 1 : -log1p(-draw(&s->clock_seed))) / l->rate;
+    return last_s + (l->arrivals == FSIM_ARRIVE_EVENLY ? 1 : -log1p(-fsim_drawn(&s->clock_seed))) / l->rate;
 }
 
 static void arrive(loop_state *s, double at_s)
@@ -70,7 +71,10 @@ static void arrive(loop_state *s, double at_s)
     if (l->arrivals == FSIM_ARRIVE_TRACE) {
         r->prompt = l->trace[s->queued].input;
         r->tokens = l->trace[s->queued].output;
+        r->waited_s = l->trace[s->queued].waited_s;
     }
+    r->input = r->prompt;
+    r->tokens = s->alone ? 1 : r->tokens;
     s->queued++;
 }
 
@@ -151,6 +155,11 @@ static double take(loop_state *s, bool beside, int64_t place, int64_t *whole, in
     int64_t left = l->tokens;
     const int64_t from = s->first;
     *begun = 0;
+    if (l->filled) {
+        *whole = s->queued - from < place ? s->queued - from : place;
+        s->first += *whole;
+        return 0;
+    }
     while (s->first < s->queued && left > 0 && s->first - from < place) {
         request *r = &s->queue[s->first];
         const int64_t taken = r->prompt < left ? r->prompt : left;
@@ -184,7 +193,8 @@ static void prefill(loop_state *s)
     batch *b = &s->one;
     int64_t whole, begun;
     const double prompts_s = take(s, b->runs > 0, l->most - b->runs, &whole, &begun);
-    spend(s, l->host_s + (b->runs ? fsim_loop_decode_s(l, (double)b->runs) : 0) + prompts_s, prompts_s,
+    const int64_t decodes = b->runs + (l->filled ? whole : 0);
+    spend(s, l->host_s + (decodes ? fsim_loop_decode_s(l, (double)decodes) : 0) + prompts_s, prompts_s,
           b->runs + whole + begun);
     b->step++;
     begin(s, b, whole, s->now_s);
@@ -329,7 +339,10 @@ static void next_step(loop_state *s, batch *b)
     const double prompts_s = place > 0 && s->first < s->queued ? take(s, b->runs > 0, place, &whole, &begun) : 0;
     if (s->first == s->queued && whole == 0 && begun == 0)
         repeat(s);
-    pass(s, b, stage_times_of(s, b, prompts_s), prompts_s);
+    b->runs += l->filled ? whole : 0; /* they have new tokens in this step */
+    const stage_times times = stage_times_of(s, b, prompts_s);
+    b->runs -= l->filled ? whole : 0;
+    pass(s, b, times, prompts_s);
     if (whole + begun > 0)
         b->same = 0;
     begin(s, b, whole, b->ready_s);
@@ -392,7 +405,7 @@ static fsim_percentiles percentiles_of(double *at, int64_t count)
 
 static double first_s(const loop_state *s, int64_t i)
 {
-    return s->queue[i].first_token_s - s->queue[i].arrived_s + s->loop->first_s;
+    return s->queue[i].first_token_s - s->queue[i].arrived_s + s->queue[i].waited_s + s->loop->first_s;
 }
 
 /* MSER-5: batches of 5 are left out from the begin as long as that makes the standard error of the rest's mean less.
@@ -440,7 +453,7 @@ static void measure(const loop_state *s, fsim_loop_times *out, fsim_arena *a)
     for (int64_t i = from; i < s->queued; i++) {
         const request *r = &s->queue[i];
         first[i - from] = first_s(s, i);
-        whole[i - from] = r->ended_s - r->arrived_s + s->loop->first_s;
+        whole[i - from] = r->ended_s - r->arrived_s + r->waited_s + s->loop->first_s;
         if (r->tokens > 1)
             token[tokens++] = (r->ended_s - r->first_token_s) / (double)(r->tokens - 1);
     }
@@ -451,23 +464,48 @@ static void measure(const loop_state *s, fsim_loop_times *out, fsim_arena *a)
     out->whole = percentiles_of(whole, out->requests);
 }
 
+static loop_state state_of(const fsim_loop *l)
+{
+    static const uint64_t apart = 0x9E3779B97F4A7C15u; /* streams begin at other places */
+    return (loop_state){.loop = l, .seed = 1 + l->stream * apart, .clock_seed = 2 + l->stream * apart};
+}
+
+static void serve(loop_state *s, fsim_arena *a)
+{
+    const fsim_loop *l = s->loop;
+    s->queue = fsim_new(a, request, l->requests + 1);
+    for (int64_t i = 0; i < l->slots && l->arrivals == FSIM_ARRIVE_CLOSED; i++)
+        arrive(s, 0);
+    s->next_s = next_arrival(s, 0);
+    if (l->stages > 1) {
+        serve_in_stages(s, a);
+    } else {
+        s->one.running = fsim_new(a, request *, l->requests + 1);
+        serve_all(s);
+    }
+}
+
+int64_t fsim_prompts_alone(const fsim_loop *l, fsim_prefilled *out, fsim_arena *a)
+{
+    const fsim_mark mark = fsim_save(a);
+    loop_state s = state_of(l);
+    s.alone = true;
+    serve(&s, a);
+    for (int64_t i = 0; i < s.queued; i++)
+        out[i] = (fsim_prefilled){s.queue[i].arrived_s, s.queue[i].first_token_s, s.queue[i].input};
+    const int64_t count = s.queued;
+    fsim_rewind(a, mark);
+    return count;
+}
+
 fsim_loop_times fsim_continuous_batching(const fsim_loop *l, fsim_arena *a)
 {
     const fsim_mark mark = fsim_save(a);
-    loop_state s = {.loop = l, .seed = 1, .clock_seed = 2};
+    loop_state s = state_of(l);
     fsim_loop_times out = {0};
     double token_sum_s = 0, first_sum_s = 0;
     int64_t ended = 0;
-    s.queue = fsim_new(a, request, l->requests + 1);
-    for (int64_t i = 0; i < l->slots && l->arrivals == FSIM_ARRIVE_CLOSED; i++)
-        arrive(&s, 0);
-    s.next_s = next_arrival(&s, 0);
-    if (l->stages > 1) {
-        serve_in_stages(&s, a);
-    } else {
-        s.one.running = fsim_new(a, request *, l->requests + 1);
-        serve_all(&s);
-    }
+    serve(&s, a);
     for (int64_t i = 0; i < s.queued; i++) {
         const request *r = &s.queue[i];
         first_sum_s += first_s(&s, i);

@@ -23,6 +23,7 @@ typedef enum {
 typedef struct {
     double at_s;
     int64_t input, output;
+    double waited_s; /* before at_s, elsewhere; counts as part of its time to the first token */
 } fsim_traced;
 
 /* Lengths are drawn evenly from shortest to longest times input and output, always the same ones. A step takes prompts
@@ -45,6 +46,8 @@ typedef struct {
     double stage_s[FSIM_LOOP_POINTS]; /* seconds of the slowest stage at the points of decode_s, which are of a batch
                                          and of all stages with what is sent between them */
     double prompt_share;              /* of a prompt's seconds that are the slowest stage's */
+    bool filled;     /* keys and values of prompts come with the requests: a step has new tokens alone */
+    uint64_t stream; /* of random numbers: others give other lengths and Poisson arrivals */
 } fsim_loop;
 
 /* Times of which half, nine of ten and 99 of 100 requests have no longer ones. */
@@ -68,6 +71,17 @@ typedef struct {
 
 /* Scratch in a. */
 fsim_loop_times fsim_continuous_batching(const fsim_loop *l, fsim_arena *a);
+
+/* A request whose prompt is done, in steps of prompts alone. */
+typedef struct {
+    double arrived_s, done_s;
+    int64_t input;
+} fsim_prefilled;
+/* Prompts alone, in the order in which they come, which is that in which they are done; out has a place for each of
+ * l->requests. Returns how many there are. Scratch in a. */
+int64_t fsim_prompts_alone(const fsim_loop *l, fsim_prefilled *out, fsim_arena *a);
+/* The next number of a stream, from 0 to 1. */
+double fsim_drawn(uint64_t *seed);
 
 /* Seconds of a step with n decodes: between the points on straight lines. Of a pipeline n is a batch. */
 double fsim_loop_decode_s(const fsim_loop *l, double n);

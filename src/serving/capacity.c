@@ -4,6 +4,7 @@
 #include "base/jobs.h"
 #include "base/unit.h"
 #include "serving/constants.h"
+#include "serving/disaggregated.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,6 +175,11 @@ static bool is_priced(const fsim_loop *l)
     return ok;
 }
 
+bool fsim_option_is_priced(const fsim_option *x)
+{
+    return x->fits && is_priced(&x->loop) && (!x->reason || x->fault); /* a fault is a goal that fails */
+}
+
 /* The load. */
 
 double fsim_option_batch(const fsim_option *x) { return fsim_loop_batch(&x->loop, x->times.running); }
@@ -220,7 +226,7 @@ static bool overloaded(const fsim_load *load, const fsim_loop_times *t)
 }
 
 /* The first goal that fails; NULL: all hold. */
-static const fsim_gate *failing(const fsim_capacity_asked *q, const fsim_loop_times *t)
+const fsim_gate *fsim_goal_failing(const fsim_capacity_asked *q, const fsim_loop_times *t)
 {
     for (int i = 0; i < q->goals; i++)
         if (fsim_goal_value(&q->goal[i], t) > q->goal[i].limit)
@@ -233,7 +239,7 @@ static const char *failed_goal(const fsim_capacity_asked *q, const fsim_loop_tim
 {
     enum { ROOM = 40 };
     char is[ROOM], limit[ROOM];
-    const fsim_gate *goal = failing(q, t);
+    const fsim_gate *goal = fsim_goal_failing(q, t);
     if (goal)
         return fsim_printf(a, "%s is %s, not %s", fsim_gate_metric_of(goal)->name,
                            fsim_show_seconds(is, sizeof is, fsim_goal_value(goal, t)),
@@ -276,7 +282,7 @@ static int64_t fewest_replicas(const search *s, const fsim_option *x, double lon
 /* Costs. */
 
 /* Power of a GPU (idle, and work by its kind, within the board's limit), and of what is around it in its node. */
-static double watts_of(const fsim_machine *machine, const fsim_loop_times *t)
+double fsim_watts_of(const fsim_machine *machine, const fsim_loop_times *t)
 {
     const fsim_hw *hw = machine->hw;
     if (!fsim_hw_has(hw, FSIM_HW_POWER_LIMIT))
@@ -365,7 +371,7 @@ static void fill_costs(const search *s, fsim_option *x)
     x->user_s = 1 / t->token.mean;
     x->usd_h = x->machine->price.value * (double)x->gpus;
     x->usd_million = x->usd_h / hour_s / x->tokens_s * million;
-    x->watts = watts_of(x->machine, t) * (double)x->gpus;
+    x->watts = fsim_watts_of(x->machine, t) * (double)x->gpus;
     x->joules = x->watts / x->tokens_s;
     const double batch = fsim_option_batch(x), decode_s = fsim_loop_decode_s(&x->loop, batch) + x->loop.host_s;
     x->decode = shares_of(x, decode_s, (phase){batch, batch, cached});
@@ -486,7 +492,7 @@ static double half_of(const search *s, const fsim_option *x, int64_t replicas, f
     const fsim_mark mark = fsim_save(a);
     const fsim_loop_times t = times_with(x, s->q->load, replicas, 1, a);
     fsim_rewind(a, mark);
-    const fsim_gate *goal = failing(s->q, &t);
+    const fsim_gate *goal = fsim_goal_failing(s->q, &t);
     const bool tail = goal && fsim_goal_is_token_tail(goal) && t.token.p50 <= goal->limit &&
                       fsim_goal_value(goal, &t) > long_tail * t.token.p50;
     return tail ? t.token.p50 : NAN;
@@ -548,6 +554,15 @@ static bool fuse_best(const search *s, const fsim_folders *where, int jobs, fsim
     return true;
 }
 
+/* Prompts on GPUs of their own, with twice as many GPUs at most as where they are not. */
+static const fsim_disaggregated *find_apart(const search *s, const fsim_capacity *c, int jobs, fsim_arena *a)
+{
+    const fsim_load *load = s->q->load;
+    const bool open = load->rate > 0 || load->concurrency > 0 || load->trace;
+    const int64_t twice = c->fewest < 0 || !open ? s->q->most_gpus : 2 * c->option[c->fewest].gpus;
+    return fsim_disaggregate(s->q, c->option, c->options, twice < s->q->most_gpus ? twice : s->q->most_gpus, jobs, a);
+}
+
 bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where, int jobs, fsim_arena *a, fsim_diag *d,
                         fsim_capacity *out)
 {
@@ -576,6 +591,7 @@ bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where,
     out->fewest = best_by(out, 0);
     out->cheapest = best_by(out, 1);
     out->coolest = best_by(out, 2);
+    out->apart = find_apart(&s, out, jobs, a);
     if (out->fewest < 0)
         return true;
     look_around(&s, out, a);

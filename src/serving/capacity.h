@@ -75,8 +75,10 @@ typedef struct {
     double needed; /* it would do if all times were so much of what they are; NaN: if they were a tenth neither */
     double half_s; /* seconds per token of half of the requests, where with a replica fewer the first goal that fails is
                       of the tail of them, which is long; otherwise NaN */
-    const fsim_option *fused; /* the fewest again, with the kernels of the best plans; NULL */
-    fsim_front_point *front;  /* of all GPUs of a kind, one kind after another, batch ascending */
+    const struct fsim_disaggregated *apart; /* prompts on GPUs of their own (serving/disaggregated.h); NULL: no way was
+                                               found with at most twice the GPUs */
+    const fsim_option *fused;               /* the fewest again, with the kernels of the best plans; NULL */
+    fsim_front_point *front;                /* of all GPUs of a kind, one kind after another, batch ascending */
     int fronts;
     int steps; /* different ones that were priced */
 } fsim_capacity;
@@ -89,6 +91,13 @@ bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where,
 double fsim_option_batch(const fsim_option *x);
 /* Parts of a replica that have requests of their own, as a factor of what one has. */
 double fsim_option_parts(const fsim_option *x);
+
+/* Does it fit, and have its steps prices, whatever the goals? */
+bool fsim_option_is_priced(const fsim_option *x);
+/* The first goal that these times fail; NULL: they hold all. */
+const fsim_gate *fsim_goal_failing(const fsim_capacity_asked *q, const fsim_loop_times *t);
+/* Watts of a GPU that is so busy, with its share of what is around it in its node; NaN: no power limit is known. */
+double fsim_watts_of(const fsim_machine *machine, const fsim_loop_times *t);
 
 /* What times to the first token of such a model stand on. */
 fsim_evidence_kind fsim_first_evidence(const fsim_model *m);

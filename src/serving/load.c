@@ -12,8 +12,8 @@ enum { MOST_TOKENS = 1 << 24, MOST_REQUESTS = 1 << 20 };
 
 static const fsim_loc command_line = {NULL, 0, 0};
 
-/* Three quantities, each in four ways. */
-enum { TTFT, TPOT, LATENCY, QUANTITIES };
+/* Three quantities (fsim_goal_kind), each in four ways. */
+enum { QUANTITIES = FSIM_GOAL_WHOLE + 1 };
 enum { P99, P90, P50, MEAN, WAYS };
 static const fsim_gate_metric metrics[QUANTITIES * WAYS] = {
     {"ttft", FSIM_GATE_SECONDS, false, "time to the first token of 99 of 100 requests"},
@@ -30,6 +30,8 @@ static const fsim_gate_metric metrics[QUANTITIES * WAYS] = {
     {"latency_mean", FSIM_GATE_SECONDS, false, "the mean"}};
 const fsim_gate_table fsim_goals = {"capacity", metrics, QUANTITIES *WAYS, NULL, "--goal"};
 
+fsim_goal_kind fsim_goal_kind_of(const fsim_gate *g) { return (fsim_goal_kind)(g->metric / WAYS); }
+
 double fsim_goal_value(const fsim_gate *g, const fsim_loop_times *t)
 {
     const fsim_percentiles *p[QUANTITIES] = {&t->first, &t->token, &t->whole};
@@ -40,7 +42,7 @@ double fsim_goal_value(const fsim_gate *g, const fsim_loop_times *t)
 
 bool fsim_goal_is_token_tail(const fsim_gate *g)
 {
-    return g->metric / WAYS == TPOT && (g->metric % WAYS == P99 || g->metric % WAYS == P90);
+    return fsim_goal_kind_of(g) == FSIM_GOAL_TOKEN && (g->metric % WAYS == P99 || g->metric % WAYS == P90);
 }
 
 static bool read_whole(fsim_diag *d, const char *key, const char *text, int64_t most, int64_t *out)
@@ -124,7 +126,7 @@ static bool read_traced(fsim_diag *d, const fsim_csv *csv, const int at[3], fsim
             return false;
         }
     }
-    *out = (fsim_traced){value[0], (int64_t)value[1], (int64_t)value[2]};
+    *out = (fsim_traced){.at_s = value[0], .input = (int64_t)value[1], .output = (int64_t)value[2]};
     return true;
 }
 

@@ -216,11 +216,46 @@ static void test_overload(void **state)
     assert_true(fabs(t.first.p99 - 0.251) < 1e-9); /* the step, and the way in: nobody waits */
 }
 
+/* Caches of prompts come with the requests, which have waited elsewhere. Steps of one, of both twice, of one: 0.011,
+ * 0.032, 0.053, 0.064 s. */
+static void test_filled(void **state)
+{
+    (void)state;
+    static const fsim_traced rows[] = {{0, 100, 3, 0.300}, {0.0105, 50, 3, 0.100}};
+    fsim_loop l = plain;
+    l.arrivals = FSIM_ARRIVE_TRACE;
+    l.trace = rows;
+    l.filled = true;
+    check(&l, (0.011 + 0.300 + 0.032 - 0.0105 + 0.100) / 2 + 0.050, (0.021 + 0.016) / 2);
+    fsim_loop in_stages = staged(); /* a batch each. The first's second token waits for the host and the first stage
+                                     * until 0.0165: 0.0265 s; its third comes at 0.0375; the second's at 0.0435 */
+    in_stages.arrivals = FSIM_ARRIVE_TRACE;
+    in_stages.trace = rows;
+    in_stages.filled = true;
+    check(&in_stages, (0.011 + 0.300 + 0.011 + 0.100) / 2 + 0.050, ((0.0375 - 0.011) / 2 + (0.0435 - 0.0215) / 2) / 2);
+}
+
+/* Prompts alone, one behind the other; the second has half of the tokens. No new tokens follow. */
+static void test_prompts_alone(void **state)
+{
+    (void)state;
+    static const fsim_traced rows[] = {{0, 100, 500, 0}, {0.1, 50, 300, 0}};
+    fsim_prefilled done[3];
+    fsim_loop l = plain;
+    l.arrivals = FSIM_ARRIVE_TRACE;
+    l.trace = rows;
+    fsim_arena *a = fsim_arena_new();
+    assert_int_equal(fsim_prompts_alone(&l, done, a), 2);
+    fsim_arena_free(a);
+    assert_true(fabs(done[0].done_s - 0.201) < 1e-9 && fabs(done[1].done_s - 0.302) < 1e-9);
+    assert_true(done[0].arrived_s == 0 && done[1].arrived_s == 0.1 && done[0].input == 100 && done[1].input == 50);
+}
+
 /* A trace with a gap: each request alone. */
 static void test_trace(void **state)
 {
     (void)state;
-    static const fsim_traced rows[] = {{0, 100, 5}, {10, 50, 3}};
+    static const fsim_traced rows[] = {{0, 100, 5, 0}, {10, 50, 3, 0}};
     fsim_loop l = plain;
     l.arrivals = FSIM_ARRIVE_TRACE;
     l.trace = rows;
@@ -239,6 +274,8 @@ int main(void)
                                        cmocka_unit_test(test_no_place),
                                        cmocka_unit_test(test_long_prompt),
                                        cmocka_unit_test(test_points),
+                                       cmocka_unit_test(test_filled),
+                                       cmocka_unit_test(test_prompts_alone),
                                        cmocka_unit_test(test_stages),
                                        cmocka_unit_test(test_stages_repeat),
                                        cmocka_unit_test(test_one_batch),
