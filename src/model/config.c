@@ -145,11 +145,16 @@ static void read_latent(reader *r, fsim_model *m)
     m->kv_heads = m->heads;
 }
 
-/* Layers without experts: the first ones, those of mlp_only_layers, and those that decoder_sparse_step leaves out. */
+static bool is_llama_4(const reader *r) { return strcmp(r->family->type, "llama4_text") == 0; }
+
+/* Layers without experts: the first ones, those of mlp_only_layers, those that decoder_sparse_step or
+ * interleave_moe_layer_step leaves out, or all but moe_layers. */
 static int64_t dense_layers(reader *r, const fsim_model *m)
 {
-    const int64_t step = whole(r, "decoder_sparse_step", MOST_HEADS, 1);
-    const fsim_yaml *only = field(r, "mlp_only_layers");
+    const int64_t step = whole(r, "decoder_sparse_step|interleave_moe_layer_step", MOST_HEADS, 1);
+    const fsim_yaml *only = field(r, "mlp_only_layers"), *with = field(r, "moe_layers");
+    if (is_llama_4(r) && with && with->kind == FSIM_YAML_SEQUENCE && with->count > 0 && with->count <= m->layers)
+        return m->layers - with->count;
     int64_t dense = whole(r, "first_k_dense_replace", MOST_HEADS, 0);
     dense = dense < m->layers ? dense : m->layers;
     for (int64_t i = dense; i < m->layers; i++) {
@@ -169,7 +174,9 @@ static void read_mixture(reader *r, fsim_model *m)
     m->topk = whole(r, "num_experts_per_tok|experts_per_token", MOST_HEADS, NEEDED);
     m->expert_ffn = whole(r, "moe_intermediate_size", MOST_WIDTH, m->ffn);
     m->shared_ffn = whole(r, "shared_expert_intermediate_size", MOST_WIDTH,
-                          whole(r, "n_shared_experts", MOST_HEADS, 0) * m->expert_ffn);
+                          whole(r, "n_shared_experts", MOST_HEADS, is_llama_4(r)) * m->expert_ffn);
+    if (is_llama_4(r)) /* intermediate_size is an expert's */
+        m->ffn = whole(r, "intermediate_size_mlp", MOST_WIDTH, m->ffn);
     m->dense_layers = dense_layers(r, m);
     if (m->topk > m->experts)
         fsim_error(r->d, r->map->at, "a token meets %lld experts of %lld", (long long)m->topk, (long long)m->experts);
@@ -211,7 +218,7 @@ static unsigned traits_of(const reader *r)
         t &= ~(unsigned)QKV_BIAS;
     if (strstr(word(r, "feed_forward_proj"), "gated"))
         t |= GATED;
-    if (yes(r, "use_qk_norm", false))
+    if (yes(r, "use_qk_norm", false) && !is_llama_4(r)) /* Llama 4's has no weights */
         t |= QK_NORM_WIDE;
     return t;
 }

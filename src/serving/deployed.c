@@ -23,10 +23,8 @@ const char *fsim_unserved(const fsim_model *m, fsim_arena *a)
     if (m->kind != FSIM_DECODER)
         return fsim_printf(a, "%s is no decoder: %s; decoders alone are priced when they serve", m->name,
                            fsim_model_kind_names[m->kind]);
-    if (m->experts && !m->kv_lora && m->shared_ffn)
-        return "shared experts are priced with latent attention only";
-    if (m->kv_lora && (!m->experts || !m->q_lora))
-        return "latent attention is priced with experts and compressed queries only";
+    if (m->kv_lora && !m->experts)
+        return "latent attention is priced with experts only";
     return NULL;
 }
 
@@ -42,6 +40,11 @@ const char *fsim_unshared(const fsim_model *m, int64_t tp, int64_t ep, fsim_aren
     if (fsim_priced_width(m) % tp && ep == 1)
         return fsim_printf(a, "a width of %lld can't be split over %lld GPUs", (long long)fsim_priced_width(m),
                            (long long)tp);
+    if (m->shared_ffn % tp)
+        return fsim_printf(a, "a width of %lld of shared experts can't be split over %lld GPUs",
+                           (long long)m->shared_ffn, (long long)tp);
+    if (m->dense_layers && m->ffn % tp)
+        return fsim_printf(a, "a width of %lld can't be split over %lld GPUs", (long long)m->ffn, (long long)tp);
     if (ep > 1 && (m->experts == 0 || m->experts % ep))
         return fsim_printf(a, "%lld experts can't be spread over %lld GPUs", (long long)m->experts, (long long)ep);
     return NULL;
@@ -76,19 +79,32 @@ static const char *weights_as(const fsim_deployed *s)
     return s->weights == FSIM_16_BITS ? s->dtype : own ? "f4e2m1" : "f8e4m3";
 }
 
-/* The symbols of a layer's widths in the family's workloads. */
-static const char *widths(const fsim_deployed *s)
+/* Features that queries go through: those that they are compressed to, or, where they are not, as many as make two
+ * products with as many weights as the one. */
+static int64_t query_rank(const fsim_model *m)
+{
+    enum { TILE = 64 };
+    const int64_t queries = m->heads * (m->nope_dim + m->rope_dim);
+    if (m->q_lora)
+        return m->q_lora;
+    const int64_t rank = m->hidden * queries / (m->hidden + queries);
+    return rank < TILE ? TILE : (rank + TILE / 2) / TILE * TILE;
+}
+
+/* The symbols of a layer's widths in the family's workloads; dense: of a mixture's layer without experts. */
+static const char *widths(const fsim_deployed *s, bool dense)
 {
     const fsim_model *m = s->model;
-    const char *mixture =
-        m->experts ? fsim_printf(s->arena, ";experts=%ld;topk=%ld;ep=%ld", (long)m->experts, (long)m->topk, (long)s->ep)
-                   : "";
+    const int64_t width = dense ? m->ffn : fsim_priced_width(m);
+    const char *mixture = m->experts && !dense ? fsim_printf(s->arena, ";experts=%ld;topk=%ld;ep=%ld", (long)m->experts,
+                                                             (long)m->topk, (long)s->ep)
+                                               : "";
     if (m->kv_lora)
         return fsim_printf(s->arena, "H=%ld;heads=%ld;D=%ld;rotary=%ld;latent=%ld;q_rank=%ld;F=%ld%s", (long)m->hidden,
-                           (long)m->heads, (long)m->nope_dim, (long)m->rope_dim, (long)m->kv_lora, (long)m->q_lora,
+                           (long)m->heads, (long)m->nope_dim, (long)m->rope_dim, (long)m->kv_lora, (long)query_rank(m),
                            (long)m->expert_ffn, mixture);
     return fsim_printf(s->arena, "H=%ld;heads=%ld;kv_heads=%ld;D=%ld;F=%ld;tp=%ld%s", (long)m->hidden, (long)m->heads,
-                       (long)m->kv_heads, (long)m->head_dim, (long)fsim_priced_width(m), (long)s->tp, mixture);
+                       (long)m->kv_heads, (long)m->head_dim, (long)width, (long)s->tp, mixture);
 }
 
 /* Are weights of 8 bits in blocks of 128 x 128 with a scale each? Not where a rank's part of the width cuts blocks. */
@@ -100,7 +116,7 @@ static bool has_blocks(const fsim_deployed *s)
 }
 
 /* The symbols for the kernels of engine and checkpoint; "": those that the step has without. */
-static const char *kernels_of(const fsim_deployed *s, bool decodes)
+static const char *kernels_of(const fsim_deployed *s, bool decodes, bool dense)
 {
     const fsim_model *m = s->model;
     const bool masked = decodes && s->engine->masked && m->heads / m->kv_heads != s->engine->masked;
@@ -110,20 +126,71 @@ static const char *kernels_of(const fsim_deployed *s, bool decodes)
                        masked                      ? ";masked=1"
                        : decodes && s->engine->xqa ? ";xqa=1"
                                                    : "",
-                       m->experts && s->engine->cutlass ? ";cutlass=1" : "", has_blocks(s) ? ";blocks=1" : "");
+                       m->experts && !dense && s->engine->cutlass ? ";cutlass=1" : "",
+                       has_blocks(s) ? ";blocks=1" : "");
 }
 
-/* Seconds of all layers of the family's workload ("decode", "prefill", "mixed") with these symbols for its tokens.
+/* Layers with experts that are priced: of latent attention all, since the few first ones without are priced as those.
+ */
+static int64_t mixtures(const fsim_model *m) { return m->kv_lora ? m->layers : m->layers - m->dense_layers; }
+
+/* Seconds of so many layers of a family's workload ("decode", "prefill", "mixed") with these symbols for its tokens.
  * Layers with a window are priced as those without: the measured engines gain nothing by it (docs/MODEL.md). */
+static double family_s(const fsim_deployed *s, const char *family, const char *phase, const char *tokens,
+                       int64_t layers)
+{
+    const bool dense = strcmp(family, "dense") == 0;
+    const char *set = fsim_printf(s->arena, "%s;layers=%d;%s%s;dtype=%s;weight_dtype=%s;kv_dtype=%s", tokens,
+                                  PRICED_LAYERS, widths(s, dense), kernels_of(s, strcmp(phase, "prefill") != 0, dense),
+                                  s->dtype, weights_as(s), cache_as(s));
+    return fsim_step_s(s->steps, s->hw_name, fsim_printf(s->arena, "llm/%s_%s", family, phase), set) * (double)layers /
+           PRICED_LAYERS;
+}
+
+/* Seconds of all layers, those of a mixture that have no experts among them. */
 static double layers_s(const fsim_deployed *s, const char *phase, const char *tokens)
 {
     const fsim_model *m = s->model;
-    const char *set =
-        fsim_printf(s->arena, "%s;layers=%d;%s%s;dtype=%s;weight_dtype=%s;kv_dtype=%s", tokens, PRICED_LAYERS,
-                    widths(s), kernels_of(s, strcmp(phase, "prefill") != 0), s->dtype, weights_as(s), cache_as(s));
-    const char *family = m->kv_lora ? "mla" : m->experts ? "moe" : "dense";
-    return fsim_step_s(s->steps, s->hw_name, fsim_printf(s->arena, "llm/%s_%s", family, phase), set) *
-           (double)m->layers / PRICED_LAYERS;
+    if (m->kv_lora)
+        return family_s(s, "mla", phase, tokens, m->layers);
+    if (m->experts == 0)
+        return family_s(s, "dense", phase, tokens, m->layers);
+    return family_s(s, "moe", phase, tokens, mixtures(m)) +
+           (m->dense_layers ? family_s(s, "dense", phase, tokens, m->dense_layers) : 0);
+}
+
+/* Seconds of a product of a shared expert in all of its layers. */
+static double shared_product_s(const fsim_deployed *s, int64_t rows, int64_t columns, int64_t depth)
+{
+    const char *const name = s->weights == FSIM_16_BITS ? "ops/matmul"
+                             : has_blocks(s)            ? "ops/matmul_f8_block"
+                                                        : "ops/matmul_f8_static";
+    return fsim_step_s(
+        s->steps, s->hw_name, name,
+        fsim_printf(s->arena, "M=%ld;N=%ld;K=%ld;dtype=%s", (long)rows, (long)columns, (long)depth, s->dtype));
+}
+
+/* Seconds of a gated block of shared experts of this width, of all GPUs, and of adding up what it makes. */
+static double shared_block_s(const fsim_deployed *s, int64_t tokens, int64_t width)
+{
+    const int64_t own = width / s->tp, hidden = s->model->hidden;
+
+    return shared_product_s(s, tokens, 2 * own, hidden) + shared_product_s(s, tokens, hidden, own) +
+           fsim_step_s(s->steps, s->hw_name, "ops/mul",
+                       fsim_printf(s->arena, "B=%ld;H=%ld;dtype=%s", (long)tokens, (long)own, s->dtype)) +
+           fsim_step_s(s->steps, s->hw_name, "ops/add",
+                       fsim_printf(s->arena, "B=%ld;H=%ld;dtype=%s", (long)tokens, (long)hidden, s->dtype));
+}
+
+/* Seconds of shared experts that the priced layers lack: of latent attention they have one of an expert's width. */
+static double shared_s(const fsim_deployed *s, int64_t tokens)
+{
+    const fsim_model *m = s->model;
+    const double layers = (double)mixtures(m);
+    if (m->shared_ffn == 0 || (m->kv_lora && m->shared_ffn <= m->expert_ffn))
+        return 0;
+    const double there = m->kv_lora ? shared_block_s(s, tokens, m->expert_ffn) : 0;
+    return layers * fmax(0, shared_block_s(s, tokens, m->shared_ffn) - there);
 }
 
 /* Seconds of the product with the head's weights, for one row of each request. */
@@ -165,7 +232,7 @@ static double saved_s(const fsim_deployed *s, int64_t tokens)
     const double balanced_s = fmin(experts, t * picks) * weights * priced / stream;
     const double chance_s = experts * (1 - pow(1 - picks / experts, t)) * weights * each / stream;
     const double work_s = 2 * t * picks * weights / (expert_work * fsim_hw_get(s->hw, FSIM_HW_TENSOR_BF16));
-    return (double)m->layers * fmax(0, balanced_s - fmax(chance_s, work_s));
+    return (double)mixtures(m) * fmax(0, balanced_s - fmax(chance_s, work_s));
 }
 
 static int64_t nodes_of(const fsim_deployed *s, int64_t gpus)
@@ -230,7 +297,7 @@ double fsim_sends_s(const fsim_deployed *s, int64_t tokens)
 /* Seconds of a step in all layers. */
 static double inner_s(const fsim_deployed *s, double layers, int64_t tokens)
 {
-    return layers - links_s(s, tokens) - saved_s(s, tokens) + fsim_network_s(s, tokens);
+    return layers + shared_s(s, tokens) - links_s(s, tokens) - saved_s(s, tokens) + fsim_network_s(s, tokens);
 }
 
 static double whole_s(const fsim_deployed *s, double layers, int64_t tokens, int64_t heads)

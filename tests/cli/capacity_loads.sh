@@ -137,4 +137,30 @@ assert abs(o["prefill"]["products"] * prompt_s / flops_s - 1) < 0.02, (o["prefil
 assert o["places"] % 8 == 0 and f"at once on each GPU, {o['places']} in a copy" in re.sub(r"\s+", " ", text)
 assert all(p["requests"] % d["options"][p["option"]]["ep"] == 0 for p in d["front"]), d["front"]
 END
+# Shared experts without latent attention: each token meets them. The same without them takes less by what they read at least; queries that are not compressed are two products of as many weights.
+moe() { # FILE SHARED
+    echo '{"model_type": "qwen2_moe", "hidden_size": 2048, "num_hidden_layers": 24, "num_attention_heads": 16, "num_key_value_heads": 16, "intermediate_size": 5632, "vocab_size": 151936, "num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408, "shared_expert_intermediate_size": '"$2"', "tie_word_embeddings": false}' >"$1.config.json"
+    run "$1.json" "$1.config.json" --hw h100-sxm5-80gb --weights bf16 --node 1 --load input=1000,output=200,concurrency=1
+}
+lite() { # FILE FIELDS
+    echo '{"model_type": "deepseek_v2", "hidden_size": 2048, "intermediate_size": 10944, "moe_intermediate_size": 1408, "num_hidden_layers": 27, "num_attention_heads": 16, "vocab_size": 102400, "n_routed_experts": 64, "num_experts_per_tok": 6, "first_k_dense_replace": 1, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, '"$2"'}' >"$1.config.json"
+    run "$1.json" "$1.config.json" --hw h100-sxm5-80gb --weights bf16 --node 1 --load input=1000,output=200,concurrency=1
+}
+moe shared 5632
+moe without 0
+lite straight '"q_lora_rank": null, "n_shared_experts": 2'
+lite compressed '"q_lora_rank": 1216, "n_shared_experts": 2'
+lite lone '"q_lora_rank": null, "n_shared_experts": 1'
+"$python" - <<'END' || complain 'shared experts'
+import json
+best = {n: (lambda d: d["options"][d["fewest"]])(json.load(open(n + ".json"))) for n in ("shared", "without", "straight", "compressed", "lone")}
+step_s = {n: 2e-3 / o["decode"]["host"] for n, o in best.items()}
+assert best["shared"]["memory"]["weight_bytes"] == 2 * 14315784192 and best["shared"]["memory"]["token_bytes"] == 24 * 2 * 16 * 128 * 2
+assert best["straight"]["memory"]["weight_bytes"] == 2 * 15706484224 and best["straight"]["memory"]["token_bytes"] == 27 * 576 * 2
+read_s = 24 * 3 * 2048 * 5632 * 2 / 3.35e12   # 24 shared experts, in 16 bits
+assert read_s < step_s["shared"] - step_s["without"] < 3 * read_s, (step_s, read_s)
+assert step_s["straight"] == step_s["compressed"] and best["straight"]["ttft_s"] == best["compressed"]["ttft_s"], step_s   # 2048 x 3072 / (2048 + 3072) is 1229, 19 tiles of 64
+read_s = 27 * 3 * 2048 * 1408 * 2 / 3.35e12   # the second shared expert
+assert 0.5 * read_s < step_s["straight"] - step_s["lone"] < 3 * read_s, (step_s, read_s)
+END
 exit $fail

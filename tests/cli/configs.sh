@@ -70,6 +70,16 @@ fi
 echo '{"model_type": "mixtral", "hidden_size": 2, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 3, "vocab_size": 5, "num_local_experts": 2, "num_experts_per_tok": 1}' >tiny.json
 "$FUSESIM" models tiny.json --json - 2>err | grep -q '"parameters": 82, "active_parameters": 64,' || complain "tiny: $(cat err)"
 
+# Llama 4: half of two layers, or all, have 2 experts of width 3 of which a token meets 1, and a shared one; the other has width 7; norms of queries and keys have no weights. Attention 4 * 4, router 2 * 2, experts 3 * 18, norms 2 * 2, width 7 3 * 14; last norm 2, tables 2 * 10.
+llama4='"model_type": "llama4_text", "hidden_size": 2, "num_hidden_layers": 2, "num_attention_heads": 1, "intermediate_size": 3, "intermediate_size_mlp": 7, "vocab_size": 5, "num_local_experts": 2, "num_experts_per_tok": 1, "use_qk_norm": true'
+echo "{\"model_type\": \"llama4\", \"text_config\": {$llama4, \"interleave_moe_layer_step\": 2}}" >half.json
+echo "{$llama4}" >every.json
+echo "{$llama4, \"moe_layers\": [0]}" >listed.json
+for pair in 'half 162 144' 'every 178 142' 'listed 162 144'; do
+    set -- $pair
+    "$FUSESIM" models "$1.json" --json - 2>err | grep -q "\"parameters\": $2, \"active_parameters\": $3," || complain "$1: $("$FUSESIM" models "$1.json") $(cat err)"
+done
+
 configs=$SOURCE_DIR/../shared/models/configs
 [ -d "$configs" ] || { [ $fail = 0 ] && echo "skipped the real configs: no $configs"; exit $fail; }
 "$FUSESIM" models "$configs"/*[0-9a-z].json --json real.json >/dev/null 2>err || complain "real configs: $(cat err)"
