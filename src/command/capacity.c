@@ -266,5 +266,5 @@ int fsim_run_capacity(fsim_context *c)
     if (!fsim_capacity_find(&q, &where, fsim_jobs_of(c->set.jobs), c->arena, c->diag, &out))
         return fsim_give_up_outputs(c, FSIM_EXIT_BAD_INPUT);
     status = fsim_deliver(c, &out);
-    return status ? status : out.fewest < 0 && !out.apart ? FSIM_EXIT_GATE : FSIM_EXIT_OK;
+    return status ? status : out.fewest < 0 && !out.disaggregated ? FSIM_EXIT_GATE : FSIM_EXIT_OK;
 }

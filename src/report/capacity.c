@@ -3,7 +3,6 @@
 
 #include "base/unit.h"
 #include "report/machines.h"
-#include "serving/disaggregated.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +29,13 @@ static const char *digits(fsim_arena *a, double x)
 
 static bool is_open(const fsim_load *l) { return l->rate > 0 || l->concurrency || l->trace; }
 
-/* "tp 4", "ep 8", "tp 8 pp 2": how the GPUs of an option share the model. */
+/* "tp 4", "ep 8", "tp 8 pp 2": how the GPUs of an option share the model; "chunk 512": steps that take
+ * fewer tokens of prompts than the engine's do. */
 static const char *sharing_text(const fsim_option *x, fsim_arena *a)
 {
-    const char *stages = x->on.pp > 1 ? fsim_printf(a, " pp %lld", (long long)x->on.pp) : "";
+    const char *parts =
+        x->on.budget < x->on.engine->tokens ? fsim_printf(a, " chunk %lld", (long long)x->on.budget) : "";
+    const char *stages = x->on.pp > 1 ? fsim_printf(a, " pp %lld%s", (long long)x->on.pp, parts) : parts;
     if (x->on.model->kv_lora)
         return fsim_printf(a, "ep %lld%s", (long long)x->on.ep, stages);
     return x->on.ep > 1 ? fsim_printf(a, "tp %lld ep %lld%s", (long long)x->on.tp, (long long)x->on.ep, stages)
@@ -133,11 +135,12 @@ static const char *beside_text(const fsim_capacity *x, fsim_arena *a)
     if (x->fewest < 0)
         return "where together no number of GPUs serves";
     const fsim_option *o = &x->option[x->fewest];
-    const int64_t more = x->apart->gpus - o->gpus, size = more < 0 ? -more : more;
+    const int64_t more = x->disaggregated->gpus - o->gpus, size = more < 0 ? -more : more;
     if (!is_open(x->asked->load))
         return fsim_printf(
             a, "%s tokens a GPU beside the above",
-            change(a, x->apart->tokens_s / (double)x->apart->gpus / (o->tokens_s / (double)o->gpus) - 1));
+            change(a,
+                   x->disaggregated->tokens_s / (double)x->disaggregated->gpus / (o->tokens_s / (double)o->gpus) - 1));
     return more == 0 ? "as many GPUs as the above"
                      : fsim_printf(a, "%lld GPU%s %s than the above", (long long)size, size == 1 ? "" : "s",
                                    more < 0 ? "fewer" : "more");
@@ -146,7 +149,7 @@ static const char *beside_text(const fsim_capacity *x, fsim_arena *a)
 /* What prompts on GPUs of their own would bring. */
 static const char *apart_text(const fsim_capacity *x, fsim_arena *a)
 {
-    const fsim_disaggregated *p = x->apart;
+    const fsim_disaggregated *p = x->disaggregated;
     const char *cost = isnan(p->usd_h) ? ""
                                        : fsim_printf(a, ", %s USD/h, %s USD per million tokens out",
                                                      digits(a, p->usd_h), digits(a, p->usd_million));
@@ -167,7 +170,7 @@ static const char *apart_text(const fsim_capacity *x, fsim_arena *a)
 
 static void report_apart(const fsim_page *page, const fsim_capacity *x, fsim_arena *a)
 {
-    if (x->apart)
+    if (x->disaggregated)
         fsim_paragraph(page, x->fewest < 0 ? FSIM_GOOD : FSIM_PLAIN, 0, 2, apart_text(x, a));
 }
 
@@ -291,9 +294,9 @@ static void report_evidence(const fsim_page *page, const fsim_capacity *x, fsim_
 
 const char *fsim_capacity_line(const fsim_capacity *x, fsim_arena *a)
 {
-    const char *answer = x->fewest >= 0 ? choice_text(&x->option[x->fewest], a)
-                         : x->apart     ? apart_text(x, a)
-                                        : "no way to serve it was found";
+    const char *answer = x->fewest >= 0     ? choice_text(&x->option[x->fewest], a)
+                         : x->disaggregated ? apart_text(x, a)
+                                            : "no way to serve it was found";
     return fsim_printf(a, "%s: %s", x->asked->model->name, answer);
 }
 

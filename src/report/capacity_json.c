@@ -2,7 +2,6 @@
 #include "report/capacity.h"
 #include "report/json_stream.h"
 #include "report/machines.h"
-#include "serving/disaggregated.h"
 #include <math.h>
 
 static void whole_field(FILE *out, const char *before, const char *key, int64_t n)
@@ -94,6 +93,7 @@ static void put_option(FILE *out, const fsim_option *o)
     whole_field(out, ", ", "tp", o->on.tp);
     whole_field(out, ", ", "ep", o->on.ep);
     whole_field(out, ", ", "pp", o->on.pp);
+    whole_field(out, ", ", "step_tokens", o->on.budget);
     fsim_json_text(out, ", ", "weights", fsim_precision_names[o->on.weights]);
     fsim_json_text(out, ", ", "cache", fsim_precision_names[o->on.cache]);
     fsim_json_bool(out, ", ", "fits", o->fits);
@@ -234,7 +234,7 @@ void fsim_json_capacity(FILE *out, const fsim_capacity *x)
     fsim_json_number(out, ", ", "one_copy_fewer_needs", x->fewest < 0 ? NAN : x->needed);
     fputs(", \"fused\": ", out);
     x->fused ? put_option(out, x->fused) : (void)fputs("null", out);
-    put_apart(out, x->apart);
+    put_apart(out, x->disaggregated);
     put_evidence(out, q->model);
     fprintf(out, ", \"steps\": %d, \"options\": [", x->steps);
     for (int i = 0; i < x->options; i++) {

@@ -72,7 +72,7 @@ static int64_t holders(const fsim_option *o, fsim_arena *a)
         if (on.ep > 1 || on.model->kv_lora)
             on.ep = n;
         on.tp = on.model->kv_lora ? 1 : n;
-        const fsim_deployed_memory m = fsim_deployed_memory_of(&on, on.engine->tokens);
+        const fsim_deployed_memory m = fsim_deployed_memory_of(&on, on.budget);
         if (!fsim_unshared(on.model, on.tp, on.ep, a) && m.cache >= m.token * (double)(on.input + on.output))
             return n;
     }
@@ -114,8 +114,8 @@ void fsim_report_unserved(const fsim_page *page, const fsim_capacity *x, fsim_ar
             (!near->fits && !x->option[i].fits && x->option[i].memory.cache > near->memory.cache))
             near = &x->option[i];
     fsim_paragraph(page, FSIM_BAD, 0, 0,
-                   x->apart ? "No way to serve it was found with prompts and new tokens on the same GPUs."
-                            : "No way to serve it was found.");
+                   x->disaggregated ? "No way to serve it was found with prompts and new tokens on the same GPUs."
+                                    : "No way to serve it was found.");
     if (x->options == 0)
         fsim_paragraph(
             page, FSIM_PLAIN, 0, 0,

@@ -4,7 +4,7 @@
 #include "base/jobs.h"
 #include "base/unit.h"
 #include "serving/constants.h"
-#include "serving/disaggregated.h"
+#include "serving/options.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,105 +30,9 @@ typedef struct {
     fsim_arena **worker;
     fsim_option *option;
     int options;
+    fsim_option *settling; /* whose copies are being found */
+    fsim_priced_steps *steps;
 } search;
-
-/* The options. */
-
-static bool has_f8(const fsim_hw *hw) { return fsim_hw_has(hw, FSIM_HW_TENSOR_F8); }
-
-/* Does the GPU have what the precisions need? Caches of 8 bits belong to weights of at most as many. */
-static bool may_store(const fsim_capacity_asked *q, const fsim_hw *hw, fsim_precision weights, fsim_precision cache)
-{
-    if (!q->weights[weights] || !q->caches[cache])
-        return false;
-    return (weights != FSIM_8_BITS || has_f8(hw)) && (cache == FSIM_16_BITS || (weights != FSIM_16_BITS && has_f8(hw)));
-}
-
-/* TensorRT-LLM is for NVIDIA's GPUs, from Volta on; vLLM for theirs and AMD's. Both have builds for other devices, of
- * which nothing is known here. */
-static bool runs_engine(const fsim_hw *hw, const fsim_engine *engine)
-{
-    const fsim_design d = hw->arch->design;
-    return strncmp(engine->words, "vllm", 4) == 0 || (d != FSIM_CDNA && d != FSIM_OTHER && d != FSIM_CPU);
-}
-
-/* How a copy's GPUs share the model. */
-typedef struct {
-    int64_t tp, ep, pp;
-} sharing;
-
-/* stored: of weights and of the cache. */
-static void add_option(search *s, const fsim_machine *machine, const fsim_precision stored[2], sharing by)
-{
-    const fsim_hw *hw = machine->hw;
-    const fsim_capacity_asked *q = s->q;
-    fsim_option x = {
-        .machine = machine,
-        .on = {.model = q->model,
-               .engine = q->engine,
-               .hw = hw,
-               .hw_name = hw->name,
-               .dtype = strcmp(q->model->dtype, "f16") == 0 || !fsim_hw_has(hw, FSIM_HW_TENSOR_BF16) ? "f16" : "bf16",
-               .weights = stored[0],
-               .cache = stored[1],
-               .tp = by.tp,
-               .ep = by.ep,
-               .pp = by.pp,
-               .near = machine->gpus,
-               .network = fsim_machine_network(machine),
-               .input = q->load->input,
-               .output = q->load->output,
-               .arena = s->arena}};
-    if (!runs_engine(hw, q->engine) || fsim_unshared(q->model, by.tp, by.ep, s->arena) || q->model->layers < by.pp ||
-        fsim_deployed_gpus(&x.on) > q->most_gpus)
-        return;
-    x.memory = fsim_deployed_memory_of(&x.on, q->engine->tokens);
-    x.places = fsim_places(&x.on, &x.memory);
-    x.fits = x.memory.cache >= x.memory.token * (double)(q->load->input + q->load->output) && x.places > 0;
-    if (!x.fits)
-        x.reason = "does not fit";
-    else if (fsim_deployed_nodes(&x.on) > 1 && isnan(x.on.network))
-        x.reason = "it spans nodes, and no network between them is known ('network' in the system's file)";
-    s->option[s->options++] = x;
-}
-
-/* May n GPUs that share each layer be a stage of pp? Inside a node they may; nodes are stages as a whole, where the
- * network between them is known. What is asked for may span nodes in any way. */
-static bool may_be_stage(const search *s, const fsim_machine *machine, int64_t n, int64_t pp)
-{
-    enum { MOST_NODES = 4 };
-    if (s->q->stages)
-        return pp == s->q->stages;
-    return pp == 1 || n * pp <= machine->gpus ||
-           (n == machine->gpus && pp <= MOST_NODES && !isnan(fsim_machine_network(machine)));
-}
-
-/* All ways to share the layers. */
-static void add_sharing(search *s, const fsim_machine *machine, const fsim_precision stored[2], int64_t pp)
-{
-    const fsim_model *m = s->q->model;
-    for (int64_t n = 1; n <= machine->shared; n *= 2) {
-        if (!may_be_stage(s, machine, n, pp))
-            continue;
-        add_option(s, machine, stored, m->kv_lora ? (sharing){1, n, pp} : (sharing){n, 1, pp});
-        if (!m->kv_lora && m->experts && n > 1)
-            add_option(s, machine, stored, (sharing){n, n, pp});
-    }
-}
-
-static void add_options(search *s)
-{
-    const fsim_capacity_asked *q = s->q;
-    enum { SHARES = 12, STAGES = 8, MOST_EACH = 2 * SHARES * STAGES * FSIM_STORED * FSIM_STORED };
-    const int64_t first = q->stages ? q->stages : 1, last = q->stages ? q->stages : 1 << (STAGES - 1);
-    s->option = fsim_new(s->arena, fsim_option, q->ons * MOST_EACH + 1);
-    for (int h = 0; h < q->ons; h++)
-        for (int64_t pp = first; pp <= last; pp *= 2)
-            for (fsim_precision w = 0; w < FSIM_STORED; w++)
-                for (fsim_precision c = 0; c < FSIM_STORED; c++)
-                    if (may_store(q, q->on[h].hw, w, c))
-                        add_sharing(s, &q->on[h], (fsim_precision[]){w, c}, pp);
-}
 
 /* Steps. */
 
@@ -142,11 +46,11 @@ static void fill_loop(fsim_option *x)
     fsim_loop *l = &x->loop;
     *l = (fsim_loop){.input = on->input,
                      .output = on->output,
-                     .tokens = on->engine->tokens,
+                     .tokens = on->budget,
                      .most = x->places,
                      .shortest = 1 - length_spread,
                      .longest = 1 + length_spread,
-                     .alone_s = fsim_prefill_s(on, 1, on->input),
+                     .alone_s = fsim_prompt_alone_s(on),
                      .beside_s = fsim_prompt_beside_s(on, batch < BESIDE ? batch : BESIDE, cached),
                      .host_s = fsim_host_s(on),
                      .first_s = on->engine->first_s,
@@ -167,24 +71,7 @@ static void fill_loop(fsim_option *x)
     }
 }
 
-static bool is_priced(const fsim_loop *l)
-{
-    bool ok = l->alone_s > 0 && isfinite(l->alone_s) && isfinite(l->beside_s);
-    for (int i = 0; i < l->points; i++)
-        ok = ok && l->decode_s[i] > 0 && isfinite(l->decode_s[i]) && isfinite(l->stage_s[i]);
-    return ok;
-}
-
-bool fsim_option_is_priced(const fsim_option *x)
-{
-    return x->fits && is_priced(&x->loop) && (!x->reason || x->fault); /* a fault is a goal that fails */
-}
-
 /* The load. */
-
-double fsim_option_batch(const fsim_option *x) { return fsim_loop_batch(&x->loop, x->times.running); }
-
-double fsim_option_parts(const fsim_option *x) { return (double)fsim_deployed_groups(&x->on); }
 
 /* Parts of a replica that have requests of their own. */
 static int64_t ranks_of(const fsim_option *x) { return fsim_deployed_groups(&x->on); }
@@ -223,15 +110,6 @@ static fsim_loop_times times_with(const fsim_option *x, const fsim_load *load, i
 static bool overloaded(const fsim_load *load, const fsim_loop_times *t)
 {
     return !load->trace && load->arrivals != FSIM_ARRIVE_CLOSED && !t->steady;
-}
-
-/* The first goal that fails; NULL: all hold. */
-const fsim_gate *fsim_goal_failing(const fsim_capacity_asked *q, const fsim_loop_times *t)
-{
-    for (int i = 0; i < q->goals; i++)
-        if (fsim_goal_value(&q->goal[i], t) > q->goal[i].limit)
-            return &q->goal[i];
-    return NULL;
 }
 
 /* What fails, in words; NULL: nothing. In a. */
@@ -281,17 +159,6 @@ static int64_t fewest_replicas(const search *s, const fsim_option *x, double lon
 
 /* Costs. */
 
-/* Power of a GPU (idle, and work by its kind, within the board's limit), and of what is around it in its node. */
-double fsim_watts_of(const fsim_machine *machine, const fsim_loop_times *t)
-{
-    const fsim_hw *hw = machine->hw;
-    if (!fsim_hw_has(hw, FSIM_HW_POWER_LIMIT))
-        return NAN;
-    const double work = t->prompts * prompt_power + (1 - t->prompts) * decode_power;
-    return fsim_hw_get(hw, FSIM_HW_POWER_LIMIT) * ((1 - t->busy) * idle_power + t->busy * work) +
-           fsim_machine_rest_w(machine);
-}
-
 /* FLOPs of attention's two products for a token with so many keys to look at, all layers: those of a prompt (whole), or
  * of the cache, whose latent form attention reads as it is. Layers with a window are priced as those without. */
 static double attention_flops(const fsim_model *m, double keys, bool whole)
@@ -321,7 +188,7 @@ static fsim_step_shares shares_at(const fsim_option *x, double step_s, phase of,
     const double gpus = (double)fsim_stage_gpus(&x->on), tp = (double)x->on.tp;
     const double token = x->memory.token * (double)m->layers / (double)x->memory.layers; /* of all stages */
     const double bandwidth = rate_of(hw, FSIM_HW_DRAM_BANDWIDTH, peaks);
-    const bool f8 = x->on.weights != FSIM_16_BITS && has_f8(hw);
+    const bool f8 = x->on.weights != FSIM_16_BITS && fsim_hw_has(hw, FSIM_HW_TENSOR_F8);
     const double peak_16 = rate_of(hw, *x->on.dtype == 'f' ? FSIM_HW_TENSOR_F16 : FSIM_HW_TENSOR_BF16, peaks),
                  peak = f8 ? rate_of(hw, FSIM_HW_TENSOR_F8, peaks) : peak_16;
     const bool prompt = of.cached == 0;
@@ -381,11 +248,11 @@ static void fill_costs(const search *s, fsim_option *x)
 static void settle(void *to, int i, int worker)
 {
     const search *s = to;
-    fsim_option *x = &s->option[i];
+    fsim_option *x = &s->settling[i];
     fsim_arena *a = s->worker[worker];
     if (x->reason)
         return;
-    if (!is_priced(&x->loop)) {
+    if (!fsim_loop_is_priced(&x->loop)) {
         x->reason =
             x->unpriced ? fsim_printf(a, "a step can't be priced: %s", x->unpriced) : "a step of it can't be priced";
         return;
@@ -453,7 +320,7 @@ static void add_front(fsim_capacity *c, const fsim_hw *hw, fsim_arena *a)
     int count = 0;
     for (int i = 0; i < c->options; i++) {
         const fsim_option *x = &c->option[i];
-        if (x->on.hw != hw || !x->fits || !is_priced(&x->loop))
+        if (x->on.hw != hw || !x->fits || !fsim_loop_is_priced(&x->loop))
             continue;
         const double ranks = (double)ranks_of(x), gpus = (double)fsim_deployed_gpus(&x->on);
         for (int64_t n = 1; n <= x->places; n = 2 * n > x->places && n < x->places ? x->places : 2 * n) {
@@ -546,7 +413,7 @@ static bool fuse_best(const search *s, const fsim_folders *where, int jobs, fsim
             return false;
     }
     c->steps += fsim_priced_steps_count(x->on.steps);
-    if (!is_priced(&x->loop) || (x->replicas = fewest_replicas(s, x, 1, &fault, s->arena)) == 0)
+    if (!fsim_loop_is_priced(&x->loop) || (x->replicas = fewest_replicas(s, x, 1, &fault, s->arena)) == 0)
         return true;
     x->times = times_with(x, s->q->load, x->replicas, 1, s->arena);
     fill_costs(s, x);
@@ -555,7 +422,7 @@ static bool fuse_best(const search *s, const fsim_folders *where, int jobs, fsim
 }
 
 /* Prompts on GPUs of their own, with twice as many GPUs at most as where they are not. */
-static const fsim_disaggregated *find_apart(const search *s, const fsim_capacity *c, int jobs, fsim_arena *a)
+static const fsim_disaggregated *find_disaggregated(const search *s, const fsim_capacity *c, int jobs, fsim_arena *a)
 {
     const fsim_load *load = s->q->load;
     const bool open = load->rate > 0 || load->concurrency > 0 || load->trace;
@@ -563,27 +430,64 @@ static const fsim_disaggregated *find_apart(const search *s, const fsim_capacity
     return fsim_disaggregate(s->q, c->option, c->options, twice < s->q->most_gpus ? twice : s->q->most_gpus, jobs, a);
 }
 
+/* Prices what options need, and finds the copies that they need. False after errors in d. */
+static bool price_and_settle(search *s, fsim_option *option, int options, const fsim_folders *where, int jobs,
+                             fsim_diag *d)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < options; i++) {
+            option[i].on.steps = s->steps;
+            if (option[i].fits) {
+                fill_loop(&option[i]);
+                option[i].unpriced = fsim_steps_fault(s->steps);
+            }
+        }
+        if (!fsim_price_steps(s->steps, where, jobs, d))
+            return false;
+    }
+    s->settling = option;
+    fsim_in_parallel(jobs, options, settle, s);
+    return true;
+}
+
+/* Prompts in smaller parts (chunked prefill), where a goal is on the time per token and the engine's steps need more
+ * than one copy, or none suffice: kept where they need fewer GPUs. False after errors in d. */
+static bool add_chunks(search *s, const fsim_folders *where, int jobs, fsim_diag *d)
+{
+    static const int64_t budgets[] = {2048, 512};
+    enum { BUDGETS = sizeof budgets / sizeof *budgets };
+    const int options = s->options;
+    fsim_option *chunk = fsim_new(s->arena, fsim_option, BUDGETS * options + 1);
+    int *of = fsim_new(s->arena, int, BUDGETS *options + 1), count = 0;
+    bool wanted = false;
+    for (int i = 0; i < s->q->goals; i++)
+        wanted = wanted || fsim_goal_kind_of(&s->q->goal[i]) == FSIM_GOAL_TOKEN;
+    for (int i = 0; i < options && wanted; i++)
+        for (int k = 0; k < BUDGETS; k++)
+            if (fsim_option_is_priced(&s->option[i]) && s->option[i].replicas != 1 && s->option[i].on.pp == 1 &&
+                budgets[k] < s->q->engine->tokens) {
+                of[count] = i;
+                chunk[count++] = fsim_option_in_chunks(&s->option[i], budgets[k]);
+            }
+    if (!price_and_settle(s, chunk, count, where, jobs, d))
+        return false;
+    for (int k = 0; k < count; k++)
+        if (!chunk[k].reason && (s->option[of[k]].reason || chunk[k].gpus < s->option[of[k]].gpus))
+            s->option[s->options++] = chunk[k];
+    return true;
+}
+
 bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where, int jobs, fsim_arena *a, fsim_diag *d,
                         fsim_capacity *out)
 {
     search s = {.q = q, .arena = a};
-    fsim_priced_steps *steps = fsim_priced_steps_new(a, NULL);
-    add_options(&s);
-    for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < s.options; i++) {
-            s.option[i].on.steps = steps;
-            if (s.option[i].fits) {
-                fill_loop(&s.option[i]);
-                s.option[i].unpriced = fsim_steps_fault(steps);
-            }
-        }
-        if (!fsim_price_steps(steps, where, jobs, d))
-            return false;
-    }
+    s.steps = fsim_priced_steps_new(a, NULL);
+    s.options = fsim_options_of(q, a, &s.option);
     s.worker = fsim_arena_children(a, jobs);
-    fsim_in_parallel(jobs, s.options, settle, &s);
-    *out =
-        (fsim_capacity){.asked = q, .option = s.option, .options = s.options, .steps = fsim_priced_steps_count(steps)};
+    if (!price_and_settle(&s, s.option, s.options, where, jobs, d) || !add_chunks(&s, where, jobs, d))
+        return false;
+    *out = (fsim_capacity){
+        .asked = q, .option = s.option, .options = s.options, .steps = fsim_priced_steps_count(s.steps)};
     enum { MOST = 16 };
     out->front = fsim_new(a, fsim_front_point, s.options * MOST + 1);
     for (int h = 0; h < q->ons; h++)
@@ -591,7 +495,7 @@ bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where,
     out->fewest = best_by(out, 0);
     out->cheapest = best_by(out, 1);
     out->coolest = best_by(out, 2);
-    out->apart = find_apart(&s, out, jobs, a);
+    out->disaggregated = find_disaggregated(&s, out, jobs, a);
     if (out->fewest < 0)
         return true;
     look_around(&s, out, a);

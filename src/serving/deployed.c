@@ -116,13 +116,14 @@ static bool has_blocks(const fsim_deployed *s)
 }
 
 /* The symbols for the kernels of engine and checkpoint; "": those that the step has without. */
-static const char *kernels_of(const fsim_deployed *s, bool decodes, bool dense)
+static const char *kernels_of(const fsim_deployed *s, const char *phase, bool dense)
 {
     const fsim_model *m = s->model;
+    const bool decodes = strcmp(phase, "prefill") != 0, prompts = strcmp(phase, "decode") != 0;
     const bool masked = decodes && s->engine->masked && m->heads / m->kv_heads != s->engine->masked;
     if (m->kv_lora)
         return "";
-    return fsim_printf(s->arena, "%s%s%s",
+    return fsim_printf(s->arena, "%s%s%s%s", prompts && s->engine->bytes ? ";byte_products=1" : "",
                        masked                      ? ";masked=1"
                        : decodes && s->engine->xqa ? ";xqa=1"
                                                    : "",
@@ -140,9 +141,9 @@ static double family_s(const fsim_deployed *s, const char *family, const char *p
                        int64_t layers)
 {
     const bool dense = strcmp(family, "dense") == 0;
-    const char *set = fsim_printf(s->arena, "%s;layers=%d;%s%s;dtype=%s;weight_dtype=%s;kv_dtype=%s", tokens,
-                                  PRICED_LAYERS, widths(s, dense), kernels_of(s, strcmp(phase, "prefill") != 0, dense),
-                                  s->dtype, weights_as(s), cache_as(s));
+    const char *set =
+        fsim_printf(s->arena, "%s;layers=%d;%s%s;dtype=%s;weight_dtype=%s;kv_dtype=%s", tokens, PRICED_LAYERS,
+                    widths(s, dense), kernels_of(s, phase, dense), s->dtype, weights_as(s), cache_as(s));
     return fsim_step_s(s->steps, s->hw_name, fsim_printf(s->arena, "llm/%s_%s", family, phase), set) * (double)layers /
            PRICED_LAYERS;
 }
@@ -336,7 +337,7 @@ static double mixed_s(const fsim_deployed *s, int64_t prompt, int64_t requests, 
 
 int64_t fsim_prompts_a_step(const fsim_deployed *s, int64_t most)
 {
-    const int64_t together = s->engine->tokens / s->input;
+    const int64_t together = s->budget / s->input;
     return together < 1 ? 1 : together < most ? together : most;
 }
 
@@ -349,9 +350,17 @@ static double looking_back_s(const fsim_deployed *s, int64_t part)
     return fmax(0, fsim_prefill_s(s, 1, s->input) - (double)s->input / (double)part * fsim_prefill_s(s, 1, part));
 }
 
+double fsim_prompt_alone_s(const fsim_deployed *s)
+{
+    const double whole = fsim_prefill_s(s, 1, s->input);
+    if (s->input <= s->budget || isnan(whole)) /* without a price */
+        return whole;
+    return fmax(whole, (double)s->input / (double)s->budget * fsim_prefill_s(s, 1, s->budget));
+}
+
 double fsim_prompt_beside_s(const fsim_deployed *s, int64_t requests, double cached)
 {
-    const int64_t input = s->input, part = input < s->engine->tokens ? input : s->engine->tokens;
+    const int64_t input = s->input, part = input < s->budget ? input : s->budget;
     const int64_t together = fsim_prompts_a_step(s, requests);
     const double beside =
         (mixed_s(s, part, requests, cached) - fsim_decode_s(s, requests, cached)) * (double)input / (double)part +

@@ -20,6 +20,7 @@ typedef struct {
     const char *dtype;   /* of activations: "bf16" or "f16" */
     fsim_precision weights, cache;
     int64_t tp, ep, pp;
+    int64_t budget;        /* tokens of prompts that a step takes: a longer prompt goes in parts */
     int64_t near;          /* GPUs of a node; 0: all of them are in one */
     double network;        /* bytes a second between nodes, for each GPU and direction */
     int64_t input, output; /* tokens of a request */
@@ -62,6 +63,8 @@ double fsim_decode_s(const fsim_deployed *s, int64_t requests, double cached);
 double fsim_decode_stage_s(const fsim_deployed *s, int64_t requests, double cached);
 /* The same of whole prompts. */
 double fsim_prefill_s(const fsim_deployed *s, int64_t prompts, int64_t length);
+/* Seconds of a prompt of its input's length, in as many steps as its tokens need. */
+double fsim_prompt_alone_s(const fsim_deployed *s);
 /* Prompts of its input's length that a step takes together, at most so many. */
 int64_t fsim_prompts_a_step(const fsim_deployed *s, int64_t most);
 /* Seconds that a prompt adds to steps of so many decodes. */

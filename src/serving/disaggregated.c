@@ -154,7 +154,7 @@ static int64_t hand_on(const fsim_disaggregated *x, const fsim_loop *l, double s
 }
 
 /* One part for new tokens, and as many for prompts as it has requests of, are followed at a rate of all. */
-static void follow(fsim_disaggregated *x, const fsim_load *load, fsim_arrivals arrivals, fsim_arena *a)
+static void follow_requests(fsim_disaggregated *x, const fsim_load *load, fsim_arrivals arrivals, fsim_arena *a)
 {
     enum { ENGINES = 8 };
     const fsim_mark mark = fsim_save(a);
@@ -211,12 +211,12 @@ static void follow_load(fsim_disaggregated *x, const fsim_load *load, double mos
     const bool closed = load->arrivals == FSIM_ARRIVE_CLOSED;
     double low = 0, high = nearly * most_rate;
     x->rate = closed ? high : load->rate;
-    follow(x, load, closed ? FSIM_ARRIVE_EVENLY : load->arrivals, a);
+    follow_requests(x, load, closed ? FSIM_ARRIVE_EVENLY : load->arrivals, a);
     if (load->concurrency == 0 || x->times.whole.mean * x->rate <= (double)load->concurrency)
         return;
     for (int i = 0; i < HALVINGS; i++) {
         x->rate = (low + high) / 2;
-        follow(x, load, FSIM_ARRIVE_EVENLY, a);
+        follow_requests(x, load, FSIM_ARRIVE_EVENLY, a);
         *(x->times.whole.mean * x->rate > (double)load->concurrency ? &high : &low) = x->rate;
     }
 }
@@ -343,11 +343,11 @@ static double merit(const fsim_capacity_asked *q, const fsim_disaggregated *x)
     return is_open(q->load) ? (double)x->gpus : (double)x->gpus / x->rate;
 }
 
-/* Has it prices, and is it of the same GPUs and precisions? */
+/* Has it prices, and is it of the same GPUs, precisions and steps? */
 static bool is_alike(const fsim_option *x, const fsim_option *y)
 {
     return fsim_option_is_priced(x) && fsim_option_is_priced(y) && x->machine == y->machine &&
-           x->on.weights == y->on.weights && x->on.cache == y->on.cache;
+           x->on.weights == y->on.weights && x->on.cache == y->on.cache && x->on.budget == y->on.budget;
 }
 
 enum { KEPT = 4 };
@@ -386,7 +386,7 @@ const fsim_disaggregated *fsim_disaggregate(const fsim_capacity_asked *q, const 
     int pairs = 0;
     s.pair = fsim_new(a, fsim_disaggregated, KEPT * options + 1);
     for (int i = 0; i < options; i++) {
-        bool known = !fsim_option_is_priced(&option[i]);
+        bool known = !fsim_option_is_priced(&option[i]) || option[i].on.budget < q->engine->tokens;
         for (int k = 0; k < i && !known; k++)
             known = is_alike(&option[k], &option[i]);
         if (!known)

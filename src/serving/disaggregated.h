@@ -4,9 +4,9 @@
 #ifndef FUSESIM_SERVING_DISAGGREGATED_H
 #define FUSESIM_SERVING_DISAGGREGATED_H
 
-#include "serving/capacity.h"
+#include "serving/options.h"
 
-typedef struct fsim_disaggregated {
+typedef struct {
     const fsim_option *prompt, *token; /* how a copy of each kind shares the model: same GPU, same precisions */
     int64_t prompts, tokens;           /* copies of each kind */
     int64_t gpus;                      /* all */

@@ -25,6 +25,7 @@ bool fsim_load_read(fsim_arena *a, fsim_diag *d, const char *const *words, int c
 extern const fsim_gate_table fsim_goals;
 /* What a goal's metric is of: the time to the first token, per token behind it, to the last one. */
 typedef enum { FSIM_GOAL_FIRST, FSIM_GOAL_TOKEN, FSIM_GOAL_WHOLE } fsim_goal_kind;
+/* The kind of a goal's metric. */
 fsim_goal_kind fsim_goal_kind_of(const fsim_gate *g);
 /* The value of a goal's metric. */
 double fsim_goal_value(const fsim_gate *g, const fsim_loop_times *t);

@@ -136,7 +136,7 @@ static double fixed_concurrency(const fsim_serving *s, fsim_system_answer *x)
                    .requests = r->batch * REQUESTS_A_SLOT,
                    .input = r->input,
                    .output = r->output,
-                   .tokens = s->on.engine->tokens,
+                   .tokens = s->on.budget,
                    .most = (int64_t)fmax(1, (double)fsim_places(&s->on, &s->memory)),
                    .shortest = shortest_request,
                    .longest = 1,
@@ -232,7 +232,7 @@ static const char *refusal(const fsim_serving *s, fsim_arena *a)
 static void fill_memory(fsim_serving *s, fsim_system_answer *x)
 {
     const fsim_system *r = s->row;
-    s->memory = fsim_deployed_memory_of(&s->on, r->mode == FSIM_SYSTEM_PREFILL ? r->input : s->on.engine->tokens);
+    s->memory = fsim_deployed_memory_of(&s->on, r->mode == FSIM_SYSTEM_PREFILL ? r->input : s->on.budget);
     x->weight_bytes = s->memory.weights;
     x->token_bytes = s->memory.token;
     x->left_bytes = s->memory.cache;
@@ -286,6 +286,7 @@ fsim_system_answer fsim_system_predict(const fsim_system *row, const fsim_hw *hw
                              .tp = row->tp ? row->tp : 1,
                              .ep = row->ep ? row->ep : 1,
                              .pp = row->pp ? row->pp : 1,
+                             .budget = engine ? engine->tokens : 0,
                              .input = row->input,
                              .output = row->output,
                              .steps = steps,

@@ -46,7 +46,7 @@ typedef struct {
     double reserved;
     const char *cache;
     int64_t masked;
-    bool xqa, cutlass;
+    bool xqa, bytes, cutlass;
 } fsim_engine;
 /* The engine whose words are in source; NULL: none. */
 const fsim_engine *fsim_engine_in(const char *source);

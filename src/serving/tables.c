@@ -7,9 +7,9 @@
 #include <string.h>
 
 static const fsim_engine engines[] = {
-#define FSIM_ENGINE(words, since, host, rank, first, most, tokens, share, whole, reserved, cache, masked, xqa,         \
+#define FSIM_ENGINE(words, since, host, rank, first, most, tokens, share, whole, reserved, cache, masked, xqa, bytes,  \
                     cutlass, source)                                                                                   \
-    {words, since, host, rank, first, most, tokens, share, whole, reserved, cache, masked, xqa, cutlass},
+    {words, since, host, rank, first, most, tokens, share, whole, reserved, cache, masked, xqa, bytes, cutlass},
 #include "serving/engines.def"
 #undef FSIM_ENGINE
 };

@@ -170,6 +170,15 @@ static double flash_byte_s(const fsim_serving_site *s, const flash_fit *f, doubl
     return missed / (s->dram * f->dram) + (1 - missed) / (s->l2 * f->l2);
 }
 
+/* Has attention of a prompt products of 8 bits that pay? Its softmax takes what it takes in 16. Units before
+ * Blackwell's take 8-bit operands along the summed dimension alone, so that values are transposed first: assumed to
+ * take what such products save. */
+static bool has_byte_products(const fsim_serving_site *s)
+{
+    return s->call->option[FSIM_SERVING_BYTES] > 0 && fsim_dtype_bytes(s->call->stored) == 1 &&
+           s->hw->arch->design == FSIM_BLACKWELL;
+}
+
 fsim_serving_time fsim_serving_flash(const fsim_serving_site *s)
 {
     const double *v = s->call->value, batch = v[0], heads = v[1], kv_heads = v[2], length = v[3], d = v[4];
@@ -178,7 +187,8 @@ fsim_serving_time fsim_serving_flash(const fsim_serving_site *s)
         return fsim_serving_decode(s);
     const flash_fit *f = flash_fit_of(s);
     const walk w = walk_of(s, &tilings[f->tiling]);
-    const double compute_s = walked_flash_s(s, &w, f, fsim_serving_rate(s, s->call->dtype));
+    const double compute_s =
+        walked_flash_s(s, &w, f, fsim_serving_rate(s, has_byte_products(s) ? s->call->stored : s->call->dtype));
     const double queries = 4 * batch * length * heads * d, keys = 4 * batch * length * kv_heads * d,
                  again = fsim_ramp((queries + keys) / s->l2_bytes, serving_flash_from, serving_flash_ramp),
                  byte_s = flash_byte_s(s, f, again), /* of what the kernel before it has just moved, or moves again */

@@ -138,7 +138,7 @@ d, text = json.load(open("many.json")), open("many.out").read()
 served = [o for o in d["options"] if o["reason"] is None]
 best, cheap, cool = (d["options"][d[k]] for k in ("fewest", "cheapest", "least_energy"))
 assert best is not cheap and best is cool and "Least energy: as Most tokens a GPU\n" in text
-rows = text[text.index("GPU "):text.index("  stored:")].splitlines()[1:]
+rows = text[text.index("\nGPU ") + 1:text.index("  stored:")].splitlines()[1:]
 for o in (best, cheap):
     assert any(re.match(r"%s +%d +%d +tp %d +%s/%s " % (o["hardware"], o["gpus"], o["copies"], o["tp"], o["weights"], o["cache"]), r) for r in rows), o
 more, least, most = map(int, re.search(r"\n(\d+) more ways serve the load, with (\d+) to (\d+) GPUs", text).groups())
@@ -150,7 +150,7 @@ for shown, value in ((joules[0], best["joules_per_token"]), (re.search(r"USD/M +
 END
 # A tail of times per token is dearer over few tokens: said where that decides, and only there.
 for output in 32 256; do
-    "$FUSESIM" capacity llama-3.1-8b --hw h100 --load input=2048,output=$output,rate=20/s --goal ttft=1s --goal tpot=40ms --node 1 >answers$output.out 2>err || complain "$(cat err)"
+    "$FUSESIM" capacity llama-3.1-8b --hw h100-sxm5-80gb --load input=1000,output=$output,rate=50/s --goal ttft=1s --goal tpot=30ms --node 1 --pp 1 >answers$output.out 2>err || complain "$(cat err)"
 done
 grep -q '^Fewest GPUs: 2 .*' answers32.out && grep -q '^One copy fewer: with 1 GPU tpot is .*Half of the requests take .*longer answers may need fewer GPUs' answers32.out || complain "short answers: $(head -n 6 answers32.out)"
 grep -q '^One copy fewer: with 1 GPU t[tp]' answers256.out && ! grep -q 'longer answers' answers256.out || complain "long answers: $(head -n 6 answers256.out)"

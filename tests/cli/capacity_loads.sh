@@ -137,6 +137,22 @@ assert abs(o["prefill"]["products"] * prompt_s / flops_s - 1) < 0.02, (o["prefil
 assert o["places"] % 8 == 0 and f"at once on each GPU, {o['places']} in a copy" in re.sub(r"\s+", " ", text)
 assert all(p["requests"] % d["options"][p["option"]]["ep"] == 0 for p in d["front"]), d["front"]
 END
+# Prompts in parts of fewer tokens (chunked prefill) are tried where a goal is on the time per token, and kept where they save GPUs; a step's activations are fewer.
+chunks() { run "$1" llama-3.1-70b --hw h100-sxm5-80gb --weights f8 --cache f8 --pp 1 --load input=2048,output=256,rate=20/s --goal ttft=2s "${@:2}"; }
+chunks chunks.json --goal tpot=40ms
+chunks whole.json
+grep -q '^h100-sxm5-80gb .* tp 2 chunk 512 ' chunks.json.out || complain "chunks in the table: $(cat chunks.json.out)"
+"$python" - <<'END' || complain 'chunks'
+import json
+d, w = (json.load(open(n))["options"] for n in ("chunks.json", "whole.json"))
+assert {o["step_tokens"] for o in w} == {8192}
+small = [o for o in d if o["step_tokens"] < 8192]
+assert small and all(o["step_tokens"] in (512, 2048) for o in small)
+for o in small:
+    same = next(x for x in d if x["tp"] == o["tp"] and x["step_tokens"] == 8192)
+    assert o["reason"] is None and o["tpot_s"]["p99"] <= 0.04 and (same["reason"] or o["gpus"] < same["gpus"]), (o, same)
+    assert o["memory"]["activation_bytes"] == 12 * o["step_tokens"] * 8192 * 2 and o["ttft_s"]["p50"] > (0 if same["reason"] else same["ttft_s"]["p50"]), o
+END
 # Shared experts without latent attention: each token meets them. The same without them takes less by what they read at least; queries that are not compressed are two products of as many weights.
 moe() { # FILE SHARED
     echo '{"model_type": "qwen2_moe", "hidden_size": 2048, "num_hidden_layers": 24, "num_attention_heads": 16, "num_key_value_heads": 16, "intermediate_size": 5632, "vocab_size": 151936, "num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408, "shared_expert_intermediate_size": '"$2"', "tie_word_embeddings": false}' >"$1.config.json"

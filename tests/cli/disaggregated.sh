@@ -23,7 +23,7 @@ eight='llama-3.1-8b --hw h100-sxm5-80gb --weights bf16 --cache bf16 --node 2'
     run one.json $eight --load input=2000,output=100,rate=1 --gpus 1
     run under_way.json $eight --load input=2000,output=100,concurrency=8 --gpus 2 --goal tpot=100ms
     run offline.json $eight --load input=2000,output=100
-    run strict.json ${eight/--node 2/} --pp 1 --load input=8000,output=100,rate=10 --goal tpot=9ms --gpus 16
+    run strict.json ${eight/--node 2/} --pp 1 --load input=8000,output=100,rate=10 --goal tpot=7.5ms --gpus 16
 }
 cmp -s busy.json busy1.json || complain 'another number of threads gives another answer'
 sed 's/50 GB/5 GB/; s/^name: .*/name: slow/' "$SOURCE_DIR/systems/dgx-h100.yaml" >slow.yaml
@@ -69,9 +69,9 @@ assert abs(u["rate_per_s"] * u["latency_s"]["mean"] / 8 - 1) < 0.1, u
 # Where all wait, tokens a second are the lesser of what both kinds can do.
 o = apart["offline"]
 assert o["rate_per_s"] <= o["prompts"]["copies"] / prompt_s * 1.1 and o["prompts"]["busy"] > 0.5, o
-# No number of GPUs has 10 ms a token for 99 of 100 where prompts of 8000 tokens are in the steps.
+# No number of GPUs has 7.5 ms a token for 99 of 100 where prompts of 8000 tokens are in the steps.
 s = docs["strict"]
-assert s["fewest"] is None and apart["strict"]["tpot_s"]["p99"] <= 0.010, (s["fewest"], apart["strict"])
+assert s["fewest"] is None and apart["strict"]["tpot_s"]["p99"] <= 0.0075, (s["fewest"], apart["strict"])
 # Copies that do not share a node: a cache crosses the network, a part from each GPU of a copy.
 for name, rate in (("far.dgx-h100", 50e9), ("far.slow.yaml", 5e9)):
     x = apart[name]
