@@ -290,6 +290,8 @@ static bool serves(const search *s, fsim_disaggregated *x, int64_t **more, fsim_
     if (!place(x, q->load))
         return *more = NULL, false;
     follow_load(x, q->load, most_rate_of(q, x), a);
+    if (x->times.requests == 0) /* of a short trace, none came to the part that is followed */
+        return *more = NULL, false;
     const fsim_gate *goal = fsim_goal_failing(q, &x->times);
     const bool grows = !q->load->trace && !x->times.steady && q->load->rate > 0;
     const fsim_goal_kind kind = goal ? fsim_goal_kind_of(goal) : FSIM_GOAL_FIRST;
