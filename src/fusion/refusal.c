@@ -3,6 +3,7 @@
 #include "fusion/group.h"
 
 #include "graph/barrier.h"
+#include <math.h>
 #include <string.h>
 
 const char *const fsim_rule_names[FSIM_RULE_COUNT] = {"none",
@@ -45,7 +46,7 @@ bool fsim_refuse_pair(fsim_refusal *why, fsim_rule rule, int a, int b, fsim_exce
 
 static const char *number(fsim_arena *a, double x)
 {
-    return x == (double)(int64_t)x ? fsim_printf(a, "%lld", (long long)x) : fsim_printf(a, "%.3g", x);
+    return fabs(x) < 0x1p63 && x == trunc(x) ? fsim_printf(a, "%lld", (long long)x) : fsim_printf(a, "%.3g", x);
 }
 
 static const char *index_map_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a)
