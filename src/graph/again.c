@@ -64,22 +64,57 @@ static bool is_absent(fsim_derivation *d, int t)
     return s < d->tensors && (is_gone(d, s) || (may_repeat(d, s) && fate_of(d, s) != FSIM_HELD));
 }
 
-static int made_again(fsim_derivation *d, int t);
+/* The event whose copy of the tensor is read by that event, or by the derivative of the operator; -1: it is not said.
+ */
+static int read_from(const fsim_derivation *d, int event, int source, int t)
+{
+    for (int i = 0; i < d->how->reads; i++) {
+        const fsim_copy_read *x = &d->how->read[i];
+        if (x->tensor == t && x->event == event && (event > 0 || x->source == source))
+            return x->from;
+    }
+    return -1;
+}
 
-static int run_again(fsim_derivation *d, int t)
+static int made_again(fsim_derivation *d, int t, int event);
+
+/* What an event reads where the forward pass reads tensor t. */
+static int argument_again(fsim_derivation *d, int t, int event)
+{
+    const int s = tensor_of(d, t)->storage;
+    if (event == 0)
+        return is_absent(d, t) ? made_again(d, t, 0) : t;
+    const int from = read_from(d, event, -1, s);
+    if (from >= 0)
+        return from > 0 ? made_again(d, t, from) : t;
+    return s < d->tensors && may_repeat(d, s) && fate_of(d, s) != FSIM_HELD ? made_again(d, t, event) : t;
+}
+
+static const char *name_again(fsim_derivation *d, int t)
+{
+    const int count = ++d->copies[t];
+    return count > 1 ? fsim_printf(d->build->arena, "again.%d/%s", count, tensor_of(d, t)->name)
+                     : fsim_printf(d->build->arena, "again/%s", tensor_of(d, t)->name);
+}
+
+static int run_again(fsim_derivation *d, int t, int event)
 {
     const fsim_tensor x = *tensor_of(d, t);
     const fsim_record r = d->build->record[x.producer];
     int arg[MOST_ARGS];
     fsim_step step;
+    if (!may_repeat(d, t)) {
+        fsim_error(d->build->diag, x.at, "'%s' can't be computed again", x.name);
+        return -1;
+    }
     for (int i = 0; i < r.args; i++)
-        if ((arg[i] = is_absent(d, r.arg[i]) ? made_again(d, r.arg[i]) : r.arg[i]) < 0)
+        if ((arg[i] = argument_again(d, r.arg[i], event)) < 0)
             return -1;
     const int towards = d->towards, steps = d->steps[towards], source = d->source, first = d->build->graph->nodes;
     d->source = r.source;
     fsim_derive_start(d, &step, r.op);
     d->steps[towards] = steps;
-    step.name = fsim_printf(d->build->arena, "again/%s", x.name);
+    step.name = name_again(d, t);
     step.call.attrs = r.attrs;
     step.call.equation = r.equation;
     step.call.typed = true;
@@ -88,7 +123,7 @@ static int run_again(fsim_derivation *d, int t)
         step.call.list[r.list[i].attr] = r.list[i].list;
     fsim_value v = fsim_derive_end(d, &step, r.args, arg);
     for (int n = first; n < d->build->graph->nodes; n++)
-        d->build->graph->node[n].again = true;
+        d->build->graph->node[n].again = event > 0 ? event : 1;
     v = fsim_derive_view(d, v, &x.shape);
     d->steps[towards] = steps;
     d->source = source;
@@ -96,26 +131,25 @@ static int run_again(fsim_derivation *d, int t)
 }
 
 /* The tensor, computed again. */
-static int made_again(fsim_derivation *d, int t)
+static int made_again(fsim_derivation *d, int t, int event)
 {
     const fsim_tensor x = *tensor_of(d, t);
-    if (d->again[t] >= 0)
-        return d->again[t];
+    const int at = event * (d->tensors + 1) + t;
+    if (d->again[at] >= 0)
+        return d->again[at];
     int made;
     if (x.storage == t) {
-        made = run_again(d, t);
+        made = run_again(d, t, event);
     } else {
-        const int whole = made_again(d, x.storage);
-        made = whole < 0 ? -1
-                         : fsim_add_view(d->build, x.at, fsim_printf(d->build->arena, "again/%s", x.name), &x.shape,
-                                         whole, x.offset);
+        const int whole = made_again(d, x.storage, event);
+        made = whole < 0 ? -1 : fsim_add_view(d->build, x.at, name_again(d, t), &x.shape, whole, x.offset);
     }
-    d->again[t] = made;
+    d->again[at] = made;
     return made;
 }
 
 /* The tensor with the same values that is there in the backward pass; -1 after an error. */
-static int repeated(fsim_derivation *d, int t) { return t < d->tensors && is_gone(d, t) ? made_again(d, t) : t; }
+static int repeated(fsim_derivation *d, int t) { return t < d->tensors && is_gone(d, t) ? made_again(d, t, 0) : t; }
 
 /* The path of modules up to its first number, "model.layers.0"; NULL: it has none. */
 static const char *numbered(fsim_arena *a, const char *path)
@@ -184,9 +218,20 @@ void fsim_start_again(fsim_derivation *d)
 {
     if (d->how->checkpoint)
         drop_layers(d);
-    d->again = fsim_new(d->build->arena, int, d->tensors + 1);
-    for (int t = 0; t < d->tensors; t++)
-        d->again[t] = NOT_YET;
+    int events = 0;
+    for (int i = 0; i < d->how->reads; i++)
+        events = d->how->read[i].from > events ? d->how->read[i].from : events;
+    d->again = fsim_new(d->build->arena, int, (events + 1) * (d->tensors + 1));
+    d->copies = fsim_new(d->build->arena, int, d->tensors + 1);
+    for (int i = 0; i < (events + 1) * (d->tensors + 1); i++)
+        d->again[i] = NOT_YET;
+}
+
+/* The copy that the derivative of the operator reads of the tensor; -1 after an error. */
+static int read_again(fsim_derivation *d, int source, int t)
+{
+    const int from = t < d->tensors ? read_from(d, 0, source, tensor_of(d, t)->storage) : 0;
+    return from > 0 ? made_again(d, t, from) : t;
 }
 
 bool fsim_record_again(fsim_derivation *d, const fsim_record *r, fsim_record *out)
@@ -195,6 +240,13 @@ bool fsim_record_again(fsim_derivation *d, const fsim_record *r, fsim_record *ou
     if (d->how->fates == 0 && !d->dropped)
         return true;
     out->arg = fsim_new(d->build->arena, int, r->args + 1);
+    if (d->how->reads > 0) {
+        for (int i = 0; i < r->args; i++)
+            if ((out->arg[i] = read_again(d, r->source, r->arg[i])) < 0)
+                return false;
+        out->result = read_again(d, r->source, r->result);
+        return out->result >= 0;
+    }
     for (int i = 0; i < r->args; i++)
         if ((out->arg[i] = repeated(d, r->arg[i])) < 0)
             return false;

@@ -39,6 +39,16 @@ typedef enum {
     FSIM_UNREAD         /* it stays nowhere, and no gradient reads it */
 } fsim_fate;
 
+/* Where values are computed again more than once, each time is an event, numbered from 1 on; 0 is the forward pass.
+ * Which event's copy of a value something reads. */
+typedef struct {
+    int event;  /* the reader is computed again by this event; 0: it is a derivative */
+    int source; /* .. of this operator of the workload */
+    int tensor; /* of the workload */
+    int from;   /* the event whose copy it reads */
+} fsim_copy_read;
+enum { FSIM_MOST_EVENTS = 255 };
+
 /* The options that differentiate a workload. All of it zero: none. */
 typedef struct fsim_derive {
     fsim_derive_mode mode;
@@ -58,6 +68,10 @@ typedef struct fsim_derive {
                         what other layers read, and backward computes the rest again */
     const signed char *fate; /* by tensor of the workload: an fsim_fate; beyond `fates` of them FSIM_HELD */
     int fates;
+    const fsim_copy_read *read; /* where there are any, these say what is computed again, and when. What an event reads
+                                   that is not listed is its own copy, or the original where it is FSIM_HELD; other
+                                   readers read the original */
+    int reads;
 } fsim_derive;
 
 /* Are losses scaled? With f16 and an update, which takes the scale out again. */

@@ -81,7 +81,9 @@ typedef struct fsim_derivation {
     int towards;         /* the tensor that steps are named after */
     int source;          /* the workload's operator in whose stead steps are run; -1: of no one */
     bool *dropped;       /* by tensor: it is given up with the rest of its layer (fsim_derive.checkpoint); NULL: none */
-    int *again;          /* by tensor: the one with its values that the backward pass computes; -1: none yet */
+    int *again;          /* by event and tensor: the one with its values that the backward pass computes; -1: none yet.
+                            Event 0 stands for whatever fsim_derive.fate drops */
+    int *copies;         /* by tensor: how many of these there are */
     bool packing;        /* conditions of fsim_derive_where pass through bits: forms.h */
     bool adding;         /* the steps add what several readers contributed */
     fsim_memo *memo;

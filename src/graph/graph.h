@@ -183,7 +183,8 @@ typedef struct {
     int call; /* the operator, by number from 1, whose backward pass a library has in one call that does this; 0: none
                */
     int serving; /* the call of `serving` that it belongs to, by number from 1, where plans are to take it; 0: none */
-    bool again;  /* it does in the backward pass what another has done in the forward pass */
+    int again;   /* it does in the backward pass what another has done in the forward pass: in which event
+                    (fsim_copy_read), or 1; 0: it does not */
     fsim_side side;
     fsim_loc at;
 } fsim_node;
@@ -331,6 +332,8 @@ fsim_graph *fsim_graph_of(fsim_arena *a, fsim_diag *d, const char *path, const s
 fsim_graph *fsim_graph_with_forms(const fsim_graph *g, const signed char *form, int forms, fsim_arena *a);
 /* The same with the forms that g has, and with what `fate` (fsim_derive) gives up computed again. */
 fsim_graph *fsim_graph_with_fates(const fsim_graph *g, const signed char *fate, int fates, fsim_arena *a);
+/* The same with the forms, fates and reads of `like`. */
+fsim_graph *fsim_graph_with_copies(const fsim_graph *g, const fsim_derive *like, fsim_arena *a);
 /* The same with the forms that g has, where of each layer what no other reads is computed again, as --checkpoint says.
  * NULL where no operator belongs to a layer, or where g computes values again already. */
 fsim_graph *fsim_graph_checkpointed(const fsim_graph *g, fsim_arena *a);

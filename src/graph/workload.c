@@ -303,6 +303,20 @@ fsim_graph *fsim_graph_with_fates(const fsim_graph *g, const signed char *fate, 
     return derived_otherwise(g, how, a);
 }
 
+fsim_graph *fsim_graph_with_copies(const fsim_graph *g, const fsim_derive *like, fsim_arena *a)
+{
+    if (!g->origin)
+        return NULL;
+    fsim_derive how = g->origin->derive;
+    how.form = like->form;
+    how.forms = like->forms;
+    how.fate = like->fate;
+    how.fates = like->fates;
+    how.read = like->read;
+    how.reads = like->reads;
+    return derived_otherwise(g, how, a);
+}
+
 fsim_graph *fsim_graph_checkpointed(const fsim_graph *g, fsim_arena *a)
 {
     const fsim_derive *now = fsim_derivation_of(g);

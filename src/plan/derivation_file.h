@@ -11,7 +11,7 @@
 extern const char *const fsim_fate_words[FSIM_UNREAD + 1];
 
 /* Graph g differentiated in the way that `derivation` of a plan file says: {forms: [0, 1], again: {NAME: WORD},
- * calls: true}. NULL after an error. In a. */
+ * copies: [{event: 0, operator: NAME, tensor: NAME, from: 1}], calls: true}. NULL after an error. In a. */
 fsim_graph *fsim_derived_as(const fsim_graph *g, const fsim_yaml *derivation, fsim_arena *a, fsim_diag *d);
 
 #endif

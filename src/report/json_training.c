@@ -135,6 +135,21 @@ static void put_other_ways(fsim_writer *w, cJSON *to, const fsim_saved_value *v)
     }
 }
 
+/* Of values that are computed again more than once: which copy something reads. */
+static void put_copies(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_derive *how)
+{
+    cJSON *copies = how && how->reads > 0 ? fsim_put_new(w, to, "copies", cJSON_CreateArray()) : NULL;
+    for (int i = 0; copies && i < how->reads; i++) {
+        const fsim_copy_read *x = &how->read[i];
+        cJSON *o = fsim_put_new(w, copies, NULL, cJSON_CreateObject());
+        fsim_put_count(w, o, "event", x->event);
+        if (x->event == 0)
+            fsim_put_text(w, o, "operator", g->source[x->source].name);
+        fsim_put_text(w, o, "tensor", g->tensor[x->tensor].name);
+        fsim_put_count(w, o, "from", x->from);
+    }
+}
+
 /* What --plan needs beside the kernels: forms of derivatives, what is computed again, kernels before they became
  * library calls. */
 static void put_derivation(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_plan *plan)
@@ -151,6 +166,7 @@ static void put_derivation(fsim_writer *w, cJSON *to, const fsim_graph *g, const
     for (int t = 0; again && t < how->fates && t < g->own_tensors; t++)
         if (how->fate[t] != FSIM_HELD)
             fsim_put_text(w, again, g->tensor[t].name, fsim_fate_words[how->fate[t]]);
+    put_copies(w, o, g, derived ? how : NULL);
     if (derived ? g->calls : plan->priced != NULL)
         fsim_put_bool(w, o, "calls", true);
     cJSON *groups = plan->priced ? fsim_put_new(w, to, "groups", cJSON_CreateArray()) : NULL;

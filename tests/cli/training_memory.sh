@@ -32,10 +32,32 @@ assert strategies("deep.json")["optimal"]["peak_memory_bytes"] <= again, again
 front = json.load(open("front.json"))["plans"][0]["pareto"]
 points = [(x["time_s"], x["peak_memory_bytes"]) for x in front]
 assert len(points) >= 5 and all(a[0] < b[0] and a[1] > b[1] for a, b in zip(points, points[1:])), points
+# Of eight dense layers the least peaks for so many that are computed again, and layers more than once: what two programs found that search every schedule (a mask of bits for each sign).
+def again(kernels):
+    return sum(n.startswith("again") and n.endswith("/matmul") for k in kernels for n in k)
+for layers, peak in ((0, 1249984516), (1, 1115766788), (2, 981549060), (3, 847331332), (4, 843137028), (5, 763469828), (7, 759275524), (9, 755081220)):
+    found = min((x["peak_memory_bytes"] for x in front if again(x["kernels"]) <= layers), default=0)
+    assert 755000000 < found <= peak, (layers, peak, found)
+fits = min((x for x in front if x["peak_memory_bytes"] <= 1000000000), key=lambda x: x["time_s"])
+assert again(fits["kernels"]) == 2, fits["kernels"]
 for name, s in strategies("front.json").items():
     for time_s, peak in points:
         better = s["time_s"] <= time_s and s["peak_memory_bytes"] <= peak and (s["time_s"] < time_s or s["peak_memory_bytes"] < peak)
         assert not better, (name, s["time_s"], s["peak_memory_bytes"], time_s, peak)
+EOF
+
+# Below the least peak the limit is not met, and the peak is named. A plan with copies of copies is read back.
+"$FUSESIM" seeds/mlp_stack --hw a100-sxm4-80gb --train --grad weights --search-steps 1000 --memory-limit 750MB --json below.json >out 2>err
+[ $? = 1 ] || complain "a limit of 750 MB: $(cat out err)"
+plan copies.json seeds/mlp_stack --hw a100-sxm4-80gb --set layers=5 --objective memory
+"$FUSESIM" seeds/mlp_stack --hw a100-sxm4-80gb --set layers=5 --train --grad weights --strategy optimal --search-steps 1000 --plan copies.json --json read.json >/dev/null 2>err || complain "copies: $(cat err)"
+"$python" - <<'EOF' || complain 'limits'
+import json
+below, written, read = (json.load(open(name + ".json"))["plans"][0] for name in ("below", "copies", "read"))
+kernels = lambda p: sorted(k["operators"] for k in p["plan"]["kernels"])
+assert below["least_memory_bytes"] == 755081220, below["least_memory_bytes"]
+assert any(c["event"] > 1 for c in written["plan"]["derivation"]["copies"])
+assert kernels(written) == kernels(read)
 EOF
 
 # Each value that is kept has a price for computing it again, in kernels of their own where no kernel of the plan may; that of equal layers is the same.

@@ -243,6 +243,56 @@ static void computes_again(void **unused)
     fsim_arena_free(a);
 }
 
+static int tensor_of(const fsim_graph *g, const char *name)
+{
+    int t = 0;
+    while (t < g->own_tensors && strcmp(g->tensor[t].name, name) != 0)
+        t++;
+    return t;
+}
+
+static int source_of(const fsim_graph *g, const char *name)
+{
+    int s = 0;
+    while (s < g->sources && strcmp(g->source[s].name, name) != 0)
+        s++;
+    return s;
+}
+
+/* The first layer's result is computed again for the second layer's, which the third's gradient reads, and once more
+ * for the second's: three products of their own, and the gradients are the same to the bit. */
+static void computes_again_twice(void **unused)
+{
+    fsim_arena *a = fsim_arena_new();
+    const fsim_graph *g = derived(a, stack, (fsim_derive){.want = FSIM_WANT_WEIGHTS});
+    const int first = tensor_of(g, "h_next.0"), second = tensor_of(g, "h_next.1");
+    signed char *fate = fsim_new(a, signed char, g->own_tensors + 1);
+    (void)unused;
+    for (int t = 0; t < g->own_tensors; t++)
+        fate[t] = g->tensor[t].producer < 0 || strncmp(g->tensor[t].name, "h_next.", 7) == 0 ? FSIM_HELD : FSIM_PASSED;
+    const fsim_copy_read read[] = {{2, -1, first, 1},
+                                   {0, source_of(g, "a.2"), second, 2},
+                                   {0, source_of(g, "h_next.1"), second, 2},
+                                   {0, source_of(g, "a.1"), first, 3},
+                                   {0, source_of(g, "h_next.0"), first, 3}};
+    const fsim_derive how = {.fate = fate, .fates = g->own_tensors, .read = read, .reads = 5};
+    const fsim_graph *other = fsim_graph_with_copies(g, &how, a);
+    assert_non_null(other);
+    int products = 0;
+    for (int n = 0; n < other->nodes; n++) {
+        const fsim_node *x = &other->node[n];
+        if (!x->again || x->gemm.k == 0)
+            continue;
+        products++;
+        assert_string_equal(x->name, x->again == 1   ? "again/a.0/matmul"
+                                     : x->again == 2 ? "again/a.1/matmul"
+                                                     : "again.2/a.0/matmul");
+    }
+    assert_int_equal(products, 3);
+    assert_true(equal_gradients(g, other));
+    fsim_arena_free(a);
+}
+
 static uint32_t state;
 static uint32_t draw(uint32_t below)
 {
@@ -458,10 +508,10 @@ static void is_the_least_of_all(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(derives_from_the_result), cmocka_unit_test(keeps_bits),
-        cmocka_unit_test(has_one_gradient),        cmocka_unit_test(computes_again),
-        cmocka_unit_test(keeps_the_cheapest),      cmocka_unit_test(prices_other_ways),
-        cmocka_unit_test(meets_a_limit),           cmocka_unit_test(is_the_least_of_all)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(derives_from_the_result), cmocka_unit_test(keeps_bits),
+                                       cmocka_unit_test(has_one_gradient),        cmocka_unit_test(computes_again),
+                                       cmocka_unit_test(computes_again_twice),    cmocka_unit_test(keeps_the_cheapest),
+                                       cmocka_unit_test(prices_other_ways),       cmocka_unit_test(meets_a_limit),
+                                       cmocka_unit_test(is_the_least_of_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,5 +22,7 @@ void fsim_find_residency(const fsim_problem *p, const fsim_launches *launches, f
 /* Orders the kernels so that peak memory is least, with the same home for each primitive; hit and absorbed are not
  * changed. The best order that a bounded search finds. a is for scratch. */
 void fsim_order_for_memory(const fsim_problem *p, fsim_launches *all, fsim_arena *a);
+/* Puts them in the order of the partition's parts, unless some kernel would run before one that it waits for. */
+void fsim_order_as_listed(const fsim_problem *p, const fsim_partition *partition, fsim_launches *all, fsim_arena *a);
 
 #endif

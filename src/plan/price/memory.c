@@ -15,6 +15,13 @@ static void add_lasting(const fsim_graph *g, fsim_memory_use *use)
     }
 }
 
+fsim_sum fsim_lasting_bytes(const fsim_graph *g)
+{
+    fsim_memory_use use = {0};
+    add_lasting(g, &use);
+    return fsim_tensor_bytes(&use);
+}
+
 static bool is_intermediate(const fsim_tensor *t) { return t->producer >= 0 && !t->lasting; }
 
 static fsim_sum workspace_of(const fsim_graph *g, const fsim_kernel *k)

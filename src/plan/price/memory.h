@@ -19,6 +19,9 @@ typedef struct {
 /* The plan must have its kernels; its totals are not used. a is used only during the call. */
 fsim_memory_use fsim_memory_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a);
 
+/* Bytes of the workload's own tensors, which are in memory from the first kernel to the last. */
+fsim_sum fsim_lasting_bytes(const fsim_graph *g);
+
 /* Memory while one kernel of a plan runs: all tensors; its own partial sums. */
 typedef struct {
     fsim_sum live_bytes, workspace_bytes;

@@ -150,8 +150,8 @@ static fsim_side side_of(const fsim_graph *g, const fsim_part *part)
     return FSIM_EITHER_SIDE;
 }
 
-/* Finds the order of least peak memory in which each primitive keeps its home. order[i]: the kernel to run i-th. */
-static void lean_order(const fsim_problem *p, const fsim_launches *launches, int *order, fsim_arena *a)
+/* The kernels, where each primitive keeps its home. */
+static ordering ordering_of(const fsim_problem *p, const fsim_launches *launches, fsim_arena *a)
 {
     const fsim_graph *g = p->graph;
     const int kernels = launches->kernels;
@@ -162,7 +162,7 @@ static void lean_order(const fsim_problem *p, const fsim_launches *launches, int
                   .waits_first = fsim_new(a, int, kernels + 1),
                   .side = fsim_new(a, fsim_side, kernels + 1),
                   .reading = fsim_new(a, int, g->tensors + 1)};
-    int *home = fsim_new(a, int, g->nodes + 1), count = 0, room = 0, *other = fsim_new(a, int, kernels + 1);
+    int *home = fsim_new(a, int, g->nodes + 1), count = 0, room = 0;
     for (int k = 0; k < kernels; k++)
         for (int i = 0; i < part[k]->count; i++)
             if (!part[k]->clone[i])
@@ -188,6 +188,15 @@ static void lean_order(const fsim_problem *p, const fsim_launches *launches, int
         w.least = alone > w.least ? alone : w.least;
     }
     w.waits_first[kernels] = count;
+    return w;
+}
+
+/* Finds the order of least peak memory. order[i]: the kernel to run i-th. */
+static void lean_order(const fsim_problem *p, const fsim_launches *launches, int *order, fsim_arena *a)
+{
+    const ordering w = ordering_of(p, launches, a);
+    const int kernels = launches->kernels;
+    int *other = fsim_new(a, int, kernels + 1);
     fsim_sum peak = order_by_rule(&w, false, order, a);
     if (peak > w.least) {
         const fsim_sum greedy = order_by_rule(&w, true, other, a);
@@ -200,16 +209,38 @@ static void lean_order(const fsim_problem *p, const fsim_launches *launches, int
         memcpy(order, other, (size_t)kernels * sizeof *order);
 }
 
-void fsim_order_for_memory(const fsim_problem *p, fsim_launches *all, fsim_arena *a)
+static void put_in_order(fsim_launches *all, const int *order, fsim_arena *a)
 {
     const fsim_part **part = fsim_new(a, const fsim_part *, all->kernels + 1);
     fsim_candidate **kernel = fsim_new(a, fsim_candidate *, all->kernels + 1);
-    int *order = fsim_new(a, int, all->kernels + 1);
-    lean_order(p, all, order, a);
     memcpy(part, all->part, (size_t)all->kernels * sizeof *part);
     memcpy(kernel, all->kernel, (size_t)all->kernels * sizeof *kernel);
     for (int k = 0; k < all->kernels; k++) {
         all->part[k] = part[order[k]];
         all->kernel[k] = kernel[order[k]];
     }
+}
+
+void fsim_order_for_memory(const fsim_problem *p, fsim_launches *all, fsim_arena *a)
+{
+    int *order = fsim_new(a, int, all->kernels + 1);
+    lean_order(p, all, order, a);
+    put_in_order(all, order, a);
+}
+
+void fsim_order_as_listed(const fsim_problem *p, const fsim_partition *partition, fsim_launches *all, fsim_arena *a)
+{
+    const ordering w = ordering_of(p, all, a);
+    const int words = (w.kernels + 63) / 64;
+    lean_state s = {.launched = fsim_new(a, uint64_t, words + 1)};
+    int *order = fsim_new(a, int, w.kernels + 1), *left = fsim_new(a, int, p->graph->tensors + 1);
+    memcpy(left, w.reading, (size_t)p->graph->tensors * sizeof *left);
+    for (int k = 0; k < w.kernels; k++)
+        order[all->part[k] - partition->part] = k;
+    for (int n = 0; n < w.kernels; n++) {
+        if (!may_launch(&w, &s, order[n]))
+            return;
+        launch_one(&w, &s, order[n], left);
+    }
+    put_in_order(all, order, a);
 }

@@ -23,6 +23,7 @@ typedef struct fsim_problem {
     int64_t memory_limit;             /* bytes; 0: none */
     bool each_layer;                  /* search every layer by itself, also where it is equal to others */
     bool lean;                        /* launch kernels in the order with the lowest peak memory */
+    bool listed;                      /* launch kernels in the order in which the partition lists them, if it is one */
     bool roughly;                     /* with lean: in the better of two orders by rule, without a search */
     int64_t search_steps;             /* steps of fsim_work that each search may take; INT64_MAX: any number */
     double until_s;                   /* by when all must have ended, by fsim_clock_s; INFINITY: any time */

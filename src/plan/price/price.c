@@ -306,7 +306,9 @@ bool fsim_price(fsim_problem *p, const fsim_partition *partition, fsim_arena *a,
     for (int k = 0; k < parts; k++)
         if (!launch_part(&w, &partition->part[order[k]], order[k], &all, k))
             return false;
-    if (p->lean)
+    if (p->listed)
+        fsim_order_as_listed(p, partition, &all, a);
+    else if (p->lean)
         fsim_order_for_memory(p, &all, a);
     for (int k = 0; k < parts; k++) {
         all.hit[k] = fsim_new(a, bool, all.kernel[k]->group->reads + 1);

@@ -12,6 +12,8 @@
 #include "plan/price/sdpa.h"
 #include "plan/search/checkpoints.h"
 #include "plan/search/lists.h"
+#include "plan/search/replay.h"
+#include "plan/search/thrift.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -246,13 +248,10 @@ static bool price(fsim_problem *q, const fsim_partition *part, fsim_plan *plan, 
     return legal;
 }
 
-static void try(giver *w, const signed char *fate)
+/* Prices the kernels on their graph, in two orders; one of them is that of the partition where it is listed so. */
+static void offer(giver *w, fsim_graph *g, const fsim_partition *part, bool listed)
 {
-    fsim_graph *g = fsim_graph_with_fates(w->base->graph, fate, w->base->graph->own_tensors, w->a);
-    fsim_partition part;
     fsim_plan plan;
-    if (!g || !translate(w, g, &part, w->a))
-        return;
     if (w->base->graph->calls)
         fsim_sdpa_mark(g, w->p->hw, FSIM_BY_ATEN);
     fsim_problem q = *w->p;
@@ -260,10 +259,19 @@ static void try(giver *w, const signed char *fate)
     q.store = fsim_store_new(w->a);
     for (int lean = 0; lean < 2; lean++) { /* neither order is best for all */
         q.lean = lean;
+        q.listed = listed && !lean;
         q.roughly = true;
-        if (price(&q, &part, &plan, w->a))
+        if (price(&q, part, &plan, w->a))
             keep(w, &plan);
     }
+}
+
+static void try(giver *w, const signed char *fate)
+{
+    fsim_graph *g = fsim_graph_with_fates(w->base->graph, fate, w->base->graph->own_tensors, w->a);
+    fsim_partition part;
+    if (g && translate(w, g, &part, w->a))
+        offer(w, g, &part, false);
 }
 
 /* Gives up the values that are flagged. */
@@ -331,6 +339,22 @@ static void give_up_subsets(giver *w, int n, void (*give)(giver *, const bool *)
     }
 }
 
+static void take_replay(void *to, fsim_graph *g, const fsim_partition *part) { offer(to, g, part, true); }
+
+/* Plays the plan as a pebble game, as it is and with fewer values in memory. */
+static void play(giver *w)
+{
+    fsim_plan thrifty;
+    fsim_replay(w->p, w->base, w->fate, w->a, take_replay, w);
+    if (!fsim_make_thrifty(w->p, w->base, w->a, &thrifty))
+        return;
+    giver more = *w;
+    more.base = &thrifty;
+    keep(&more, &thrifty);
+    fsim_replay(w->p, &thrifty, w->fate, w->a, take_replay, &more);
+    w->count = more.count;
+}
+
 /* The plans were launched in orders of simple rules: those that are left in the best that can be found. */
 static void order_well(giver *w)
 {
@@ -348,13 +372,21 @@ static void order_well(giver *w)
     }
 }
 
+static bool may_give_up(const fsim_problem *p, const fsim_plan *base)
+{
+    const fsim_graph *g = base->graph;
+    return base->kernels > 0 && g->derived == FSIM_REVERSE && g->origin && p->recompute &&
+           fsim_derivation_of(g)->reads == 0;
+}
+
 int fsim_plans_again(const fsim_problem *p, const fsim_plan *base, int most, fsim_arena *a, fsim_plan *out)
 {
     giver w = {.p = p, .base = base, .a = a, .out = out, .most = most};
-    if (base->kernels == 0 || base->graph->derived != FSIM_REVERSE || !base->graph->origin || !p->recompute)
+    if (!may_give_up(p, base))
         return 0;
     find_values(&w);
     find_sites(&w);
+    play(&w);
     give_up_chain(&w);
     if (w.values <= MOST_SUBSETS)
         give_up_subsets(&w, w.values, give_up);
@@ -370,7 +402,7 @@ void fsim_price_given_up(const fsim_problem *p, const fsim_plan *base, const int
     fsim_arena *a = fsim_arena_new();
     fsim_plan one[4];
     giver w = {.p = p, .base = base, .a = a, .out = one, .most = 1};
-    const bool may = base->kernels > 0 && base->graph->derived == FSIM_REVERSE && base->graph->origin && p->recompute;
+    const bool may = may_give_up(p, base);
     if (may)
         find_values(&w);
     bool *dropped = fsim_new(a, bool, w.values + 1);
