@@ -298,7 +298,7 @@ static fsim_kernel chained_with(const fsim_costing *c, const chain *x, const fsi
     k.unit[FSIM_ISSUE] += filling.issued_s;
     fsim_sum_up(c, &k);
     if (tile.split > 1)
-        fsim_add_after(&k, combining_s(c, tile.split));
+        fsim_add_after(&k, FSIM_LATENCY, combining_s(c, tile.split));
     return k;
 }
 

@@ -2,122 +2,12 @@
 #include "cost/convolution.h"
 
 #include "cost/constants.h"
+#include "cost/implicit_gemm.h"
 #include "cost/product.h"
 #include "kernel/layout.h"
 
 #include <float.h>
 #include <math.h>
-
-static const fsim_hw_key efficiency_key[FSIM_CONVOLUTION_KINDS] = {
-    FSIM_HW_CONVOLUTION, FSIM_HW_CONVOLUTION_TRANSPOSED, FSIM_HW_CONVOLUTION_3D, FSIM_HW_CONVOLUTION_TRANSPOSED_3D};
-/* The efficiency of transposed convolutions of three axes grows with the taps to this power; 0: not fitted. */
-static double long_sums_of(const fsim_hw *hw, const fsim_convolution_shape *s)
-{
-    const double power[FSIM_DESIGNS] = {[FSIM_AMPERE_GRAPHICS] = long_sums_ada,
-                                        [FSIM_ADA] = long_sums_ada,
-                                        [FSIM_HOPPER] = long_sums_hopper,
-                                        [FSIM_BLACKWELL] = long_sums_hopper,
-                                        [FSIM_BLACKWELL_GRAPHICS] = long_sums_ada};
-    return s->tensor && s->kind == FSIM_TRANSPOSED_VOLUMES && !s->windows_apart ? power[hw->arch->design] : 0;
-}
-
-static bool is_three(const fsim_axis *a) { return a->taps == 3 && a->stride == 1 && a->dilation <= 1; }
-
-/* A convolution gathers its input by windows; */
-static void add_windows(fsim_convolution_shape *s, const fsim_node *n)
-{
-    s->alone = true;
-    for (int i = 0; i < n->arg[0].axes; i++) {
-        s->taps *= (double)n->arg[0].axis[i].taps;
-        s->alone = s->alone && n->arg[0].axis[i].taps == 1 && n->arg[0].axis[i].stride == 1;
-    }
-    s->channels = (double)n->gemm.k / s->taps;
-    s->winograd = n->arg[0].axes == 2 && is_three(&n->arg[0].axis[0]) && is_three(&n->arg[0].axis[1]);
-}
-
-/* Along an axis without dilation, every stride-th tap meets an element. */
-static double visited_along(const fsim_axis *a)
-{
-    const double taps = (double)a->taps, stride = (double)a->stride;
-    return a->dilation > 1 ? stride : ceil(taps / stride) * stride / taps;
-}
-
-/* in a transposed one every input pixel meets every tap of every filter once. */
-static void add_scattered(fsim_convolution_shape *s, const fsim_node *n)
-{
-    s->channels = (double)n->arg[0].distinct / (s->pixels * s->groups);
-    s->taps = (double)n->gemm.k / s->channels;
-    s->strides = fmax(1, rint((double)n->points / (s->pixels * s->filters * s->groups)));
-    s->alone = s->taps == 1 && s->strides == 1;
-    s->windows_apart = s->strides > 1;
-    for (int i = 0; i < n->arg[0].axes; i++) {
-        const fsim_axis *a = &n->arg[0].axis[i];
-        s->visited *= visited_along(a);
-        s->windows_apart = s->windows_apart && a->taps <= a->stride && (a->taps == 1 || a->dilation == 1);
-    }
-    if (s->windows_apart) {
-        s->filters *= s->taps;
-        s->taps = s->strides = 1;
-    }
-}
-
-/* Of the gradient of a weight each result, a tap of a filter, is a sum over images and pixels. */
-static void add_pixels(fsim_convolution_shape *s, const fsim_node *n)
-{
-    s->channels = (double)n->gemm.k;
-    s->sums_pixels = true;
-}
-
-/* MIOpen's convolutions do not round f32. */
-static fsim_dtype arithmetic_of(const fsim_hw *hw, const fsim_gemm *m)
-{
-    return hw->arch->design == FSIM_CDNA && m->arithmetic == FSIM_TF32 ? FSIM_F32 : m->arithmetic;
-}
-
-fsim_convolution_shape fsim_convolution_shape_of(const fsim_hw *hw, const fsim_node *n)
-{
-    const fsim_gemm *m = &n->gemm;
-    const bool weight = fsim_is_weight_gradient(n->op), transposed = !weight && n->op >= FSIM_OP_CONV_TRANSPOSE1D;
-    fsim_convolution_shape s = {.axes = n->arg[0].axes,
-                                .groups = (double)m->batch,
-                                .filters = (double)m->n,
-                                .taps = 1,
-                                .strides = 1,
-                                .visited = 1};
-    s.kind = s.axes == 3  ? transposed ? FSIM_TRANSPOSED_VOLUMES : FSIM_VOLUMES
-             : transposed ? FSIM_TRANSPOSED_PLANES
-                          : FSIM_PLANES;
-    s.pixels = (double)m->m;
-    const fsim_dtype arithmetic = arithmetic_of(hw, m);
-    s.tensor = fsim_tensor_key(hw, arithmetic) != FSIM_HW_COUNT;
-    s.peak_flops = fsim_dense_peak(hw, arithmetic);
-    s.most = fsim_dense_rate(hw, arithmetic) / s.peak_flops;
-    (weight ? add_pixels : transposed ? add_scattered : add_windows)(&s, n);
-    return s;
-}
-
-/* The efficiency on FP32 units, where no other unit computes convolutions, over that of matrix products. */
-static double fp32_efficiency(fsim_convolution_kind kind)
-{
-    switch (kind) {
-    case FSIM_PLANES:
-        return conv_fp32_planes;
-    case FSIM_TRANSPOSED_PLANES:
-        return conv_fp32_transposed_planes;
-    case FSIM_VOLUMES:
-        return conv_fp32_volumes;
-    default:
-        return conv_fp32_transposed_volumes;
-    }
-}
-
-double fsim_convolution_efficiency(const fsim_hw *hw, const fsim_convolution_shape *s)
-{
-    const double fp32 = fp32_efficiency(s->kind) * s->most;
-    if (!s->tensor)
-        return s->winograd ? fp32 : fmin(fp32, s->most);
-    return fsim_hw_get(hw, efficiency_key[s->kind]) * pow(s->taps / TYPICAL_TAPS, long_sums_of(hw, s));
-}
 
 /* How many windows of a convolution load each element of its input. */
 static double window_loads(const fsim_node *n)
@@ -360,13 +250,63 @@ fsim_kernel fsim_convolution(const fsim_costing *c, fsim_template template, fsim
     return best;
 }
 
+/* Blocks of a library's kernel, whose tiles nobody knows: those that take the product least time. */
+static fsim_schedule assumed_blocks(const fsim_costing *c, const fsim_convolution_shape *s)
+{
+    fsim_schedule best = {0};
+    double least = INFINITY;
+    for (size_t t = 0; t < sizeof tile_sizes / sizeof tile_sizes[0]; t++) {
+        const int m = tile_sizes[t][0], n = tile_sizes[t][1];
+        fsim_schedule l = library_block(c, s, m, n);
+        const double splits = splits_of(c, s, &l, (double)l.grid);
+        l.grid *= (int64_t)splits;
+        const double seconds = ceil((double)l.grid / c->sms) * tile_s(c, s, m, n, s->channels * s->taps / splits);
+        if (seconds < least) {
+            least = seconds;
+            best = l;
+        }
+    }
+    return best;
+}
+
+fsim_kernel fsim_convolution_call(const fsim_costing *c, const fsim_convolution_shape *s, fsim_convolution_steps steps,
+                                  fsim_arena *a)
+{
+    const fsim_node *n = &c->g->node[c->group->anchor];
+    fsim_kernel k = fsim_blank_kernel(c, a);
+    k.schedule = assumed_blocks(c, s);
+    k.schedule.launches = 1 + steps.changes;
+    k.flops = 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
+    k.penalised = k.penalised || steps.changes > 0 || steps.exponent < KERNEL_EXPONENT;
+    fsim_add_arithmetic(c, &k, NULL, true);
+    fsim_add_memory(c, &k, NULL, NULL);
+    k.unit[FSIM_LATENCY] += conv_start_s + fmin(s->channels * s->taps, conv_least_terms) / 64 *
+                                               (s->tensor ? CONV_TENSOR_STEP_CYCLES : CONV_VECTOR_STEP_CYCLES) /
+                                               c->clock;
+    if (!fsim_settle(c, &k, 1))
+        return k;
+    k.unit[FSIM_COMPUTE] += steps.product_s;
+    fsim_sum_up_by(c, &k, steps.exponent);
+    if (steps.changes_s > 0)
+        fsim_add_after(&k, FSIM_DRAM, steps.changes_s);
+    return k;
+}
+
+/* What a generated kernel takes at least: with tiles only where windows are gathered (kernel/product.h). */
+static double least_generated_s(const fsim_hw *hw, const fsim_node *n, const fsim_convolution_shape *s)
+{
+    const bool tiles = n->arg[0].how == FSIM_READ_WINDOW && !is_direct(&n->gemm);
+    const double fp32 =
+        2 * fsim_hw_get(hw, FSIM_HW_SMS) * fsim_hw_get(hw, FSIM_HW_SM_CLOCK) * fsim_hw_get(hw, FSIM_HW_FP32_RATE);
+    return 2.0 * (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k /
+           (tiles || (!is_direct(&n->gemm) && (hw->host || hw->arch->plain))
+                ? s->peak_flops * fmin(s->most, own_share(hw, s) * best_tile_share)
+                : fp32);
+}
+
 double fsim_least_convolution_s(const fsim_graph *g, const fsim_hw *hw, int node)
 {
-    const fsim_gemm *m = &g->node[node].gemm;
     const fsim_convolution_shape s = fsim_convolution_shape_of(hw, &g->node[node]);
-    double rate = s.peak_flops * fmin(s.most, own_share(hw, &s) * best_tile_share);
-    if (is_direct(m))
-        rate =
-            2 * fsim_hw_get(hw, FSIM_HW_SMS) * fsim_hw_get(hw, FSIM_HW_SM_CLOCK) * fsim_hw_get(hw, FSIM_HW_FP32_RATE);
-    return 2.0 * (double)m->batch * (double)m->m * (double)m->n * (double)m->k / rate;
+    const double own = least_generated_s(hw, &g->node[node], &s);
+    return hw->host || hw->arch->plain ? own : fmin(own, fsim_implicit_gemm_least_s(hw, &s));
 }

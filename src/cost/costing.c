@@ -334,14 +334,14 @@ void fsim_sum_up(const fsim_costing *c, fsim_kernel *k)
     share_out(c, k, cbrt(cubes), cube, cubes);
 }
 
-void fsim_add_after(fsim_kernel *k, double seconds)
+void fsim_add_after(fsim_kernel *k, fsim_unit unit, double seconds)
 {
     const double before = k->time_s;
     k->time_s = rint((before + seconds) / FSIM_TICK_S) * FSIM_TICK_S;
-    k->unit[FSIM_LATENCY] += seconds;
-    k->time[FSIM_LATENCY] += k->time_s - before;
-    if (k->time[FSIM_LATENCY] > k->time[k->bound])
-        k->bound = FSIM_LATENCY;
+    k->unit[unit] += seconds;
+    k->time[unit] += k->time_s - before;
+    if (k->time[unit] > k->time[k->bound])
+        k->bound = unit;
 }
 
 void fsim_sum_up_by(const fsim_costing *c, fsim_kernel *k, double exponent)

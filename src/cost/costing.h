@@ -84,7 +84,7 @@ void fsim_sum_up(const fsim_costing *c, fsim_kernel *k);
 double fsim_least_launch_s(const fsim_hw *hw, fsim_regime regime);
 
 /* Adds seconds that pass after all else, such as those of a second launch, which waits for the first. */
-void fsim_add_after(fsim_kernel *k, double seconds);
+void fsim_add_after(fsim_kernel *k, fsim_unit unit, double seconds);
 /* As fsim_sum_up, with another exponent; generated kernels' is at most 3. */
 void fsim_sum_up_by(const fsim_costing *c, fsim_kernel *k, double exponent);
 

@@ -5,7 +5,7 @@
 # Fails on a row without a source, on a constant that nothing uses, and on a floating literal in the model's code that is in no table.
 set -u
 cd "${SOURCE_DIR:?}" || exit 70
-tables="src/input/constants.def src/cost/constants.def src/cost/chain.def src/vendor/constants.def src/vendor/cudnn.def src/vendor/flash_attention.def src/vendor/library.def
+tables="src/input/constants.def src/cost/constants.def src/cost/chain.def src/vendor/constants.def src/cost/cudnn.def src/vendor/flash_attention.def src/vendor/library.def
  src/evidence/constants.def src/plan/rivals/constants.def src/plan/rivals/xla.def src/plan/compile_cost.def src/serving/constants.def src/serving/engines.def src/model/models.def"
 bad=0
 

@@ -118,9 +118,11 @@ static void convolutions_as_products(void **unused)
          FSIM_TRANSPOSED_PLANES, 1, 100, 3, 4, 4, 4, 4, false, false, false, false},
         {"conv_transpose2d, in: [x, w], out: y", "1, 4, 10, 10", "4, 3, 1, 1", FSIM_TRANSPOSED_PLANES, 1, 100, 3, 4, 1,
          1, 1, false, true, false, false},
+        {"conv_transpose2d, in: [x, w], out: y", "1, 4, 10, 10", "4, 3, 3, 3", FSIM_TRANSPOSED_PLANES, 1, 100, 3, 4, 9,
+         1, 1, false, false, true, false},
         /* 6 filters with 4 x 3 x 3 weights each, every one a sum over 2 images of 10 x 10 */
         {"conv2d_weight, in: [x, w], out: y, kernel: 3, padding: 1", "2, 4, 10, 10", "2, 6, 10, 10", FSIM_PLANES, 1, 6,
-         36, 200, 1, 1, 1, false, false, false, true}};
+         36, 200, 1, 1, 1, false, false, true, true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[400];
         snprintf(text, sizeof text,

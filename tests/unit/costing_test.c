@@ -112,7 +112,7 @@ static void what_comes_after(void **unused)
             fsim_kernel k = bare;
             const double seconds = much ? 3.5e-6 : 2.5e-6;
             if (how)
-                fsim_add_after(&k, seconds);
+                fsim_add_after(&k, FSIM_LATENCY, seconds);
             else
                 fsim_add_seconds(&k, FSIM_LATENCY, seconds);
             NEAR(k.time_s, 5e-6 + seconds);

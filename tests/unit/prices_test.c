@@ -423,29 +423,29 @@ static const row rows[] = {
      2,
      1,
      true},
-    /* Two of a library's tiles of 128 x 32 for 256 pixels and 16 filters: the one side is as that of 128 x 128, the
-     * other a quarter, which costs 0.33 x 3. A block starts in 250 ns, and waits 240 for each 64 of 72 terms.
-     * Winograd's kernels, at 1.27 of products, reach no more than those. */
+    /* cuDNN's product of 256 pixels, 64 filters and 9 x 16 terms, which fill its tiles; Winograd's kernels reach 1.27
+     * of products. Two tiles of 128 x 64 would take it least time. A block starts in 250 ns, and waits 240 for each 64
+     * terms. */
     {"convolution",
-     CONV("[1, 8, 16, 16]", "[16, 8, 3, 3]") "conv2d, in: [x, w], out: y, padding: 1}\noutputs: [y]\n",
+     CONV("[1, 16, 16, 16]", "[64, 16, 3, 3]") "conv2d, in: [x, w], out: y, padding: 1}\noutputs: [y]\n",
      NULL,
-     {8192 + 4608, 16384, 16384, 0},
-     {2. * 2 * 128 * 32 * 72 * 1.99, 0, 0, 250 + 240 * 72 / 64. + 1, 0},
-     {128 * 32 / 128 + 40, 4, 1, 1, 2},
-     2. / 3,
+     {16384 + 36864, 65536, 65536, 0},
+     {2. * 256 * 64 * 144 / 1.2, 0, 0, 250 + 240 * 144 / 64. + 1, 0},
+     {128 * 64 / 256 + 40, 4, 1, 1, 2},
+     1,
      1,
      false},
-    /* A filter for each channel: a thread adds up the nine products of a result; two instructions for each, and for
-     * each of its three accesses */
+    /* A filter for each channel: ATen's kernel can't be faster than its nine products a result on FP32 units. The
+     * blocks that stand for it, two for each channel, come three at once: memory answers six times. */
     {"convolution of single channels",
      CONV("[1, 8, 16, 16]", "[8, 1, 3, 3]") "conv2d, in: [x, w], out: y, padding: 1, groups: 8}\noutputs: [y]\n",
      NULL,
      {8192 + 288, 8192, 8192, 0},
-     {18432 * 2, 0, 2 * 18432 / 64. + 3 * 2048 * 2 / 64., 2, 0},
-     {16, 1, 1, 1, 8},
-     2,
+     {18432 * 2, 0, 0, 250 + 240 * 9 / 64. + 6, 0},
+     {128 * 32 / 128 + 40, 4, 1, 1, 16},
+     16. / 3,
      1,
-     true},
+     false},
     /* Each of 31 x 31 pixels meets a quarter of nine taps, and its thread asks for two of three along each axis, at
      * most: 16/9 of the products' loads, two of 4 bytes. A step takes 50 cycles of 2 ns. */
     {"transposed convolution",
@@ -458,15 +458,15 @@ static const row rows[] = {
      15.25,
      1,
      true},
-    /* One tile of 32 x 32, twice narrow by three, and 16384 terms: a library splits them into parts of 4096 or more, so
-     * that four of eight SMs, an eighth of the rate each, have 4096. */
+    /* 32 pixels by 16 filters, filled up to 64, and 16384 terms: a library splits them into parts of 4096 or more, so
+     * that four of eight SMs, an eighth of the rate each, have one. */
     {"convolution with a long sum",
      CONV("[8, 16384, 2, 2]", "[16, 16384, 1, 1]") "conv2d, in: [x, w], out: y}\noutputs: [y]\n",
      "sms=8",
      {(8 * 4 + 16) * 65536, 2048, 2048, 0},
-     {2. * 32 * 32 * 4096 * (1 + 0.33 * 6) * 8, 0, 0, 250 + 240 * 4096 / 64. + 1, 0},
-     {32 * 32 / 128 + 40, 4, 1, 1, 1},
-     1. / 8 / 8,
+     {2. * 32 * 64 * 16384 * 2, 0, 0, 250 + 240 * 4096 / 64. + 1, 0},
+     {32 * 32 / 128 + 40, 4, 1, 1, 4},
+     4. / 8 / 8,
      1,
      true},
     /* Ours has two tiles of 128 x 16, narrow by seven. An element of a window takes 18 instructions for each axis, and
@@ -516,7 +516,7 @@ static const struct {
                {"transpose", 0, 32 * 33 * 4},
                {"softmax", 262144 * 5, 0},
                {"product", 2. * 64 * 64 * 64, (64 + 128) * 8 * 2 * 4},
-               {"convolution", 2. * 256 * 16 * 72, (128 + 32) * 8 * 2 * 4},
+               {"convolution", 2. * 256 * 64 * 144, (128 + 64) * 8 * 2 * 4},
                {"convolution and exp", 2. * 256 * 16 * 72 + 4096, -1},
                {"chain", 2. * 64 * 32 * (256 + 32) + 2048, -1},
                {"attention in parts", 2. * 256 * 128 * 128 + 5 * 32768 + 256 * 8 * (2 * 64 + 4), -1},
