@@ -251,7 +251,7 @@ static double generated_least_s(const fsim_hw *hw, fsim_dtype t, const fsim_gemm
     const bool possible[] = {[FSIM_BY_THREADS] = true,
                              [FSIM_BY_LOADING_WARPS] = tensor && company == 1,
                              [FSIM_BY_WARPS] = tensor,
-                             [FSIM_BY_GROUPS] = tensor && hw->arch->wgmma && t != FSIM_TF32};
+                             [FSIM_BY_GROUPS] = tensor && fsim_tile_groups(hw->arch, t)};
     double least = INFINITY;
     for (int by = 0; by <= FSIM_BY_GROUPS; by++)
         if (possible[by]) {

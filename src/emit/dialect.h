@@ -173,6 +173,16 @@ FS_FN void fs_ldmatrix2_trans(fs_u32 r[2], const void *row)
 FS_MMA(f16, "m16n8k16", "f16")
 FS_MMA(bf16, "m16n8k16", "bf16")
 FS_MMA(tf32, "m16n8k8", "tf32")
+#define FS_MMA_INTEGERS(name, type)                                                                                    \
+    FS_FN void fs_mma_##name(int c[4], const fs_u32 a[4], fs_u32 b0, fs_u32 b1)                                        \
+    {                                                                                                                  \
+        asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." type "." type                                            \
+                     ".s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                            \
+                     : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])                                                  \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));                                  \
+    }
+FS_MMA_INTEGERS(i8, "s8")
+FS_MMA_INTEGERS(u8, "u8")
 #ifdef FS_SM_89
 FS_MMA(f8e4m3, "m16n8k32", "e4m3")
 FS_MMA(f8e5m2, "m16n8k32", "e5m2")

@@ -15,8 +15,8 @@
  *
  * On a GPU the operands of one step are loaded while those of an earlier step are multiplied. Shared memory holds
  * fs_stages steps; each step has one barrier. On the host a block is a loop nest over its tile. kind: f d i l: each
- * thread has rows and columns in groups of four; f16 bf16 tf32 f8e4m3 f8e5m2: warps use tensor units, with f32 sums;
- * gf16 gbf16 gf8e4m3 gf8e5m2: the same in groups of four warps (dialect_groups.h). */
+ * thread has rows and columns in groups of four; f16 bf16 tf32 f8e4m3 f8e5m2: warps use tensor units, with f32 sums; i8
+ * u8: with i32 sums; gf16 gbf16 gf8e4m3 gf8e5m2: the same in groups of four warps (dialect_groups.h). */
 
 /* The tile of block fs_b, where blocks from `first` on have tiles. Consecutive blocks go down m within bands of
  * `band` tiles, then along n, so that blocks that run at the same time share operands in L2. */
@@ -51,11 +51,11 @@ typedef double fs_tile_d;
 typedef int fs_tile_i;
 typedef fs_i64 fs_tile_l;
 typedef fs_u16 fs_tile_f16, fs_tile_bf16, fs_tile_gf16, fs_tile_gbf16;
-typedef fs_u8 fs_tile_f8e4m3, fs_tile_f8e5m2, fs_tile_gf8e4m3, fs_tile_gf8e5m2;
+typedef fs_u8 fs_tile_f8e4m3, fs_tile_f8e5m2, fs_tile_gf8e4m3, fs_tile_gf8e5m2, fs_tile_i8, fs_tile_u8;
 typedef float fs_sum_f, fs_sum_f16, fs_sum_bf16, fs_sum_gf16, fs_sum_gbf16, fs_sum_tf32, fs_sum_f8e4m3, fs_sum_f8e5m2,
     fs_sum_gf8e4m3, fs_sum_gf8e5m2;
 typedef double fs_sum_d;
-typedef int fs_sum_i;
+typedef int fs_sum_i, fs_sum_i8, fs_sum_u8;
 typedef fs_i64 fs_sum_l;
 #define FS_TILE_TO_f(x)      x
 #define FS_TILE_TO_d(x)      x
@@ -70,6 +70,8 @@ typedef fs_i64 fs_sum_l;
 #define FS_TILE_TO_f8e5m2(x) fs_to_f8e5m2(x)
 #define FS_TILE_TO_gf8e4m3   FS_TILE_TO_f8e4m3
 #define FS_TILE_TO_gf8e5m2   FS_TILE_TO_f8e5m2
+#define FS_TILE_TO_i8(x)     (fs_u8)(int)(x)
+#define FS_TILE_TO_u8        FS_TILE_TO_i8
 /* Layout in shared memory: elements beside each other follow k (1: only where they do so in memory; 2: always, for
  * units that take bytes in no other order), otherwise they follow rows or columns. Lines are padded so that the threads
  * of a warp access different banks. */
@@ -86,7 +88,9 @@ enum {
     fs_in_k_f8e4m3 = 2,
     fs_in_k_f8e5m2 = 2,
     fs_in_k_gf8e4m3 = 2,
-    fs_in_k_gf8e5m2 = 2
+    fs_in_k_gf8e5m2 = 2,
+    fs_in_k_i8 = 2,
+    fs_in_k_u8 = 2
 };
 enum {
     fs_pad_f = 4,
@@ -101,7 +105,9 @@ enum {
     fs_pad_f8e4m3 = 0,
     fs_pad_f8e5m2 = 0,
     fs_pad_gf8e4m3 = 0,
-    fs_pad_gf8e5m2 = 0
+    fs_pad_gf8e5m2 = 0,
+    fs_pad_i8 = 0,
+    fs_pad_u8 = 0
 };
 enum {
     fs_k_pad_f16 = 8,
@@ -116,7 +122,9 @@ enum {
     fs_k_pad_f8e4m3 = 16,
     fs_k_pad_f8e5m2 = 16,
     fs_k_pad_gf8e4m3 = 0,
-    fs_k_pad_gf8e5m2 = 0
+    fs_k_pad_gf8e5m2 = 0,
+    fs_k_pad_i8 = 16,
+    fs_k_pad_u8 = 16
 };
 enum {
     fs_grouped_f = 0,
@@ -131,7 +139,9 @@ enum {
     fs_grouped_f8e4m3 = 0,
     fs_grouped_f8e5m2 = 0,
     fs_grouped_gf8e4m3 = 1,
-    fs_grouped_gf8e5m2 = 1
+    fs_grouped_gf8e5m2 = 1,
+    fs_grouped_i8 = 0,
+    fs_grouped_u8 = 0
 };
 
 /* tile_m x tile_n results, in steps of `step` along k, by across_m x across_n threads (or warps) side by side. */
@@ -366,6 +376,8 @@ FS_FN int fs_column_mma(int at, int tm, int tn, int across_m, int across_n)
 #define fs_row_gbf16      fs_row_mma
 #define fs_row_f8e4m3     fs_row_mma
 #define fs_row_f8e5m2     fs_row_mma
+#define fs_row_i8         fs_row_mma
+#define fs_row_u8         fs_row_mma
 #define fs_row_gf8e4m3    fs_row_mma
 #define fs_row_gf8e5m2    fs_row_mma
 #define fs_column_f       fs_column_simt
@@ -379,6 +391,8 @@ FS_FN int fs_column_mma(int at, int tm, int tn, int across_m, int across_n)
 #define fs_column_gbf16   fs_column_mma
 #define fs_column_f8e4m3  fs_column_mma
 #define fs_column_f8e5m2  fs_column_mma
+#define fs_column_i8      fs_column_mma
+#define fs_column_u8      fs_column_mma
 #define fs_column_gf8e4m3 fs_column_mma
 #define fs_column_gf8e5m2 fs_column_mma
 
@@ -421,11 +435,10 @@ FS_FN void fs_right_16(fs_u32 r[4], fs_tile_operand right, int column, int k)
 FS_TILE_WARPS(f16)
 FS_TILE_WARPS(bf16)
 
-/* 8-bit floats, neighbours along k, lie as pairs of 16 bits do. Tensor units keep about 14 bits of a sum of their
- * products, so each step's sums begin at zero and are added up in f32. */
-#if !defined(FS_CUDA) || defined(FS_SM_89)
-#define FS_TILE_BYTES(kind)                                                                                            \
-    FS_FN void fs_multiply_##kind(float *sum, fs_tile_operand x, fs_tile_operand y, fs_tile_shape s)                   \
+/* 8 bits, neighbours along k, lie as pairs of 16 bits do. Of floats tensor units keep about 14 bits of a sum of their
+ * products, so each step's sums begin at zero and are added up in f32; sums of integers are exact. */
+#define FS_TILE_BYTES(kind, type)                                                                                      \
+    FS_FN void fs_multiply_##kind(type *sum, fs_tile_operand x, fs_tile_operand y, fs_tile_shape s)                    \
     {                                                                                                                  \
         const fs_tile_operand left_pairs = {x.at, 1, x.pitch / 2}, right_pairs = {y.at, 1, y.pitch / 2};               \
         const int warp = fs_thread() / 32, rows = s.tm / s.across_m / 16, columns = s.tn / s.across_n / 8,             \
@@ -440,15 +453,18 @@ FS_TILE_WARPS(bf16)
                 fs_right_16(right[k], right_pairs, column0 + j * 16, k * 16);                                          \
             FS_UNROLL for (int i = 0; i < rows; i++) FS_UNROLL for (int half = 0; half < 2; half++)                    \
             {                                                                                                          \
-                float part[4] = {0, 0, 0, 0}, *const to = &sum[(i * columns + 2 * j + half) * 4];                      \
+                type part[4] = {0, 0, 0, 0}, *const to = &sum[(i * columns + 2 * j + half) * 4];                       \
                 FS_UNROLL for (int k = 0; k < s.step / 32; k++)                                                        \
                     fs_mma_##kind(part, left[k][i], right[k][half * 2], right[k][half * 2 + 1]);                       \
                 FS_UNROLL for (int q = 0; q < 4; q++) to[q] += part[q];                                                \
             }                                                                                                          \
         }                                                                                                              \
     }
-FS_TILE_BYTES(f8e4m3)
-FS_TILE_BYTES(f8e5m2)
+FS_TILE_BYTES(i8, int)
+FS_TILE_BYTES(u8, int)
+#if !defined(FS_CUDA) || defined(FS_SM_89)
+FS_TILE_BYTES(f8e4m3, float)
+FS_TILE_BYTES(f8e5m2, float)
 #endif
 
 #ifdef FS_CUDA

@@ -5,7 +5,7 @@
 typedef float fs_tile_f, fs_tile_tf32, fs_tile_f16, fs_tile_bf16, fs_tile_gf16, fs_tile_gbf16, fs_tile_f8e4m3,
     fs_tile_f8e5m2, fs_tile_gf8e4m3, fs_tile_gf8e5m2;
 typedef double fs_tile_d;
-typedef int fs_tile_i;
+typedef int fs_tile_i, fs_tile_i8, fs_tile_u8;
 typedef fs_i64 fs_tile_l;
 #define FS_TILE_FROM_f16(x)    fs_from_f16(x)
 #define FS_TILE_FROM_bf16(x)   fs_from_bf16(x)
@@ -16,6 +16,8 @@ typedef fs_i64 fs_tile_l;
 #define FS_TILE_FROM_f8e5m2(x) fs_from_f8e5m2(x)
 #define FS_TILE_FROM_gf8e4m3   FS_TILE_FROM_f8e4m3
 #define FS_TILE_FROM_gf8e5m2   FS_TILE_FROM_f8e5m2
+#define FS_TILE_FROM_i8(x)     x
+#define FS_TILE_FROM_u8(x)     x
 enum { fs_step = 64, fs_strip = 4 }; /* step along k; rows that are summed at once */
 #define FS_TILE(kind, tile_m, tile_n, step, stages, across_m, across_n)                                                \
     {                                                                                                                  \
@@ -127,6 +129,8 @@ FS_TILE_STRIPS(l, fs_i64)
 #define fs_multiply_f8e5m2  fs_multiply_f
 #define fs_multiply_gf8e4m3 fs_multiply_f
 #define fs_multiply_gf8e5m2 fs_multiply_f
+#define fs_multiply_i8      fs_multiply_i
+#define fs_multiply_u8      fs_multiply_i
 #define FS_TILE_MULTIPLIED
 #define FS_TILE_SETTLE(sum)
 #define fs_multiply_tf32 fs_multiply_f

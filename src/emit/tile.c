@@ -54,8 +54,7 @@ bool fsim_emit_tile(fsim_emitter *e)
     w.totals = o->across > 0 ? &totals : NULL;
     fsim_begin_held_entry(e, s->grid, s->block, s->shared_bytes, s->registers,
                           s->registers > FEW && (tensor || s->registers <= ROOMY));
-    const bool bytes = fsim_dtype_bytes(t->plan[0].product[0].node->gemm.arithmetic) == 1;
-    e->program->sm = tensor ? fsim_least_mma_sm(bytes ? FSIM_MATRIX_F8 : FSIM_MATRIX_F16) : 0;
+    e->program->sm = fsim_tile_sm(&t->plan[0]);
     int64_t first = 0;
     for (int i = 0; i < t->plans; i++) {
         for (int k = 0; k < o->writes; k++)

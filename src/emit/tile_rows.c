@@ -30,8 +30,7 @@ bool fsim_emit_tile_rows(fsim_emitter *e)
     e->out = (fsim_text){0};
     e->array = -1;
     fsim_begin_held_entry(e, s->grid, s->block, s->shared_bytes, s->registers, false);
-    e->program->sm =
-        p->tensor ? fsim_least_mma_sm(fsim_dtype_bytes(n->gemm.arithmetic) == 1 ? FSIM_MATRIX_F8 : FSIM_MATRIX_F16) : 0;
+    e->program->sm = fsim_tile_sm(p);
     fsim_tile_sums_text(e, &t, 0);
     if (o->across > 0)
         fsim_totals_declare(&w);

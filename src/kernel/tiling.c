@@ -204,18 +204,36 @@ static bool assign(fsim_tiling *t)
     return t->plans > 0;
 }
 
+static bool are_integers(fsim_dtype t) { return t == FSIM_I8 || t == FSIM_U8; }
+
 bool fsim_tensor_text(const fsim_architecture *arch, fsim_dtype arithmetic)
 {
     const bool wide = arithmetic == FSIM_F16 || arithmetic == FSIM_BF16 || arithmetic == FSIM_TF32,
                bytes = arithmetic == FSIM_F8E4M3 || arithmetic == FSIM_F8E5M2;
-    return arch->mma && (wide || (bytes && arch->tensor_rate[FSIM_MATRIX_F8] > 0));
+    return arch->mma && (wide || (bytes && arch->tensor_rate[FSIM_MATRIX_F8] > 0) ||
+                         (are_integers(arithmetic) && arch->tensor_rate[FSIM_MATRIX_I8] > 0));
+}
+
+bool fsim_tile_groups(const fsim_architecture *arch, fsim_dtype arithmetic)
+{
+    return arch->wgmma && arithmetic != FSIM_TF32 && !are_integers(arithmetic);
+}
+
+int fsim_tile_sm(const fsim_tile_plan *p)
+{
+    const fsim_dtype a = p->product[0].node->gemm.arithmetic;
+    return !p->tensor                 ? 0
+           : are_integers(a)          ? fsim_least_mma_sm(FSIM_MATRIX_I8)
+           : fsim_dtype_bytes(a) == 1 ? fsim_least_mma_sm(FSIM_MATRIX_F8)
+                                      : fsim_least_mma_sm(FSIM_MATRIX_F16);
 }
 
 /* Can the generator write these products for tensor cores? */
 static bool on_tensor_cores(const fsim_tiling *t, const fsim_node *n)
 {
     const fsim_dtype a = n->gemm.arithmetic, result = t->g->tensor[n->result[0]].dtype;
-    return fsim_tensor_text(t->hw->arch, a) && fsim_dtype_floating(result) && result != FSIM_F64;
+    const bool held = fsim_dtype_floating(result) ? result != FSIM_F64 : are_integers(a) && result == FSIM_I32;
+    return fsim_tensor_text(t->hw->arch, a) && held;
 }
 
 const fsim_tile_side *fsim_tile_side_of(const fsim_tile_plan *p, int operand)
@@ -253,7 +271,7 @@ static fsim_tile_shape shape_of(const fsim_tiling *t, const fsim_tile_plan *p)
     const fsim_tile_product *a = &p->product[0];
     fsim_tile_shape shape = {.products = p->products,
                              .tensor = p->tensor,
-                             .groups = t->hw->arch->wgmma,
+                             .groups = fsim_tile_groups(t->hw->arch, a->node->gemm.arithmetic),
                              .depth = a->depth,
                              .elem_bytes = staged_elem(t, p),
                              .live = t->group->live};

@@ -45,6 +45,10 @@ typedef struct {
 
 /* Does the generator write products in this arithmetic for the architecture's tensor cores? */
 bool fsim_tensor_text(const fsim_architecture *arch, fsim_dtype arithmetic);
+/* .. and by groups of four warps? */
+bool fsim_tile_groups(const fsim_architecture *arch, fsim_dtype arithmetic);
+/* The least architecture that the text of this plan's products is compiled for; 0: any. */
+int fsim_tile_sm(const fsim_tile_plan *p);
 
 /* How the group's contractions share tiles; NULL where they fit none. In a. */
 fsim_tiling *fsim_tiling_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *group, fsim_arena *a);

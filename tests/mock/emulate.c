@@ -231,6 +231,8 @@ static const char *const collective_names[] = {
     [FS_MMA_TF32] = "fs_mma_tf32",
     [FS_MMA_F8E4M3] = "fs_mma_f8e4m3",
     [FS_MMA_F8E5M2] = "fs_mma_f8e5m2",
+    [FS_MMA_I8] = "fs_mma_i8",
+    [FS_MMA_U8] = "fs_mma_u8",
 };
 
 /* What a thread is doing, for messages. */
@@ -429,6 +431,8 @@ static float part_of(fs_collective what, unsigned word, int i)
            : what == FS_MMA_F16    ? mock_of_f16(pair)
            : what == FS_MMA_BF16   ? fs_float(pair << 16)
            : what == FS_MMA_F8E5M2 ? mock_of_f16(byte << 8)
+           : what == FS_MMA_I8     ? (float)(signed char)byte
+           : what == FS_MMA_U8     ? (float)byte
            : (byte & 0x7f) == 0x7f ? fs_float(0x7fc00000)
                                    : of_e4m3(byte);
 }
@@ -457,12 +461,16 @@ static void multiply(fs_collective what, fiber *lanes)
     }
     for (int lane = 0; lane < LANES; lane++) {
         float *const c = lanes[lane].out;
+        int *const whole = what == FS_MMA_I8 || what == FS_MMA_U8 ? lanes[lane].out : NULL;
         for (int r = 0; r < 4; r++) {
             const int row = lane / 4 + r / 2 * 8, column = lane % 4 * 2 + r % 2;
-            double sum = c[r];
+            double sum = whole ? (double)whole[r] : (double)c[r];
             for (int i = 0; i < k; i++)
                 sum += (double)a[row][i] * (double)b[i][column];
-            c[r] = (float)sum;
+            if (whole)
+                whole[r] = (int)sum;
+            else
+                c[r] = (float)sum;
         }
     }
 }

@@ -25,6 +25,8 @@ typedef enum {
     FS_MMA_TF32,
     FS_MMA_F8E4M3,
     FS_MMA_F8E5M2,
+    FS_MMA_I8, /* out: int[4] */
+    FS_MMA_U8,
 } fs_collective;
 
 /* What emulate.c does for a thread; whoever loads the kernel sets fs_emulator. */
@@ -184,7 +186,7 @@ static inline void fs_ldmatrix2_trans(unsigned r[2], const void *shared_row)
     fs_emulator->collective(FS_LDMATRIX2_TRANS, shared_row, r, 0);
 }
 
-static inline void fs_mma(fs_collective what, float c[4], const unsigned a[4], unsigned b0, unsigned b1)
+static inline void fs_mma(fs_collective what, void *c, const unsigned a[4], unsigned b0, unsigned b1)
 {
     const unsigned in[6] = {a[0], a[1], a[2], a[3], b0, b1};
     fs_emulator->collective(what, in, c, 0);
@@ -218,6 +220,18 @@ static inline void fs_mma_f8e4m3(float c[4], const unsigned a[4], unsigned b0, u
 static inline void fs_mma_f8e5m2(float c[4], const unsigned a[4], unsigned b0, unsigned b1)
 {
     fs_mma(FS_MMA_F8E5M2, c, a, b0, b1);
+}
+
+/* mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32, c += a b */
+static inline void fs_mma_i8(int c[4], const unsigned a[4], unsigned b0, unsigned b1)
+{
+    fs_mma(FS_MMA_I8, c, a, b0, b1);
+}
+
+/* mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32, c += a b */
+static inline void fs_mma_u8(int c[4], const unsigned a[4], unsigned b0, unsigned b1)
+{
+    fs_mma(FS_MMA_U8, c, a, b0, b1);
 }
 
 /* *p += v, at once for all threads of the grid. */

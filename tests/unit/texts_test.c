@@ -82,6 +82,17 @@ static const struct {
      89,
      {"FS_TILE(f8e4m3, 128, 128, 64, 3, 2, 4)"},
      NULL},
+    /* the same of integers, whose tensor units came with 8.0, with results that are four times as many bytes as their
+       scaled ones: one kernel */
+    {"tensors: {x: {shape: [8192, 512], dtype: i8}, w: {shape: [8192, 512], dtype: i8}}\noperators: [{op: linear, in: "
+     "[x, w], out: l, dtype: i32}, {op: relu, in: l, out: r}, {op: cast, in: r, out: y, dtype: i8}]\noutputs: [y]\n",
+     "l4",
+     {{64 * 64, 256, 3 * 256 * (64 + 16)}},
+     0,
+     2,
+     80,
+     {"FS_TILE(i8, 128, 128, 64, 3, 2, 4)", "= FS_TILE_SUMMED(sum);"},
+     NULL},
     /* rows of 4098: two of them at once, not four; rows of 4097: one */
     {"tensors: {x: {shape: [8192, 4098], dtype: f32}, z: {shape: [4098], dtype: f32}}\noperators: [{op: add, in: [x, "
      "z], out: y}]\noutputs: [y]\n",
