@@ -353,7 +353,7 @@ def others():
     by_gpu("llmcompass", "fp16 GEMM", ())
     raw = f"{DATA}/measured/liger_pairs_raw.csv"
     if os.path.exists(raw):
-        say("## Fused against unfused kernels (Liger)", "", "Forward passes above 0.1 ms; eager PyTorch, torch.compile, and Liger's Triton kernels (priced as `optimal`).", "")
+        say("## Fused against unfused kernels (Liger)", "", "Forward passes above 0.1 ms; eager PyTorch, torch.compile, and Liger's Triton kernels (rows `optimal`, predicted as what Liger launches: `src/vendor/liger.def`), with what `do_bench` measures beside.", "")
         with tempfile.TemporaryDirectory() as folder:
             rows = f"{folder}/liger.csv"
             subprocess.run([f"{HERE}/bench/liger.sh", raw, rows], check=True, stdout=subprocess.DEVNULL)
@@ -386,7 +386,7 @@ def training():
     """Rows of trainings: forward, backward, both, sums of gradients; peaks of memory."""
     if not os.path.exists(path_of("training_given")):
         return
-    say("## Training", "", "Forward and backward passes: of whole models and of operators inside them (NeuSight: `backward`, `full`; `accumulate` adds gradients to `.grad`), and of Liger's pairs, fused (`optimal`) and",
+    say("## Training", "", "Forward and backward passes: of whole models and of operators inside them (NeuSight: `backward`, `full`; `accumulate` adds gradients to `.grad`), and of Liger's pairs, fused (rows `optimal`, predicted as what Liger launches) and",
         "unfused. NeuSight's learned model is off by 7.3 % on whole trainings.", "")
     by = "source,mode,strategy"
     d, command = validate("training_given", "--match", "neusight", "--match", "liger/", "--by", by)

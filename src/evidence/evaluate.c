@@ -2,6 +2,7 @@
 #include "evidence/evaluate.h"
 
 #include "evidence/alone.h"
+#include "evidence/do_bench.h"
 #include "evidence/harness.h"
 #include "evidence/step.h"
 #include "evidence/training.h"
@@ -463,7 +464,7 @@ static void predict_row(const fsim_bench *b, int i, planned *by, const workspace
     int from = 0, to = plan.kernels;
     out->predicted_s = out->low_s = out->high_s = out->dram_read_bytes = out->dram_write_bytes = NAN;
     out->class = fsim_work_class_of(g);
-    out->mixed = !row->of_memory && fsim_mode_mixed(g, &plan, row->mode);
+    out->mixed = !row->of_memory && !fsim_ran_liger(row) && fsim_mode_mixed(g, &plan, row->mode);
     if (out->mixed || !fsim_bench_kernels(b, i, g, &plan, &from, &to))
         return;
     if (row->of_memory) {
@@ -504,6 +505,8 @@ static void predict_row(const fsim_bench *b, int i, planned *by, const workspace
     out->unit_s[FSIM_LAUNCH] = out->predicted_s - units;
     for (int u = 0; u < FSIM_UNIT_COUNT; u++)
         out->bound = out->unit_s[u] > out->unit_s[out->bound] ? (fsim_unit)u : out->bound;
+    if (fsim_is_benched(row))
+        fsim_bench_adjust(row, g, hw, &plan, out);
 }
 
 typedef struct {

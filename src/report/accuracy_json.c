@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "evidence/do_bench.h"
 #include "report/accuracy.h"
 
 #include "report/json_stream.h"
@@ -38,6 +39,8 @@ static void put_row(FILE *out, const char *before, const fsim_evaluated *e)
     fsim_json_text(out, ", ", "class", fsim_work_class_names[e->class]);
     if (m->mode != FSIM_MODE_NONE)
         fsim_json_text(out, ", ", "mode", fsim_mode_names[m->mode]);
+    if (fsim_ran_liger(m))
+        fsim_json_text(out, ", ", "software", "liger");
     if (m->of_memory) {
         put_bytes(out, "measured_bytes", m->time_s);
         put_bytes(out, "predicted_bytes", e->predicted_s);

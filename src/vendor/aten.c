@@ -436,6 +436,8 @@ static steps steps_of(const fsim_costing *c)
     if (fills_copy(c->g, n))
         return (steps){1, out, out};
     switch (n->op) {
+    case FSIM_OP_MUL: /* of a square: x to the power of 1, a copy, which then is doubled */
+        return n->args == 1 && is_gradient_of(c->g, n, FSIM_OP_POW) ? (steps){1, out, out} : (steps){0};
     case FSIM_OP_PAD: /* filled, then the part copied; gradients of a split are joined instead */
         return y->elems > x->elems && !is_gradient_of(c->g, n, FSIM_OP_SPLIT) ? (steps){1, 0, in} : (steps){0};
     case FSIM_OP_ONE_HOT: /* zeros, then a sector for each 1 */

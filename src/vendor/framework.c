@@ -156,7 +156,7 @@ static fsim_kernel launched(const fsim_costing *c, fsim_maker maker, const fsim_
     if (c->group->template == FSIM_SERVING_KERNEL)
         return fsim_serving_kernel(c, maker, a);
     if (c->group->template == FSIM_OPAQUE_KERNEL)
-        return fsim_sort_kernel(c, own);
+        return fsim_is_embedding_backward(c, torch) ? fsim_embedding_backward(c, own) : fsim_sort_kernel(c, own);
     if (c->group->template == FSIM_CHAINED_CONTRACTION)
         return fsim_framework_attention(c, maker, own, a);
     if (contracts(c->group))

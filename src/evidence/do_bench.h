@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* do_bench.h: rows of Liger's benchmarks, whose source is "Liger NAME PROVIDER". Triton's do_bench has the device
+ * overwrite 256 MB before each run, takes the time between events in the stream, and waits for nothing between runs:
+ * what the host takes longer for a run than the device for those bytes is measured as well. */
+#ifndef FUSESIM_EVIDENCE_DO_BENCH_H
+#define FUSESIM_EVIDENCE_DO_BENCH_H
+
+#include "evidence/evaluate.h"
+#include "plan/price/plan.h"
+
+/* Did Liger's own kernels run, of a function that vendor/liger.def has? Then no plan of fusesim's did, whatever
+ * strategy the row names. */
+bool fsim_ran_liger(const fsim_measured *row);
+
+/* Does such a benchmark measure the row? */
+bool fsim_is_benched(const fsim_measured *row);
+/* Makes of the prediction of one run on the device the prediction of what the benchmark measures. plan: the kernels of
+ * the row's part on g as the row's software launches them, or fusesim's where Liger's ran. */
+void fsim_bench_adjust(const fsim_measured *row, const fsim_graph *g, const fsim_hw *hw, const fsim_plan *plan,
+                       fsim_evaluated *out);
+
+#endif
