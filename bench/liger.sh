@@ -4,7 +4,7 @@
 #   bench/liger.sh RAW.csv [OUT.csv]      OUT: build/liger.csv
 # RAW has kernel_name, kernel_operation_mode, x_name, x_value, extra_benchmark_config_str (JSON, quoted), gpu_name, kernel_provider_unfused, unfused_ms, timestamp_unfused,
 # kernel_provider_fused, fused_ms, ... Kept are forward rows above 0.1 ms of kernels that workloads/liger expresses, on GPUs with a hardware file. The unfused side ran in PyTorch without a
-# compiler: `eager`. The fused side is one Triton kernel where PyTorch has several: `optimal`, which `validate` predicts as Liger's own kernels (src/vendor/liger.def), or `inductor` where torch.compile made it or library products lie between; it is left out where Liger's kernel makes the gradient too (its losses), and
+# compiler: `eager`. The fused side is one Triton kernel where PyTorch has several: `optimal`, which `validate` predicts as Liger's own kernels (src/vendor/liger.def), or `inductor` where torch.compile made it; it is left out where Liger's kernel makes the gradient too (its losses), and
 # where what it fuses is a linear layer with its loss. Triton's do_bench clears L2 before each run and takes the median between events in a stream that the host runs ahead of, where it is fast enough.
 set -eu
 raw=${1:?usage: bench/liger.sh RAW.csv [OUT.csv]}
@@ -59,6 +59,6 @@ NR > 1 && match($0, /,"\{.*\}",/) {
     key = gpu name axis at json
     if (!(key in unfused)) emit("eager", last[3], last[2])
     unfused[key] = 1
-    if (fused) emit(last[5] == "torch_compile" || name ~ /glu$/ ? "inductor" : "optimal", last[6], last[5])
+    if (fused) emit(last[5] == "torch_compile" ? "inductor" : "optimal", last[6], last[5])
 }' "$raw" | sed 's|,liger/ops/|,ops/|' > "$out"
 "$fusesim" validate --measurements "$out"

@@ -14,6 +14,8 @@ typedef struct {
     sums sums;
     bool draws;
     behind behind;
+    int workspaces, modules; /* of cuBLAS; with weights of their own, beside that which is measured */
+    bool whole;
 } benchmark;
 
 static const char prefix[] = "Liger ";
@@ -22,7 +24,8 @@ static const char prefix[] = "Liger ";
 static const benchmark *benchmark_of(const fsim_measured *row)
 {
     static const benchmark all[] = {
-#define FSIM_BENCHMARK(name, sums, draws, behind) {#name, sums, draws, behind},
+#define FSIM_BENCHMARK(name, sums, draws, behind, workspaces, modules, whole)                                          \
+    {#name, sums, draws, behind, workspaces, modules, whole},
 #define FSIM_BENCH_HOST(...)
 #include "evidence/benchmark.def"
 #undef FSIM_BENCHMARK
@@ -45,10 +48,42 @@ bool fsim_is_benched(const fsim_measured *row)
 
 bool fsim_ran_liger(const fsim_measured *row)
 {
-    if (!fsim_is_benched(row) || row->strategy != FSIM_STRATEGY_OPTIMAL || !fsim_liger_has(row->workload))
+    if (!(fsim_is_benched(row) || fsim_is_benched_memory(row)) || row->strategy != FSIM_STRATEGY_OPTIMAL ||
+        !fsim_liger_has(row->workload))
         return false;
     const char *provider = strchr(row->source + strlen(prefix), ' ');
     return provider && strncmp(provider + 1, "liger", 5) == 0;
+}
+
+bool fsim_is_benched_memory(const fsim_measured *row)
+{
+    return benchmark_of(row) && row->of_memory &&
+           (row->mode == FSIM_MODE_FORWARD || row->mode == FSIM_MODE_BACKWARD || row->mode == FSIM_MODE_FULL);
+}
+
+fsim_measured_part fsim_bench_memory_mode(const fsim_measured *row)
+{
+    return fsim_is_benched_memory(row) && benchmark_of(row)->whole ? FSIM_MODE_FULL : row->mode;
+}
+
+double fsim_bench_memory(const fsim_measured *row, const fsim_graph *g, const fsim_hw *hw, double bytes)
+{
+    const benchmark *of = benchmark_of(row);
+    if (!fsim_is_benched_memory(row))
+        return bytes;
+    if (fsim_ran_liger(row))
+        bytes = fsim_liger_peak(row->workload, g, hw, fsim_bench_memory_mode(row) != FSIM_MODE_FORWARD);
+    else if (of->sums == NONE && row->strategy == FSIM_STRATEGY_EAGER) /* none are there of the run before */
+        for (int i = 0; i < g->gradients; i++)
+            bytes -= (double)g->tensor[g->gradient[i].of].bytes;
+    if (hw->arch->sm > 0)
+        bytes += of->workspaces *
+                 (double)(hw->arch->sm >= 90 && hw->arch->sm < 120 ? CUBLAS_WORKSPACE_90 : CUBLAS_WORKSPACE);
+    for (int i = 0; i < g->gradients; i++) {
+        const fsim_tensor *t = &g->tensor[g->gradient[i].of];
+        bytes += t->role == FSIM_WEIGHT ? of->modules * (double)t->bytes : of->behind != PLAIN ? (double)t->bytes : 0;
+    }
+    return bytes;
 }
 
 /* Kernels of PyTorch's that a benchmark runs beside. */
@@ -136,10 +171,11 @@ static benched measured_as(const fsim_measured *row, const fsim_graph *g, const 
     launches l = {.calls = compiled ? forward + backward : 0};
     l.arguments = l.calls * COMPILED_ARGUMENTS;
     bool in_place = false;
-    double products_s = 0;
+    double products_s[2] = {0};
     for (int k = 0; k < plan->kernels; k++) {
         const fsim_template t = plan->kernel[k].template;
-        products_s += t == FSIM_LIBRARY_CONTRACTION || t == FSIM_TILED_CONTRACTION ? plan->kernel[k].time_s : 0;
+        if (t == FSIM_LIBRARY_CONTRACTION || t == FSIM_TILED_CONTRACTION)
+            products_s[g->node[plan->kernel[k].group->member[0].node].phase == FSIM_BACKWARD] += plan->kernel[k].time_s;
         out.device_s += plan->kernel[k].time_s;
         out.dram_s += plan->kernel[k].time[FSIM_DRAM];
         l.operators += compiled ? 0 : plan->kernel[k].launches;

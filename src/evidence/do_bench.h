@@ -12,7 +12,14 @@
  * strategy the row names. */
 bool fsim_ran_liger(const fsim_measured *row);
 
-/* Does such a benchmark measure the row? */
+/* Does such a benchmark measure the row's peak of memory? */
+bool fsim_is_benched_memory(const fsim_measured *row);
+/* What its program ran: some run both passes whatever the mode. */
+fsim_measured_part fsim_bench_memory_mode(const fsim_measured *row);
+/* The peak of its process where what is measured needs `bytes`; where Liger's kernels ran, what these need instead. */
+double fsim_bench_memory(const fsim_measured *row, const fsim_graph *g, const fsim_hw *hw, double bytes);
+
+/* Does such a benchmark measure the row's time? */
 bool fsim_is_benched(const fsim_measured *row);
 /* Makes of the prediction of one run on the device the prediction of what the benchmark measures. plan: the kernels of
  * the row's part on g as the row's software launches them, or fusesim's where Liger's ran. */

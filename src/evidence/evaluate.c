@@ -421,10 +421,11 @@ static workspace new_workspace(fsim_arena *a)
 }
 
 /* The peak of memory, exact for the plan: it has no interval. */
-static void predict_memory(const fsim_graph *g, const fsim_plan *plan, const fsim_measured *row, fsim_arena *a,
+static void predict_memory(const fsim_problem *p, const fsim_plan *plan, const fsim_measured *row, fsim_arena *a,
                            fsim_evaluated *out)
 {
-    out->predicted_s = out->low_s = out->high_s = fsim_row_peak(g, plan, row, a);
+    out->predicted_s = fsim_bench_memory(row, p->graph, p->hw, fsim_row_peak(p->graph, plan, row, a));
+    out->low_s = out->high_s = out->predicted_s;
     out->dram_read_bytes = out->dram_write_bytes = NAN;
     out->kernels = plan->kernels;
 }
@@ -468,7 +469,7 @@ static void predict_row(const fsim_bench *b, int i, planned *by, const workspace
     if (out->mixed || !fsim_bench_kernels(b, i, g, &plan, &from, &to))
         return;
     if (row->of_memory) {
-        predict_memory(g, &plan, row, a, out);
+        predict_memory(&by->problem, &plan, row, a, out);
         return;
     }
     const fsim_software software = {g, hw, row->launch, fsim_row_maker(row, g)};

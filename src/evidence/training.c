@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence/training.h"
 
+#include "evidence/do_bench.h"
 #include "evidence/step.h"
 #include "plan/price/memory.h"
 #include "plan/rivals/tape.h"
@@ -27,9 +28,10 @@ static bool trains(const fsim_measured *row)
 
 const fsim_derive *fsim_row_derive(const fsim_measured *row)
 {
-    if (row->mode == FSIM_MODE_FORWARD && (row->of_memory || trains(row)))
+    if (fsim_bench_memory_mode(row) == FSIM_MODE_FORWARD && (row->of_memory || trains(row)))
         return &gradients; /* what is kept for backward */
-    return row->of_memory && derives[row->mode] == &gradients ? &again : derives[row->mode];
+    const fsim_derive *as_is = derives[fsim_bench_memory_mode(row)];
+    return row->of_memory && as_is == &gradients ? &again : as_is;
 }
 
 int fsim_row_graph(const fsim_measured *row)
@@ -92,9 +94,10 @@ fsim_plan fsim_mode_kernels(const fsim_graph *g, const fsim_plan *plan, fsim_mea
 /* Eager PyTorch's own, by what autograd keeps. A whole run ends with the gradients of all that wants one. */
 static double eager_peak(const fsim_graph *g, const fsim_measured *row, fsim_arena *a)
 {
-    const fsim_tape_part part = row->mode == FSIM_MODE_FORWARD    ? FSIM_TAPE_FORWARD
-                                : row->mode == FSIM_MODE_BACKWARD ? FSIM_TAPE_BACKWARD
-                                                                  : FSIM_TAPE_FULL;
+    const fsim_measured_part mode = fsim_bench_memory_mode(row);
+    const fsim_tape_part part = mode == FSIM_MODE_FORWARD    ? FSIM_TAPE_FORWARD
+                                : mode == FSIM_MODE_BACKWARD ? FSIM_TAPE_BACKWARD
+                                                             : FSIM_TAPE_FULL;
     return fsim_tape_peak(g, part, fsim_row_derive(row) == &again, a);
 }
 

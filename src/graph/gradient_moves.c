@@ -187,12 +187,12 @@ fsim_value fsim_tangent_cumprod(fsim_derivation *d, const fsim_record *r, const 
 
 /* Gathers and scatters. */
 
-/* Rows of x along a dimension, which are added up where an index names one twice. Zeros are written first. */
-static fsim_value rows_added(fsim_derivation *d, const fsim_shape *x, int64_t dim, fsim_value index, fsim_value g)
+/* Zeros of shape x, to whose rows along a dimension g is added where an index names them, some perhaps twice. */
+static fsim_value added(fsim_derivation *d, const fsim_shape *x, int64_t dim, fsim_value index, fsim_value g)
 {
     fsim_step step;
-    const fsim_dtype dtype = d->build->graph->tensor[d->towards].dtype;
-    const fsim_value zeros = g.is == FSIM_TENSOR ? fsim_derive_whole(d, FSIM_ZERO, x, dtype) : FSIM_REFUSAL;
+    const fsim_value zeros =
+        g.is == FSIM_TENSOR ? fsim_derive_whole(d, FSIM_ZERO, x, fsim_value_tensor(d, g)->dtype) : FSIM_REFUSAL;
     if (zeros.is == FSIM_REFUSED || index.is != FSIM_TENSOR)
         return FSIM_REFUSAL;
     fsim_derive_start(d, &step, FSIM_OP_INDEX_ADD);
@@ -238,6 +238,60 @@ static fsim_value scatter(fsim_derivation *d, const fsim_shape *x, int64_t dim, 
     return grown(d, fsim_derive_end(d, &step, 3, arg), x);
 }
 
+/* The bag that each of n indices is in: how many bags begin at it or before, less one. PyTorch's make_offset2bag. */
+static fsim_value bag_of(fsim_derivation *d, fsim_value offsets, int64_t n)
+{
+    fsim_step step;
+    const fsim_list along = {.present = true, .count = 1, .at = {0}};
+    const fsim_shape places = {.rank = 1, .dim = {n + 1}}, bags = fsim_value_tensor(d, offsets)->shape;
+    const fsim_value begin = fsim_derive_whole(d, fsim_constant(1), &bags, FSIM_I64),
+                     begins = added(d, &places, 0, offsets, begin); /* empty bags begin behind the last index */
+    if (begins.is != FSIM_TENSOR)
+        return begins;
+    fsim_derive_start(d, &step, FSIM_OP_SLICE);
+    step.call.list[FSIM_ATTR_DIMS] = along;
+    step.call.list[FSIM_ATTR_START] = (fsim_list){.present = true, .count = 1, .at = {0}};
+    step.call.list[FSIM_ATTR_SIZE] = (fsim_list){.present = true, .count = 1, .at = {n}};
+    const fsim_value first = fsim_derive_end(d, &step, 1, &begins.tensor);
+    if (first.is != FSIM_TENSOR)
+        return first;
+    fsim_derive_start(d, &step, FSIM_OP_CUMSUM);
+    step.call.list[FSIM_ATTR_DIMS] = along;
+    const fsim_value bag =
+        fsim_derive_binary(d, FSIM_OP_SUB, fsim_derive_end(d, &step, 1, &first.tensor), fsim_constant(1));
+    return fsim_derive_binary(d, FSIM_OP_MAXIMUM, bag,
+                              FSIM_ZERO); /* the first bag begins at 0, whatever the data say */
+}
+
+/* Bags of which `offsets` says where they begin: each row of a bag gets the bag's gradient, or its share of that. */
+fsim_value fsim_gradient_bags(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
+{
+    const fsim_shape x = arg_of(d, r, 1)->shape;
+    const int64_t n = arg_of(d, r, 0)->elems;
+    const fsim_shape line = {.rank = 1, .dim = {n}}, bags = {.rank = 1, .dim = {r->shape.dim[0]}},
+                     column = {.rank = 2, .dim = {r->shape.dim[0], 1}};
+    fsim_step step;
+    if (i != 1)
+        return FSIM_ZERO;
+    if (r->attrs.bag == FSIM_BAG_MAX)
+        return fsim_derive_refuse(
+            d, r, "which row of a bag is the largest says nobody: it wants index[bags, n] for a gradient");
+    g = fsim_derive_whole(d, g, &r->shape, arg_of(d, r, 1)->dtype);
+    const fsim_value bag = bag_of(d, fsim_value_of(r->arg[2]), n);
+    if (g.is != FSIM_TENSOR || bag.is != FSIM_TENSOR)
+        return FSIM_REFUSAL;
+    if (r->attrs.bag == FSIM_BAG_MEAN) {
+        const fsim_value ones = fsim_derive_whole(d, fsim_constant(1), &line, fsim_value_tensor(d, g)->dtype),
+                         rows = fsim_derive_binary(d, FSIM_OP_MAXIMUM, added(d, &bags, 0, bag, ones), fsim_constant(1));
+        g = fsim_derive_binary(d, FSIM_OP_DIV, g, fsim_derive_view(d, rows, &column));
+    }
+    if (g.is != FSIM_TENSOR)
+        return g;
+    fsim_derive_start(d, &step, FSIM_OP_EMBEDDING);
+    const int arg[2] = {bag.tensor, g.tensor};
+    return added(d, &x, 0, fsim_value_of(r->arg[0]), fsim_derive_end(d, &step, 2, arg));
+}
+
 /* Rows of a table, of which an index may name some twice: embedding, gather of rows, index_select. */
 fsim_value fsim_gradient_gather(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
 {
@@ -254,12 +308,12 @@ fsim_value fsim_gradient_gather(fsim_derivation *d, const fsim_record *r, int i,
     if (r->op == FSIM_OP_GATHER && dims.present)
         return scatter(d, &x, dims.at[0], at, g);
     if (r->op == FSIM_OP_INDEX_SELECT)
-        return rows_added(d, &x, dims.at[0], at, g);
+        return added(d, &x, dims.at[0], at, g);
     const fsim_shape line = {.rank = 1, .dim = {arg_of(d, r, index)->elems}};
     fsim_shape rows = x;
     rows.dim[0] = line.dim[0];
     g = fsim_derive_view(d, g, &rows);
-    return rows_added(d, &x, 0, fsim_derive_view(d, at, &line), g);
+    return added(d, &x, 0, fsim_derive_view(d, at, &line), g);
 }
 
 fsim_value fsim_derive_hot(fsim_derivation *d, fsim_value index, const fsim_shape *x, int dim)

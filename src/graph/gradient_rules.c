@@ -27,12 +27,6 @@ fsim_value fsim_gradient_lowered(fsim_derivation *d, const fsim_record *r, int i
     return refuse(d, r, i, "it has no gradient");
 }
 
-fsim_value fsim_gradient_bags(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
-{
-    (void)g;
-    return refuse(d, r, i, "which bag a row is in says 'offsets': it wants index[bags, n] for a gradient");
-}
-
 fsim_value fsim_gradient_elsewhere(fsim_derivation *d, const fsim_record *r, int i, fsim_value g)
 {
     (void)g;

@@ -110,6 +110,8 @@ static void put_summary(fsim_writer *w, cJSON *o, const fsim_prediction *p, fsim
     put_interval(w, o, "speedup", eager.likely);
     fsim_put_text(w, o, "against_eager", fsim_versus_names[eager.verdict]);
     fsim_put_phases(w, o, plan->graph, plan);
+    if (s == FSIM_STRATEGY_EAGER)
+        fsim_put_autograd_peak(w, o, plan->graph);
 }
 
 /* The loss against the optimum: of times with its interval; bytes are exact. */

@@ -4,6 +4,7 @@
 #include "plan/derivation_file.h"
 #include "plan/price/memory.h"
 #include "plan/price/phases.h"
+#include "plan/rivals/tape.h"
 
 static void put_gradients(fsim_writer *w, cJSON *to, const fsim_graph *g)
 {
@@ -103,6 +104,12 @@ void fsim_put_phases(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_
     fsim_put_number(w, to, "step_s", fsim_step_seconds(g, plan));
     fsim_put_count(w, to, "saved_bytes", plan->saved_bytes);
     fsim_put_count(w, to, "saved_input_bytes", plan->saved_input_bytes);
+}
+
+void fsim_put_autograd_peak(fsim_writer *w, cJSON *to, const fsim_graph *g)
+{
+    if (g->derived == FSIM_REVERSE && g->operations > 0)
+        fsim_put_count(w, to, "autograd_peak_bytes", (fsim_sum)fsim_tape_peak(g, FSIM_TAPE_FULL, false, w->a));
 }
 
 void fsim_put_phase(fsim_writer *w, cJSON *to, const fsim_prediction *p, int kernel)

@@ -5,18 +5,19 @@
 #include "vendor/constants.h"
 #include <string.h>
 
-typedef enum { PLAIN, ROWS, LOOPS, COLUMNS, SCATTER, LOSS, CHUNKS } way;
+typedef enum { PLAIN, ROWS, LOOPS, COLUMNS, SCATTER, LOSS, GATED, CHUNKS } way;
 
 typedef struct {
     const char *name;
     way way;
     double reads, writes, back_reads, back_writes; /* of tensors */
-    int calls, arguments, operators, back_calls, back_arguments, back_operators;
+    int calls, arguments, operators, back_calls, back_arguments, back_operators, held;
 } row;
 
-static const row rows[] = {
-#define FSIM_LIGER(name, way, r, w, br, bw, calls, arguments, operators, back_calls, back_arguments, back_operators)   \
-    {#name, way, r, w, br, bw, calls, arguments, operators, back_calls, back_arguments, back_operators},
+static const row functions[] = {
+#define FSIM_LIGER(name, way, r, w, br, bw, calls, arguments, operators, back_calls, back_arguments, back_operators,   \
+                   held)                                                                                               \
+    {#name, way, r, w, br, bw, calls, arguments, operators, back_calls, back_arguments, back_operators, held},
 #include "vendor/liger.def"
 #undef FSIM_LIGER
 };
@@ -29,16 +30,17 @@ typedef struct {
     double elems, points, width; /* elements of the inputs; rows, and elements of a row that is reduced */
     double element_bytes, weights;
     double indices; /* of a table's rows that are looked up */
-    double products_s;
+    double hidden;  /* bytes between the products of a gated feed-forward block */
+    const double *products_s;
 } work;
 
 static const row *row_of(const char *workload)
 {
     const char *slash = strrchr(workload, '/'), *name = slash ? slash + 1 : workload;
     const size_t length = strcspn(name, ".");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strlen(rows[i].name) == length && strncmp(rows[i].name, name, length) == 0)
-            return &rows[i];
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strlen(functions[i].name) == length && strncmp(functions[i].name, name, length) == 0)
+            return &functions[i];
     return NULL;
 }
 
@@ -52,7 +54,19 @@ static bool is_floating(const fsim_tensor *t)
     return t->dtype == FSIM_F32 || t->dtype == FSIM_F16 || t->dtype == FSIM_BF16;
 }
 
-static work work_of(const fsim_graph *g, const fsim_hw *hw, double products_s)
+/* The matrix of the weights: rows, columns. */
+static void weight_of(const work *w, double *rows, double *columns)
+{
+    const fsim_graph *g = w->g;
+    *rows = *columns = 1;
+    for (int i = 0; i < tensors_of(g); i++)
+        if (g->tensor[i].role == FSIM_WEIGHT && g->tensor[i].producer < 0 && g->tensor[i].shape.rank == 2) {
+            *rows = (double)g->tensor[i].shape.dim[0];
+            *columns = (double)g->tensor[i].shape.dim[1];
+        }
+}
+
+static work work_of(const fsim_graph *g, const fsim_hw *hw, const double products_s[2])
 {
     work w = {.g = g, .hw = hw, .products_s = products_s};
     double largest = 0;
@@ -71,6 +85,11 @@ static work work_of(const fsim_graph *g, const fsim_hw *hw, double products_s)
             largest = fmax(largest, (double)t->elems);
             w.element_bytes = (double)t->bytes / (double)t->elems;
         }
+    }
+    if (w.weights > 0 && w.elems > 0) { /* of the last one, [rows of the result, elements of what it reads] */
+        double rows, columns;
+        weight_of(&w, &rows, &columns);
+        w.hidden = w.bytes / rows * columns;
     }
     for (int n = 0; n < g->nodes && w.width == 0; n++)
         if (fsim_ops[g->node[n].op].class == FSIM_REDUCE) {
@@ -140,39 +159,37 @@ static void by_columns(const work *w, fsim_liger_pass *p, double accesses)
 
 static void look_up(const work *w, fsim_liger_run *run)
 {
-    double columns = 1, out = 0;
-    for (int i = 0; i < tensors_of(w->g); i++) {
-        const fsim_tensor *t = &w->g->tensor[i];
-        if (t->role == FSIM_WEIGHT && t->storage == i && t->producer < 0)
-            columns = (double)t->shape.dim[t->shape.rank - 1];
-    }
-    out = w->indices * columns * sizeof(float);
+    double rows, columns;
+    weight_of(w, &rows, &columns);
+    const double out = w->indices * columns * sizeof(float);
     also(w, &run->forward, fmin(out, w->weight_bytes), out);
     also(w, &run->backward, out, w->weight_bytes); /* the zeros; the sums are in L2 or come and go with the additions */
     run->backward.s += w->indices * columns / ((w->hw->arch->sm > 0 ? liger_atomics : liger_atomics_hip) * clock_of(w));
+}
+
+/* Rows of a part: next power of 2 of what ceil(V / H) parts have. */
+static double chunk_of(const work *w)
+{
+    double vocabulary, hidden;
+    weight_of(w, &vocabulary, &hidden);
+    return block_of(ceil(w->indices / ceil(vocabulary / hidden)));
 }
 
 /* inc = ceil(V / H) parts; each reads the weight for the logits and for the gradient of x, and the weight's gradient is
  * read and written. The logits of a part are read twice and written twice more. */
 static void by_chunks(const work *w, fsim_liger_run *run)
 {
-    const fsim_graph *g = w->g;
-    double hidden = 1, vocabulary = 1, tokens = w->indices;
-    for (int i = 0; i < tensors_of(g); i++)
-        if (g->tensor[i].role == FSIM_WEIGHT && g->tensor[i].producer < 0 && g->tensor[i].shape.rank == 2) {
-            vocabulary = (double)g->tensor[i].shape.dim[0];
-            hidden = (double)g->tensor[i].shape.dim[1];
-        }
-    const double chunk = block_of(ceil(tokens / ceil(vocabulary / hidden))), chunks = ceil(tokens / chunk),
-                 logits = tokens * vocabulary * w->element_bytes;
-    run->forward.s += w->products_s;
+    double vocabulary, hidden;
+    weight_of(w, &vocabulary, &hidden);
+    const double chunks = ceil(w->indices / chunk_of(w)), logits = w->indices * vocabulary * w->element_bytes;
+    run->forward.s += w->products_s[0] + w->products_s[1];
     also(w, &run->forward, chunks * 3 * w->weight_bytes, chunks * w->weight_bytes);
     also(w, &run->forward, 2 * logits, logits);
     run->forward.calls = (int)chunks;
     run->forward.operators += (int)(3 * chunks);
 }
 
-bool fsim_liger_run_of(const char *workload, const fsim_graph *g, const fsim_hw *hw, double products_s,
+bool fsim_liger_run_of(const char *workload, const fsim_graph *g, const fsim_hw *hw, const double products_s[2],
                        fsim_liger_run *out)
 {
     const row *r = row_of(workload);
@@ -184,7 +201,7 @@ bool fsim_liger_run_of(const char *workload, const fsim_graph *g, const fsim_hw 
     *out = (fsim_liger_run){{.calls = r->calls, .arguments = r->arguments, .operators = r->operators},
                             {.calls = r->back_calls, .arguments = r->back_arguments, .operators = r->back_operators},
                             r->way == LOSS};
-    if (r->way != SCATTER && r->way != CHUNKS) {
+    if (r->way != SCATTER && r->way != CHUNKS && r->way != GATED) {
         stream(&w, forward, r->reads, r->writes);
         stream(&w, backward, r->back_reads, r->back_writes);
     }
@@ -209,10 +226,43 @@ bool fsim_liger_run_of(const char *workload, const fsim_graph *g, const fsim_hw 
     case CHUNKS:
         by_chunks(&w, out);
         break;
+    case GATED:
+        also(&w, forward, r->reads * w.hidden, r->writes * w.hidden);
+        also(&w, backward, r->back_reads * w.hidden, r->back_writes * w.hidden);
+        forward->s += products_s[0];
+        backward->s += products_s[1];
+        break;
     case PLAIN:
         break;
     }
     forward->s += start_s * (forward->calls + forward->operators);
     backward->s += start_s * (backward->calls + backward->operators);
     return true;
+}
+
+double fsim_liger_peak(const char *workload, const fsim_graph *g, const fsim_hw *hw, bool backward)
+{
+    const row *r = row_of(workload);
+    const double none[2] = {0};
+    if (!r)
+        return NAN;
+    const work w = work_of(g, hw, none);
+    const double weights = (backward ? 3 : 1) * w.weight_bytes; /* with its gradient, and that of the run before */
+    double vocabulary, hidden;
+    weight_of(&w, &vocabulary, &hidden);
+    switch (r->way) {
+    case SCATTER: /* the rows and their gradient */
+        return weights + (backward ? 2 : 1) * w.indices * hidden * sizeof(float);
+    case CHUNKS: /* x, its gradients; the logits of a part, their FP32 and their gradient */
+        return weights + 3 * w.bytes + 4 * chunk_of(&w) * vocabulary * w.element_bytes;
+    case GATED: /* x, y, the gradient of y and x.grad beside what is between and one gradient of it; or with both
+                   gradients of x and their sum */
+        return backward ? 2 * w.weight_bytes + w.weight_bytes / w.weights +
+                              fmax(4 * w.bytes + 4 * w.hidden, 7 * w.bytes + 3 * w.hidden)
+                        : w.weight_bytes + 2 * w.bytes + 3 * w.hidden;
+    default: {
+        const double sums = r->way == ROWS && backward ? w.weights * sms_of(&w) * w.width * sizeof(float) : 0;
+        return weights + sums + (backward ? r->held : r->reads + r->writes) * w.bytes;
+    }
+    }
 }

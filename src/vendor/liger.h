@@ -23,9 +23,13 @@ typedef struct {
 /* Has Liger the function that this workload (a path, or its last part) is named for? */
 bool fsim_liger_has(const char *workload);
 
-/* How it runs on g: the workload as it stands, or with its gradients. products_s: what the matrix products of both
- * passes take as the library runs them. False where it has no such function. */
-bool fsim_liger_run_of(const char *workload, const fsim_graph *g, const fsim_hw *hw, double products_s,
+/* How it runs on g: the workload as it stands, or with its gradients. products_s: what the matrix products of the
+ * forward and of the backward pass take as the library runs them. False where it has no such function. */
+bool fsim_liger_run_of(const char *workload, const fsim_graph *g, const fsim_hw *hw, const double products_s[2],
                        fsim_liger_run *out);
+
+/* Bytes that it needs at the most, with inputs, weights and, backward, the gradients of the run before. NAN where it
+ * has no such function. */
+double fsim_liger_peak(const char *workload, const fsim_graph *g, const fsim_hw *hw, bool backward);
 
 #endif

@@ -64,4 +64,36 @@ square = eager("square.json")
 assert square["dram_read_bytes"] + square["dram_write_bytes"] == 14 * 8192 * 4096 * 4, square
 assert eager("table3073.json")["time_s"] - eager("table3072.json")["time_s"] > 150e-6
 END
+
+# Peaks of memory: of Liger's kernels, of the benchmark's process, of PyTorch.
+t=$((1024 * 4096 * 2))
+cat >peaks.csv <<'END'
+id,hw,workload,set,mode,strategy,peak_bytes,source
+soft,h100-sxm5-80gb,ops/softmax,B=1024;H=4096;dtype=bf16,full,optimal,41943040,"Liger softmax liger, max_memory_allocated"
+soft/plan,h100-sxm5-80gb,ops/softmax,B=1024;H=4096;dtype=bf16,full,optimal,41943040,"made up softmax liger"
+gated,a100-sxm4-80gb,liger/geglu,M=8192;H=4096;F=11008;dtype=bf16,full,optimal,1659009024,"Liger geglu liger, max_memory_allocated"
+gated/eager,h100-sxm5-80gb,liger/geglu,M=8192;H=4096;F=11008;dtype=bf16,full,eager,1659009024,"Liger geglu huggingface, max_memory_allocated"
+gated/plain,h100-sxm5-80gb,liger/geglu,M=8192;H=4096;F=11008;dtype=bf16,full,eager,1659009024,"made up"
+loss,a100-sxm4-80gb,liger/linear_cross_entropy,M=8192;H=4096;V=128256;dtype=bf16,full,optimal,4683957248,"Liger fused_linear_cross_entropy liger, max_memory_allocated"
+norm,a100-sxm4-80gb,liger/group_norm,M=128;C=256;H=512,forward,eager,336068608,"Liger group_norm huggingface, max_memory_allocated"
+tvd,h100-sxm5-80gb,liger/tvd,M=4096;V=16384;dtype=f32,full,eager,1,"Liger tvd torch, max_memory_allocated"
+END
+"$FUSESIM" validate --measurements peaks.csv --json peaks.json >out 2>err || complain "exit status $?: $(cat err)"
+"$python" - <<'END' || complain "peaks.json"
+import json
+row = {r["id"]: r["predicted_bytes"] for r in json.load(open("peaks.json"))["rows"]}
+t = 1024 * 4096 * 2
+assert row["soft"] == 5 * t and row["soft/plan"] < 5 * t, row  # x, y, both gradients, x.grad
+# Weights, their gradients, a new one; x, y, dy, x.grad, both gradients of x and their sum; the two before the gate and h; a workspace of cuBLAS for each thread.
+w, x, f = 4096 * 11008 * 2, 8192 * 4096 * 2, 8192 * 11008 * 2
+assert row["gated"] == 7 * w + 7 * x + 3 * f + 2 * 8519680, row
+assert row["gated/eager"] == row["gated/plain"] + 2 * 2**25, row
+# The weight, that of the other module, two gradients; x and two of its; logits of 256 rows: in 16 bits, 32, and their gradient.
+w = 128256 * 4096 * 2
+assert row["loss"] == 4 * w + 3 * x + 4 * 256 * 128256 * 2 + 2 * 8519680, row
+# Whatever the mode says, both passes ran: x, y, dy, dx, x.grad.
+assert 0 <= row["norm"] - 5 * 128 * 256 * 512 * 4 < 2**20, row
+# p, q, what p is made of, its gradient; p - q; half a gradient, the sign, their product.
+assert 0 <= row["tvd"] - 8 * 4096 * 16384 * 4 < 100, row
+END
 exit $fail

@@ -174,6 +174,8 @@ static const program programs[] = {
     {"sort", ", dim: 0", {"[4, 2]"}, NULL, 2},
     {"topk", ", k: 2", {"[2, 5]"}, NULL, 2},
     {"embedding_bag", "", {"i[3, 2]", "[6, 2]"}, NULL, 0},
+    {"embedding_bag", "", {"i[7]", "[6, 2]", "i[3]"}, NULL, 0},
+    {"embedding_bag", ", mode: sum", {"i[4]", "[6, 2]", "i[6]"}, NULL, 0}, /* bags without rows, too */
     {"max_pool1d", ", kernel: 3", {"[1, 2, 9]"}, NULL, 0},
     {"max_pool2d", ", kernel: 3, stride: 2, padding: 1", {"[1, 2, 5, 6]"}, NULL, 0},
     {"max_pool2d", ", kernel: [2, 3], stride: [1, 2], dilation: [2, 1]", {"[2, 5, 6]"}, NULL, 0},

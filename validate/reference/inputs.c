@@ -225,6 +225,7 @@ static void find_uses(const fsim_graph *g, use *u, int *stack)
             break;
         case FSIM_OP_EMBEDDING_BAG:
             make_index(g, n->arg[2].tensor, n->arg[0].distinct, 0, u);
+            u[behind(g, n->arg[2].tensor)].begins = true;
             make_index(g, n->arg[0].tensor, n->arg[1].any.extent, 0, u);
             break;
         case FSIM_OP_EMBEDDING:
@@ -278,7 +279,9 @@ static void fill_values(const fsim_tensor *t, const use *u, uint64_t seed, int64
     for (int64_t i = 0; i < count; i++) {
         const uint64_t h = fsim_hash(t->name, seed, i);
         double v;
-        if (u->below > 0)
+        if (u->below > 0 && u->begins)
+            v = (double)(i * u->below / t->elems);
+        else if (u->below > 0)
             v = (double)(h % (uint64_t)u->below);
         else if (t->dtype == FSIM_BOOL)
             v = (double)(h & 1);
@@ -338,7 +341,8 @@ void fsim_inputs_store(const fsim_graph *g, uint64_t seed, void *const *bytes)
         if (!bytes[id] || t->storage != id || t->producer >= 0)
             continue;
         const bool distinct = u[id].below > 0 && u[id].inner > 0;
-        const int64_t count = distinct || t->elems < PERIOD ? t->elems : PERIOD, each = t->bytes / t->elems;
+        const int64_t count = distinct || u[id].begins || t->elems < PERIOD ? t->elems : PERIOD,
+                      each = t->bytes / t->elems;
         double *value = fsim_memory(count, sizeof *value);
         if (distinct)
             fill_distinct(t, &u[id], seed, value);

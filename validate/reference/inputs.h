@@ -11,6 +11,7 @@ typedef struct {
     double scale;         /* of weights; 0: 1 */
     int64_t below, inner; /* indices: in [0, below); where inner is set, distinct along a dimension whose neighbours are
                              `inner` elements apart */
+    bool begins;          /* of an index: ascending from 0, as offsets of bags are */
 } fsim_fill;
 /* Sets fill[0, g->tensors) for inputs, weights, and results that the reference can't compute. */
 void fsim_fills_of(const fsim_graph *g, fsim_fill *fill);

@@ -38,6 +38,8 @@ static const struct {
 #undef FSIM_CUT
 };
 
+enum { BOTH_ARGUMENTS = 4 };
+
 /* May it be computed again? */
 static bool is_recomputable(const fsim_node *n)
 {
@@ -56,8 +58,12 @@ static bool may_fuse(const cut *c, int tensor, const fsim_node *reader)
 static bool is_kept_apart(const cut *c, const fsim_node *n)
 {
     const int of = n->phase == FSIM_BACKWARD ? c->g->source[n->source].gradient_of : -1;
-    return of >= 0 && of < c->g->operations && !c->g->source[n->source].accumulates &&
-           special[c->g->operation[of].op].known;
+    if (of < 0 || of >= c->g->operations || c->g->source[n->source].accumulates)
+        return false;
+    const fsim_operation *by = &c->g->operation[of];
+    return special[by->op].known &&
+           (special[by->op].reads < BOTH_ARGUMENTS ||
+            (by->args > 1 && c->g->tensor[by->arg[1]].traced && c->g->tensor[by->arg[0]].traced));
 }
 
 /* What depends on the gradient of an output. */
@@ -118,6 +124,8 @@ static void find_extras(cut *c)
         if (!c->extra[i] || by->args == 0)
             continue;
         const int x = g->tensor[by->arg[0]].storage, y = g->tensor[by->result[0]].storage;
+        for (int k = 0; k < 2 && special[by->op].reads == BOTH_ARGUMENTS; k++)
+            add_use(c, g->tensor[by->arg[k]].storage, -1, true, true);
         if (special[by->op].reads & 1)
             add_use(c, x, -1, false, true);
         if (special[by->op].reads & 2)

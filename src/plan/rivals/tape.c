@@ -74,6 +74,13 @@ static void let_go(tape *t, int s, int i)
         t->live -= bytes_of(t, s);
 }
 
+/* Bytes of what PyTorch makes for an operator's result besides that. */
+static double on_the_way(const tape *t, const fsim_operation *o)
+{
+    const bool keeps = o->op == FSIM_OP_KL_DIV; /* t log t, t times x, their difference */
+    return keeps ? 3 * bytes_of(t, o->arg[0]) : 0;
+}
+
 static void run_forward(tape *t)
 {
     const fsim_graph *g = t->g;
@@ -82,7 +89,7 @@ static void run_forward(tape *t)
         for (int k = 0; k < o->results; k++)
             t->live += shows(t, o->result[k]) ? 0 : bytes_of(t, o->result[k]);
         t->live += t->kept.extra[i];
-        note(t, 0, FSIM_TAPE_FORWARD);
+        note(t, on_the_way(t, o), FSIM_TAPE_FORWARD);
         for (int k = 0; k < o->args; k++) {
             const int s = fsim_pytorch_storage(g, o->arg[k]);
             bool before = false;
