@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence/alone.h"
 
+#include "cost/constants.h"
 #include "cost/costing.h"
 #include "evidence/constants.h"
 #include "evidence/harness.h"
@@ -216,4 +217,15 @@ double fsim_row_seconds(const fsim_measured *row, const fsim_kernel *kernel, int
     for (int k = 0; k < kernels; k++)
         seconds += kernel[k].time_s;
     return seconds;
+}
+
+void fsim_host_errors(const fsim_plan *plan, const fsim_software *s, double predicted_s, fsim_plan_errors *errors)
+{
+    if (s->regime != FSIM_REGIME_EAGER)
+        return;
+    errors->slower_host =
+        log(fsim_call_seconds_with_host(plan->kernel, plan->kernels, s->maker, s->regime, s->hw, exp(host_spread)) /
+            predicted_s);
+    errors->faster_host = log(predicted_s / fsim_call_seconds_with_host(plan->kernel, plan->kernels, s->maker,
+                                                                        s->regime, s->hw, exp(-host_spread)));
 }

@@ -5,6 +5,7 @@
 #define FUSESIM_EVIDENCE_ALONE_H
 
 #include "evidence/rows.h"
+#include "plan/price/interval.h"
 #include "plan/price/plan.h"
 
 /* Is the row's time that of one kernel alone, which ran with nothing of the workload in L2, or (warm) a second time at
@@ -30,5 +31,9 @@ fsim_plan fsim_plan_of_row(const fsim_measured *row, fsim_maker maker, fsim_prob
 /* Seconds of a row whose kernels these are: what its benchmark adds to them. */
 double fsim_row_seconds(const fsim_measured *row, const fsim_kernel *kernel, int kernels, fsim_maker maker,
                         const fsim_hw *hw);
+
+/* Where the host launches eagerly: how much longer and shorter the row, predicted at so many seconds, takes with a slow
+ * and with a fast one. plan: the kernels that it measures. */
+void fsim_host_errors(const fsim_plan *plan, const fsim_software *s, double predicted_s, fsim_plan_errors *errors);
 
 #endif

@@ -66,6 +66,15 @@ fsim_measured_part fsim_bench_memory_mode(const fsim_measured *row)
     return fsim_is_benched_memory(row) && benchmark_of(row)->whole ? FSIM_MODE_FULL : row->mode;
 }
 
+/* What a thread of PyTorch's reserves for cuBLAS. */
+static double workspace_bytes(const fsim_hw *hw)
+{
+    const fsim_design design = hw->arch->design;
+    return design == FSIM_HOPPER || design == FSIM_BLACKWELL ? PYTORCH_WIDE_WORKSPACE
+           : hw->arch->sm > 0                                ? PYTORCH_WORKSPACE
+                                                             : 0;
+}
+
 double fsim_bench_memory(const fsim_measured *row, const fsim_graph *g, const fsim_hw *hw, double bytes)
 {
     const benchmark *of = benchmark_of(row);
@@ -76,9 +85,7 @@ double fsim_bench_memory(const fsim_measured *row, const fsim_graph *g, const fs
     else if (of->sums == NONE && row->strategy == FSIM_STRATEGY_EAGER) /* none are there of the run before */
         for (int i = 0; i < g->gradients; i++)
             bytes -= (double)g->tensor[g->gradient[i].of].bytes;
-    if (hw->arch->sm > 0)
-        bytes += of->workspaces *
-                 (double)(hw->arch->sm >= 90 && hw->arch->sm < 120 ? CUBLAS_WORKSPACE_90 : CUBLAS_WORKSPACE);
+    bytes += of->workspaces * workspace_bytes(hw);
     for (int i = 0; i < g->gradients; i++) {
         const fsim_tensor *t = &g->tensor[g->gradient[i].of];
         bytes += t->role == FSIM_WEIGHT ? of->modules * (double)t->bytes : of->behind != PLAIN ? (double)t->bytes : 0;
@@ -90,9 +97,9 @@ double fsim_bench_memory(const fsim_measured *row, const fsim_graph *g, const fs
 typedef struct {
     double read_bytes, write_bytes;
     int kernels;
-} beside;
+} extra_work;
 
-static void add(beside *b, double read_bytes, double write_bytes)
+static void add(extra_work *b, double read_bytes, double write_bytes)
 {
     b->read_bytes += read_bytes;
     b->write_bytes += write_bytes;
@@ -100,9 +107,9 @@ static void add(beside *b, double read_bytes, double write_bytes)
 }
 
 /* in_place: the gradient of the input is the memory that it is added to. */
-static beside beside_of(const benchmark *of, const fsim_measured *row, const fsim_graph *g, bool in_place)
+static extra_work extra_work_of(const benchmark *of, const fsim_measured *row, const fsim_graph *g, bool in_place)
 {
-    beside b = {0};
+    extra_work b = {0};
     const bool full = row->mode == FSIM_MODE_FULL;
     if (row->mode == FSIM_MODE_NONE)
         return b;
@@ -122,13 +129,6 @@ static beside beside_of(const benchmark *of, const fsim_measured *row, const fsi
             add(&b, 0, (double)g->tensor[i].bytes);
     return b;
 }
-
-/* What is measured. */
-typedef struct {
-    double s, device_s, dram_s; /* of it while the device works; of that by DRAM's bandwidth */
-    double read_bytes, write_bytes;
-    int kernels;
-} benched;
 
 /* What the host launches for a run. */
 typedef struct {
@@ -162,12 +162,12 @@ static double host_s(const fsim_measured *row, const fsim_hw *hw, const launches
            host_factor(hw);
 }
 
-static benched measured_as(const fsim_measured *row, const fsim_graph *g, const fsim_hw *hw, const fsim_plan *plan)
+fsim_benched fsim_bench_seconds(const fsim_measured *row, const fsim_graph *g, const fsim_hw *hw, const fsim_plan *plan)
 {
     const benchmark *of = benchmark_of(row);
     const bool forward = row->mode != FSIM_MODE_BACKWARD, backward = row->mode != FSIM_MODE_NONE,
                liger = fsim_ran_liger(row), compiled = row->strategy == FSIM_STRATEGY_INDUCTOR;
-    benched out = {.kernels = plan->kernels};
+    fsim_benched out = {.kernels = plan->kernels};
     launches l = {.calls = compiled ? forward + backward : 0};
     l.arguments = l.calls * COMPILED_ARGUMENTS;
     bool in_place = false;
@@ -185,7 +185,7 @@ static benched measured_as(const fsim_measured *row, const fsim_graph *g, const 
     fsim_liger_run run;
     if (liger && fsim_liger_run_of(row->workload, g, hw, products_s, &run)) {
         const fsim_liger_pass *const pass[2] = {forward ? &run.forward : NULL, backward ? &run.backward : NULL};
-        out = (benched){0};
+        out = (fsim_benched){0};
         l = (launches){0};
         in_place = run.in_place;
         for (int i = 0; i < 2; i++)
@@ -200,7 +200,7 @@ static benched measured_as(const fsim_measured *row, const fsim_graph *g, const 
                 l.operators += pass[i]->operators;
             }
     }
-    const beside more = beside_of(of, row, g, in_place);
+    const extra_work more = extra_work_of(of, row, g, in_place);
     const double more_s = fsim_dram_seconds(hw, more.read_bytes, more.write_bytes);
     out.device_s += more_s + more.kernels * fsim_least_launch_s(hw, FSIM_REGIME_KERNEL);
     out.dram_s += more_s;
@@ -214,24 +214,4 @@ static benched measured_as(const fsim_measured *row, const fsim_graph *g, const 
     const double ahead_s = fsim_dram_seconds(hw, 0, do_bench_bytes);
     out.s = fmax(out.device_s, host_s(row, hw, &l) - ahead_s);
     return out;
-}
-
-void fsim_bench_adjust(const fsim_measured *row, const fsim_graph *g, const fsim_hw *hw, const fsim_plan *plan,
-                       fsim_evaluated *out)
-{
-    const benched b = measured_as(row, g, hw, plan);
-    const bool known = out->predicted_s > 0;
-    out->low_s = known ? out->low_s * (b.s / out->predicted_s) : b.s;
-    out->high_s = known ? out->high_s * (b.s / out->predicted_s) : b.s;
-    out->predicted_s = b.s;
-    out->dram_read_bytes = b.read_bytes;
-    out->dram_write_bytes = b.write_bytes;
-    out->kernels = b.kernels;
-    memset(out->unit_s, 0, sizeof out->unit_s);
-    out->unit_s[FSIM_DRAM] = fmin(b.dram_s, b.device_s);
-    out->unit_s[FSIM_LATENCY] = b.device_s - out->unit_s[FSIM_DRAM];
-    out->unit_s[FSIM_LAUNCH] = b.s - b.device_s;
-    out->bound = FSIM_LAUNCH;
-    for (int u = 0; u < FSIM_UNIT_COUNT; u++)
-        out->bound = out->unit_s[u] > out->unit_s[out->bound] ? (fsim_unit)u : out->bound;
 }

@@ -5,7 +5,7 @@
 #ifndef FUSESIM_EVIDENCE_DO_BENCH_H
 #define FUSESIM_EVIDENCE_DO_BENCH_H
 
-#include "evidence/evaluate.h"
+#include "evidence/rows.h"
 #include "plan/price/plan.h"
 
 /* Did Liger's own kernels run, of a function that vendor/liger.def has? Then no plan of fusesim's did, whatever
@@ -21,9 +21,14 @@ double fsim_bench_memory(const fsim_measured *row, const fsim_graph *g, const fs
 
 /* Does such a benchmark measure the row's time? */
 bool fsim_is_benched(const fsim_measured *row);
-/* Makes of the prediction of one run on the device the prediction of what the benchmark measures. plan: the kernels of
- * the row's part on g as the row's software launches them, or fusesim's where Liger's ran. */
-void fsim_bench_adjust(const fsim_measured *row, const fsim_graph *g, const fsim_hw *hw, const fsim_plan *plan,
-                       fsim_evaluated *out);
+/* What is measured. */
+typedef struct {
+    double s, device_s, dram_s; /* of it while the device works; of that by DRAM's bandwidth */
+    double read_bytes, write_bytes;
+    int kernels;
+} fsim_benched;
+/* plan: the kernels of the row's part on g as the row's software launches them, or fusesim's where Liger's ran. */
+fsim_benched fsim_bench_seconds(const fsim_measured *row, const fsim_graph *g, const fsim_hw *hw,
+                                const fsim_plan *plan);
 
 #endif

@@ -259,20 +259,6 @@ fsim_bench *fsim_bench_of(fsim_arena *a, fsim_diag *d, const fsim_folders *where
 
 const char *fsim_bench_missing(const fsim_bench *b, int i) { return b->missing[i]; }
 
-/* "M=1024;N=64" as bindings. */
-static int bindings(fsim_arena *a, const char *set, fsim_binding **out)
-{
-    int count = 0, room = 0;
-    for (const char *p = set; *p;) {
-        const size_t length = strcspn(p, ";"), name = strcspn(p, "=");
-        if (name < length)
-            *FSIM_PUSH(a, *out, count, room) =
-                (fsim_binding){fsim_strndup(a, p, name), fsim_strndup(a, p + name + 1, length - name - 1)};
-        p += length + (p[length] == ';');
-    }
-    return count;
-}
-
 fsim_maker fsim_row_maker(const fsim_measured *row, const fsim_graph *g)
 {
     const fsim_maker maker = fsim_maker_of(row->strategy),
@@ -298,7 +284,7 @@ static const fsim_graph *parse_row(const fsim_bench *b, int i, fsim_diag *d, fsi
     } else {
         const char *set;
         fsim_row_model(row, &set);
-        how.count = bindings(a, fsim_printf(a, "%s;%s", set, row->set), &own);
+        how.count = fsim_set_bindings(a, fsim_printf(a, "%s;%s", set, row->set), &own);
         how.at = own;
     }
     const fsim_workload_wanted wanted = {.set = how.at, .sets = how.count, .derive = how.derive};
@@ -390,18 +376,6 @@ static fsim_plan part_of_plan(const fsim_plan *plan, int from, int to)
     return part;
 }
 
-/* Where the host launches eagerly: how much longer and shorter the row takes with a slow and with a fast one. */
-static void host_errors(const fsim_plan *plan, const fsim_software *s, fsim_evaluated *out)
-{
-    if (s->regime != FSIM_REGIME_EAGER)
-        return;
-    out->errors.slower_host =
-        log(fsim_call_seconds_with_host(plan->kernel, plan->kernels, s->maker, s->regime, s->hw, exp(host_spread)) /
-            out->predicted_s);
-    out->errors.faster_host = log(out->predicted_s / fsim_call_seconds_with_host(plan->kernel, plan->kernels, s->maker,
-                                                                                 s->regime, s->hw, exp(-host_spread)));
-}
-
 /* What a thread has of its own, made once for all of its rows. */
 typedef struct {
     fsim_arena *kept;            /* for what outlives its graph */
@@ -455,6 +429,22 @@ static planned planned_row(const fsim_bench *b, int i, const fsim_graph *g, cons
     return (planned){b->plan[i], g, p, own, theirs};
 }
 
+/* What Liger's benchmark measures of it, in a prediction of the device's time. */
+static void take_benched(const fsim_benched *b, fsim_evaluated *out)
+{
+    const bool known = out->predicted_s > 0;
+    out->low_s = known ? out->low_s * (b->s / out->predicted_s) : b->s;
+    out->high_s = known ? out->high_s * (b->s / out->predicted_s) : b->s;
+    out->predicted_s = b->s;
+    out->dram_read_bytes = b->read_bytes;
+    out->dram_write_bytes = b->write_bytes;
+    out->kernels = b->kernels;
+    memset(out->unit_s, 0, sizeof out->unit_s);
+    out->unit_s[FSIM_DRAM] = fmin(b->dram_s, b->device_s);
+    out->unit_s[FSIM_LATENCY] = b->device_s - out->unit_s[FSIM_DRAM];
+    out->unit_s[FSIM_LAUNCH] = b->s - b->device_s;
+}
+
 static void predict_row(const fsim_bench *b, int i, planned *by, const workspace *mine, fsim_evaluated *out)
 {
     const fsim_measured *row = &b->rows->at[i];
@@ -489,7 +479,7 @@ static void predict_row(const fsim_bench *b, int i, planned *by, const workspace
                            ? fsim_step_row_seconds(g, &plan, row, hw, a)
                            : fsim_row_seconds(row, plan.kernel, plan.kernels, fsim_row_maker(row, g), hw);
     out->errors = fsim_errors_of(&software, &plan, mine->kept);
-    host_errors(&plan, &software, out);
+    fsim_host_errors(&plan, &software, out->predicted_s, &out->errors);
     const fsim_interval sure = fsim_time_interval(&out->errors, out->predicted_s);
     out->low_s = sure.low;
     out->high_s = sure.high;
@@ -504,10 +494,12 @@ static void predict_row(const fsim_bench *b, int i, planned *by, const workspace
             units += passes * plan.kernel[k].time[u];
         }
     out->unit_s[FSIM_LAUNCH] = out->predicted_s - units;
+    if (fsim_is_benched(row)) {
+        const fsim_benched measured = fsim_bench_seconds(row, g, hw, &plan);
+        take_benched(&measured, out);
+    }
     for (int u = 0; u < FSIM_UNIT_COUNT; u++)
         out->bound = out->unit_s[u] > out->unit_s[out->bound] ? (fsim_unit)u : out->bound;
-    if (fsim_is_benched(row))
-        fsim_bench_adjust(row, g, hw, &plan, out);
 }
 
 typedef struct {

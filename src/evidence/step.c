@@ -91,6 +91,19 @@ const char *fsim_row_model(const fsim_measured *row, const char **set)
     return fsim_sized_model(row->workload, row->mode != FSIM_MODE_NONE, set ? set : &other);
 }
 
+int fsim_set_bindings(fsim_arena *a, const char *set, fsim_binding **out)
+{
+    int count = 0, room = 0;
+    for (const char *p = set; *p;) {
+        const size_t length = strcspn(p, ";"), name = strcspn(p, "=");
+        if (name < length)
+            *FSIM_PUSH(a, *out, count, room) =
+                (fsim_binding){fsim_strndup(a, p, name), fsim_strndup(a, p + name + 1, length - name - 1)};
+        p += length + (p[length] == ';');
+    }
+    return count;
+}
+
 fsim_step_run fsim_step_of(const fsim_measured *row, fsim_arena *a)
 {
     fsim_step_run run = {.derive = {.mode = FSIM_REVERSE, .want = FSIM_WANT_WEIGHTS, .update = FSIM_ADAMW}};
@@ -99,15 +112,11 @@ fsim_step_run fsim_step_of(const fsim_measured *row, fsim_arena *a)
     const char *size;
     int room = 0;
     fsim_sized_model(row->workload, true, &size);
-    for (const char *p = fsim_printf(a, "%s;%s", size, row->set); *p;) {
-        const size_t length = strcspn(p, ";"), name = strcspn(p, "=");
-        if (name < length) {
-            const fsim_binding one = {fsim_strndup(a, p, name), fsim_strndup(a, p + name + 1, length - name - 1)};
-            if (!read_key(&r, one.name, one.value))
-                *FSIM_PUSH(a, set, run.sets, room) = one;
-        }
-        p += length + (p[length] == ';');
-    }
+    fsim_binding *all = NULL;
+    const int count = fsim_set_bindings(a, fsim_printf(a, "%s;%s", size, row->set), &all);
+    for (int i = 0; i < count; i++)
+        if (!read_key(&r, all[i].name, all[i].value))
+            *FSIM_PUSH(a, set, run.sets, room) = all[i];
     if (r.dtype && r.shards)
         *FSIM_PUSH(a, set, run.sets, room) = (fsim_binding){"dtype", r.dtype};
     else if (r.dtype)

@@ -39,4 +39,7 @@ fsim_step_run fsim_step_of(const fsim_measured *row, fsim_arena *a);
 double fsim_step_row_seconds(const fsim_graph *g, const fsim_plan *plan, const fsim_measured *row, const fsim_hw *hw,
                              fsim_arena *a);
 
+/* "M=1024;N=64" as bindings. Returns how many; *out is in a. */
+int fsim_set_bindings(fsim_arena *a, const char *set, fsim_binding **out);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embedding.c: the gradient of an embedding's table in PyTorch without a compiler (EmbeddingBackwardKernel.cu). Of more
- * than 3,072 indices it sorts them, asks how many there are of each, sums up parts of the rows of one index, and then
- * the parts:
+/* embedding.c: the gradient of an embedding's table in PyTorch without a compiler (ATen/native/cuda,
+ * embedding_backward_cuda_kernel). Of more than 3,072 indices it sorts them, asks how many there are of each, sums up
+ * parts of the rows of one index, and then the parts:
  *
  *     time_s += start_s + passes x (rows that occur) x (bytes of a row in FP32) / bandwidth
  * Which rows occur is in the data: as many as of indices that are drawn evenly. torch.compile generates atomic

@@ -44,9 +44,10 @@ double fsim_streamed_s(const fsim_costing *c, double dram_bytes, double l2_bytes
 double fsim_missed_again(const fsim_costing *c, double bytes);
 /* PyTorch's kernels for sort and topk. *own for other groups, and on a host. */
 fsim_kernel fsim_sort_kernel(const fsim_costing *c, const fsim_kernel *own);
-/* embedding.c: is the group the gradient of an embedding's table that PyTorch computes from sorted indices, with
- * this maker? And that, where fusesim's kernel is `own`. */
+/* embedding.c: is the group the gradient of an embedding's table that PyTorch computes from sorted indices, with this
+ * maker? */
 bool fsim_is_embedding_backward(const fsim_costing *c, fsim_maker maker);
+/* What that takes, where fusesim's kernel is `own`. */
 fsim_kernel fsim_embedding_backward(const fsim_costing *c, const fsim_kernel *own);
 /* The attention kernel that `maker` has for this GPU, with measured constants. *own where it has none: another
  * design, arithmetic other than FP16 and BF16, no softmax between the products. In a. */

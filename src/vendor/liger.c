@@ -11,13 +11,13 @@ typedef struct {
     const char *name;
     way way;
     double reads, writes, back_reads, back_writes; /* of tensors */
-    int calls, arguments, operators, back_calls, back_arguments, back_operators, held;
+    int calls, arguments, operators, back_calls, back_arguments, back_operators, peak_tensors;
 } row;
 
 static const row functions[] = {
 #define FSIM_LIGER(name, way, r, w, br, bw, calls, arguments, operators, back_calls, back_arguments, back_operators,   \
-                   held)                                                                                               \
-    {#name, way, r, w, br, bw, calls, arguments, operators, back_calls, back_arguments, back_operators, held},
+                   peak_tensors)                                                                                       \
+    {#name, way, r, w, br, bw, calls, arguments, operators, back_calls, back_arguments, back_operators, peak_tensors},
 #include "vendor/liger.def"
 #undef FSIM_LIGER
 };
@@ -262,7 +262,7 @@ double fsim_liger_peak(const char *workload, const fsim_graph *g, const fsim_hw 
                         : w.weight_bytes + 2 * w.bytes + 3 * w.hidden;
     default: {
         const double sums = r->way == ROWS && backward ? w.weights * sms_of(&w) * w.width * sizeof(float) : 0;
-        return weights + sums + (backward ? r->held : r->reads + r->writes) * w.bytes;
+        return weights + sums + (backward ? r->peak_tensors : r->reads + r->writes) * w.bytes;
     }
     }
 }
