@@ -126,6 +126,8 @@ static const fsim_arg options[] = {
     {"--clip", "NORM", FSIM_ARG_NUMBER, AT(clip), NULL, PLANS, "most that all gradients' norm may be: 1"},
     {"--micro-batches", "N", FSIM_ARG_COUNT, AT(micro_batches), NULL, PLANS, "whose gradients one update sums up"},
     {"--checkpoint", "", FSIM_ARG_FLAG, AT(checkpoint), NULL, PLANS, "backward computes each layer again"},
+    {"--activation-memory-budget", "SHARE", FSIM_ARG_TEXT, AT(activation_budget), NULL, PLAN,
+     "torch.compile's, from 0 to 1 (1)"},
     {"--data-parallel", "N", FSIM_ARG_COUNT, AT(data_parallel), NULL, PLAN, "GPUs of one node, a batch each"},
     {"--zero", "STAGE", FSIM_ARG_COUNT, AT(zero), NULL, PLAN, "shared out: 1 state, 2 gradients, 3 weights"},
     {"--autocast", NULL, FSIM_ARG_CHOICE, AT(autocast), &autocasts, PLANS, "as torch.autocast: products in 16 bits"},

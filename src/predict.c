@@ -180,6 +180,15 @@ static void keep_as_pytorch(const fsim_graph *g, fsim_strategy strategy, fsim_pl
     }
 }
 
+/* A graph as torch.compile runs it in little memory. */
+static const fsim_graph *within_budget(const fsim_graph *g, const fsim_hw *hw, const fsim_options *o, fsim_arena *a)
+{
+    fsim_graph *less = fsim_graph_within_budget(g, 1 - o->budget_cut, a);
+    if (less && g->calls)
+        fsim_sdpa_mark(less, hw, FSIM_BY_ATEN);
+    return less ? less : g;
+}
+
 /* Of which strategies plans are made at once. */
 typedef enum { ALL, WANTED, OTHERS } asked;
 
@@ -211,7 +220,9 @@ static int plan_strategies(fsim_problem *p, asked which, fsim_arena *a, fsim_pre
         if (!always)
             part.until_s = begun_s + others * left_s;
         if (s == FSIM_STRATEGY_EAGER || s == FSIM_STRATEGY_INDUCTOR)
-            take_graph(&part, trained, a);
+            take_graph(&part,
+                       s == FSIM_STRATEGY_INDUCTOR && o->budget_cut > 0 ? within_budget(trained, p->hw, o, a) : trained,
+                       a);
         fsim_progress_phase(p, fsim_strategy_names[s]);
         if (always)
             fsim_baseline(&part, (fsim_strategy)s, a, &known[count]);

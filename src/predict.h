@@ -33,6 +33,7 @@ typedef struct {
     bool brief;            /* only the plans of eager and of `strategy`, and what is proven of the latter, are wanted */
     bool as_read;          /* of this graph alone, without other forms of its derivatives */
     int64_t memory_limit;  /* most bytes that a plan may need; 0: no limit */
+    double budget_cut;     /* 1 less torch.compile's activation_memory_budget; 0: it keeps what is fastest */
     int64_t search_memory; /* most bytes that the search may take; 0: the default */
     int64_t search_steps;  /* of work, that each search may take; 0: not given */
     double time_limit_s;   /* for the whole prediction; 0: not given. Without both, plan/search/budget.h says how far */

@@ -90,6 +90,23 @@ static void check_replicas(fsim_context *c)
         fsim_error(c->diag, fsim_command_line, "%s", why);
 }
 
+/* The share of --activation-memory-budget; -1: it is none. */
+static double budget_of(const fsim_settings *s)
+{
+    char *end;
+    const double share = s->activation_budget ? strtod(s->activation_budget, &end) : 1;
+    return s->activation_budget && (end == s->activation_budget || *end || !(share >= 0 && share <= 1)) ? -1 : share;
+}
+
+static void check_budget(fsim_context *c)
+{
+    if (c->set.activation_budget && !c->set.train)
+        fsim_error(c->diag, fsim_command_line, "--activation-memory-budget belongs to --train");
+    else if (budget_of(&c->set) < 0)
+        fsim_error(c->diag, fsim_command_line, "--activation-memory-budget '%s': wants a number from 0 to 1",
+                   c->set.activation_budget);
+}
+
 /* Options that only mean something together. */
 static void check_derivatives(fsim_context *c)
 {
@@ -108,6 +125,7 @@ static void check_derivatives(fsim_context *c)
     if (!s->train && s->checkpoint)
         fsim_error(c->diag, fsim_command_line, "--checkpoint belongs to --train");
     check_replicas(c);
+    check_budget(c);
     if (s->update == FSIM_NO_UPDATE && s->clip > 0)
         fsim_error(c->diag, fsim_command_line, "--clip belongs to --optimizer");
 }
@@ -225,6 +243,9 @@ static const char *typed_derivatives(const fsim_context *c)
         text = fsim_printf(c->arena, "%s --checkpoint", text);
     if (s->micro_batches > 0)
         text = fsim_printf(c->arena, "%s --micro-batches %lld", text, (long long)s->micro_batches);
+    if (s->activation_budget)
+        text = fsim_printf(c->arena, "%s --activation-memory-budget %s", text,
+                           fsim_shell_word(c->arena, s->activation_budget));
     if (s->data_parallel > 0)
         text = fsim_printf(c->arena, "%s --data-parallel %lld", text, (long long)s->data_parallel);
     if (s->zero > 0)
@@ -266,6 +287,7 @@ static fsim_options model_options(const fsim_context *c)
                           .objective = pareto ? FSIM_MINIMISE_TIME : (fsim_objective)s->objective,
                           .pareto = pareto,
                           .memory_limit = s->memory_limit,
+                          .budget_cut = 1 - budget_of(s),
                           .search_memory = s->search_memory,
                           .replicas = {(int)s->data_parallel, (int)s->zero},
                           .top = (int)s->top,

@@ -271,6 +271,12 @@ typedef struct {
     fsim_dtype dtype; /* dtype that the symbol stands for; FSIM_DTYPE_NONE: it is an integer */
 } fsim_symbol;
 
+/* What a partitioner keeps for the backward pass. */
+typedef struct {
+    double made_bytes, given_bytes; /* made by the forward pass; of inputs and weights */
+    const bool *kept;               /* by tensor of the workload itself */
+} fsim_budgeted;
+
 typedef struct {
     const char *name, *description, *path;
     fsim_symbol *symbol;
@@ -297,7 +303,8 @@ typedef struct {
     int gradients;
     fsim_operation *operation; /* by source, of the workload itself */
     int operations;
-    fsim_choice *choice; /* derivatives that have several forms */
+    const fsim_budgeted *cut; /* what torch.compile keeps, where that is not the least cut of this graph; NULL: it is */
+    fsim_choice *choice;      /* derivatives that have several forms */
     int choices;
     const fsim_read_from *origin; /* NULL: not differentiated */
     bool checkpoint; /* backward computes the values of each layer again: what fsim_source.layer_number says has layers

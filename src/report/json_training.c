@@ -5,6 +5,7 @@
 #include "plan/price/memory.h"
 #include "plan/price/phases.h"
 #include "plan/rivals/tape.h"
+#include <math.h>
 
 static void put_gradients(fsim_writer *w, cJSON *to, const fsim_graph *g)
 {
@@ -88,6 +89,8 @@ void fsim_put_training(fsim_writer *w, cJSON *to, const fsim_prediction *p)
     put_others(w, o, g);
     if (g->checkpoint)
         fsim_put_bool(w, o, "checkpoint", true);
+    if (p->options.budget_cut > 0)
+        fsim_put_number(w, o, "activation_memory_budget", rint((1 - p->options.budget_cut) * 1e12) / 1e12);
     if (g->micro_batches > 1)
         fsim_put_count(w, o, "micro_batches", g->micro_batches);
     fsim_put_rounded(w, o, "forward_flops", g->phase_flops[FSIM_FORWARD]);

@@ -7,6 +7,7 @@
 #include "plan/rivals/constants.h"
 #include "plan/rivals/flow.h"
 #include <math.h>
+#include <string.h>
 
 /* A tensor's reader, as the partitioner sees it. */
 typedef struct {
@@ -22,10 +23,16 @@ typedef struct {
     double bytes;
 } value;
 
+/* What may be computed again: as it is faster; also what is read far apart, or in memory in the backward pass anyway;
+ * everything but contractions, random numbers and results much smaller than what they are made of. */
+typedef enum { FASTER, LAXER, LAXEST } laxness;
+
 typedef struct {
     const fsim_graph *g;
     fsim_arena *a;
-    value *value; /* by tensor; behind them by operator of the workload: what only PyTorch's operator makes */
+    laxness lax;
+    const bool *freed; /* by primitive: it may be computed again whatever the rules say; NULL: none */
+    value *value;      /* by tensor; behind them by operator of the workload: what only PyTorch's operator makes */
     int values;
     bool *extra; /* by operator: does it make something like that, which is read? */
 } cut;
@@ -231,17 +238,25 @@ static void ban_far_uses(cut *c, int t)
             ban(c, &g->node[x->use[u].node]);
 }
 
+static bool is_banned(const cut *c, const fsim_node *n)
+{
+    if (c->freed && c->freed[n - c->g->node])
+        return false;
+    if (c->lax == LAXEST)
+        return fsim_ops[n->op].class == FSIM_CONTRACTION || fsim_ops[n->op].class == FSIM_RANDOM || n->results > 1 ||
+               is_smaller(c, n);
+    return !is_recomputable(n) || (c->lax == FASTER && is_in_memory(c, n->result[0])) || is_smaller(c, n);
+}
+
 static void find_bans(cut *c)
 {
     const fsim_graph *g = c->g;
     for (int t = 0; t < g->tensors; t++)
         c->value[t].banned = g->tensor[t].producer < 0;
-    for (int n = 0; n < g->nodes; n++) {
-        const fsim_node *x = &g->node[n];
-        if (x->phase == FSIM_FORWARD && (!is_recomputable(x) || is_in_memory(c, x->result[0]) || is_smaller(c, x)))
-            ban(c, x);
-    }
-    for (int t = 0; t < g->tensors; t++)
+    for (int n = 0; n < g->nodes; n++)
+        if (g->node[n].phase == FSIM_FORWARD && is_banned(c, &g->node[n]))
+            ban(c, &g->node[n]);
+    for (int t = 0; t < g->tensors && c->lax == FASTER; t++)
         ban_far_uses(c, t);
 }
 
@@ -307,23 +322,140 @@ static fsim_kept sum_up(const cut *c, const bool *behind, fsim_arena *a)
     return out;
 }
 
+/* Everything but the bans, which differ. In a. */
+static cut new_cut(const fsim_graph *g, fsim_arena *a)
+{
+    cut c = {.g = g, .a = a, .values = g->tensors + g->operations};
+    c.value = fsim_new(a, value, c.values + 1);
+    c.extra = fsim_new(a, bool, g->operations + 1);
+    for (int t = 0; t < g->tensors; t++)
+        c.value[t].bytes = (double)g->tensor[t].bytes;
+    find_needed(&c);
+    find_uses(&c);
+    find_extras(&c);
+    find_distances(&c);
+    return c;
+}
+
+static fsim_kept cut_by(cut *c, laxness lax, const bool *freed, fsim_arena *a)
+{
+    c->lax = lax;
+    c->freed = freed;
+    find_bans(c);
+    return sum_up(c, solve(c), a);
+}
+
 fsim_kept fsim_min_cut(const fsim_graph *g, fsim_arena *a)
 {
-    fsim_arena *scratch = fsim_arena_new();
-    cut c = {.g = g, .a = scratch, .values = g->tensors + g->operations};
     fsim_kept out = {.kept = fsim_new(a, bool, g->tensors + 1)};
-    c.value = fsim_new(scratch, value, c.values + 1);
-    c.extra = fsim_new(scratch, bool, g->operations + 1);
-    if (g->derived == FSIM_REVERSE) {
-        for (int t = 0; t < g->tensors; t++)
-            c.value[t].bytes = (double)g->tensor[t].bytes;
-        find_needed(&c);
-        find_uses(&c);
-        find_extras(&c);
-        find_distances(&c);
-        find_bans(&c);
-        out = sum_up(&c, solve(&c), a);
+    if (g->derived != FSIM_REVERSE)
+        return out;
+    if (g->cut) {
+        memcpy(out.kept, g->cut->kept, (size_t)g->own_tensors * sizeof *out.kept);
+        out.made_bytes = g->cut->made_bytes;
+        out.given_bytes = g->cut->given_bytes;
+        return out;
     }
+    fsim_arena *scratch = fsim_arena_new();
+    cut c = new_cut(g, scratch);
+    out = cut_by(&c, FASTER, NULL, a);
     fsim_arena_free(scratch);
     return out;
+}
+
+/* A primitive that the laxest rules still keep. */
+typedef struct {
+    int node, units; /* of memory: ten-thousandths of what budget 1 keeps beyond the inputs */
+    double flops;
+} item;
+
+static double bytes_of_result(const cut *c, const fsim_node *n) { return (double)c->g->tensor[n->result[0]].bytes; }
+
+/* torch/_functorch/_activation_checkpointing/knapsack.py: the values whose FLOPs are most in so many units of memory
+ * are kept; freed[n] of the others is set. */
+static void pack(const item *all, int items, int units, bool *freed, fsim_arena *a)
+{
+    double *most = fsim_new(a, double, units + 1);
+    bool *taken = fsim_new(a, bool, (size_t)(items + 1) * (size_t)(units + 1));
+    for (int i = 0; i < items; i++)
+        for (int room = units; room >= all[i].units; room--) {
+            const double with = most[room - all[i].units] + all[i].flops;
+            taken[(size_t)i * (size_t)(units + 1) + (size_t)room] = with > most[room];
+            most[room] = fmax(most[room], with);
+        }
+    for (int i = items, room = units; i-- > 0;) {
+        const bool kept = all[i].units <= units && taken[(size_t)i * (size_t)(units + 1) + (size_t)room];
+        freed[all[i].node] = !kept;
+        room -= kept ? all[i].units : 0;
+    }
+}
+
+/* What the laxest rules keep of what the backward pass needs, and may be computed again. */
+static int items_of(const cut *c, double beyond, item *out)
+{
+    const fsim_graph *g = c->g;
+    int items = 0;
+    for (int n = 0; n < g->nodes; n++) {
+        const fsim_node *x = &g->node[n];
+        const bool repeats = fsim_ops[x->op].class != FSIM_RANDOM && x->results == 1;
+        if (x->phase == FSIM_FORWARD && repeats && is_banned(c, x) && c->value[x->result[0]].distance <= g->nodes)
+            out[items++] = (item){
+                n, (int)rint(bytes_of_result(c, x) / beyond * CUT_UNITS),
+                fsim_ops[x->op].class == FSIM_CONTRACTION ? x->flops * (double)x->points * (double)x->reduced : 1};
+    }
+    return items;
+}
+
+/* partitioners.py, choose_saved_values_set. */
+static fsim_kept cut_within(const fsim_graph *g, double budget, fsim_arena *a)
+{
+    fsim_arena *scratch = fsim_arena_new();
+    cut c = new_cut(g, scratch);
+    fsim_kept best = cut_by(&c, FASTER, NULL, a);
+    double given = 0;
+    for (int t = 0; t < g->own_tensors; t++)
+        given += g->tensor[t].storage == t && g->tensor[t].producer < 0 ? (double)g->tensor[t].bytes : 0;
+    const double beyond = best.made_bytes + best.given_bytes - given;
+    bool done = beyond <= 0 && budget > 0;
+    for (laxness lax = LAXER; lax <= LAXEST && !done && budget > 0; lax++) {
+        best = cut_by(&c, lax, NULL, a);
+        done = best.made_bytes + best.given_bytes - given < budget * beyond;
+    }
+    if (!done && budget > 0) {
+        item *all = fsim_new(scratch, item, g->nodes + 1);
+        bool *freed = fsim_new(scratch, bool, g->nodes + 1);
+        const int items = items_of(&c, beyond, all);
+        pack(all, items, (int)rint(budget * CUT_UNITS), freed, scratch);
+        best = cut_by(&c, LAXEST, freed, a);
+    }
+    if (budget <= 0) {
+        best = (fsim_kept){.given_bytes = given, .kept = fsim_new(a, bool, g->tensors + 1)};
+        for (int t = 0; t < g->own_tensors; t++)
+            best.kept[t] = g->tensor[t].storage == t && g->tensor[t].producer < 0;
+    }
+    fsim_arena_free(scratch);
+    return best;
+}
+
+fsim_graph *fsim_graph_within_budget(const fsim_graph *g, double budget, fsim_arena *a)
+{
+    const fsim_derive *how = fsim_derivation_of(g);
+    if (g->derived != FSIM_REVERSE || !g->origin || !how || budget >= 1)
+        return NULL;
+    const fsim_kept usual = fsim_min_cut(g, a), kept = cut_within(g, budget, a);
+    signed char *fate = fsim_new(a, signed char, g->own_tensors + 1);
+    if (how->fates > 0)
+        memcpy(fate, how->fate, (size_t)(how->fates < g->own_tensors ? how->fates : g->own_tensors));
+    for (int t = 0; t < g->own_tensors; t++) {
+        const fsim_tensor *x = &g->tensor[t];
+        if (x->producer >= 0 && x->storage == t && !x->output && !kept.kept[t] && fate[t] == FSIM_HELD)
+            fate[t] = usual.kept[t] || !is_recomputable(&g->node[x->producer]) ? FSIM_DROPPED : FSIM_PASSED;
+    }
+    fsim_graph *other = fsim_graph_with_fates(g, fate, g->own_tensors, a);
+    if (!other)
+        return NULL;
+    fsim_budgeted *of = fsim_new(a, fsim_budgeted, 1);
+    *of = (fsim_budgeted){kept.made_bytes, kept.given_bytes, kept.kept};
+    other->cut = of;
+    return other;
 }

@@ -14,4 +14,8 @@ typedef struct {
 /* Of a graph that is differentiated; nothing is kept in others. In a. */
 fsim_kept fsim_min_cut(const fsim_graph *g, fsim_arena *a);
 
+/* g where torch.compile runs it with this activation_memory_budget (0 to 1): what its partitioner does not keep then,
+ * the backward pass computes again, and fsim_min_cut says what is kept. NULL: g as it is. In a. */
+fsim_graph *fsim_graph_within_budget(const fsim_graph *g, double budget, fsim_arena *a);
+
 #endif
