@@ -371,7 +371,7 @@ typedef struct {
 
 static double bytes_of_result(const cut *c, const fsim_node *n) { return (double)c->g->tensor[n->result[0]].bytes; }
 
-/* torch/_functorch/_activation_checkpointing/knapsack.py: the values whose FLOPs are most in so many units of memory
+/* PyTorch's dp_knapsack: the values whose FLOPs are most in so many units of memory
  * are kept; freed[n] of the others is set. */
 static void pack(const item *all, int items, int units, bool *freed, fsim_arena *a)
 {
@@ -406,7 +406,7 @@ static int items_of(const cut *c, double beyond, item *out)
     return items;
 }
 
-/* partitioners.py, choose_saved_values_set. */
+/* PyTorch's choose_saved_values_set. */
 static fsim_kept cut_within(const fsim_graph *g, double budget, fsim_arena *a)
 {
     fsim_arena *scratch = fsim_arena_new();
