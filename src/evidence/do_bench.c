@@ -46,24 +46,24 @@ bool fsim_is_benched(const fsim_measured *row)
            (row->mode == FSIM_MODE_NONE || row->mode == FSIM_MODE_BACKWARD || row->mode == FSIM_MODE_FULL);
 }
 
+static bool measures_memory(const fsim_measured *row)
+{
+    return benchmark_of(row) && row->of_memory &&
+           (row->mode == FSIM_MODE_FORWARD || row->mode == FSIM_MODE_BACKWARD || row->mode == FSIM_MODE_FULL);
+}
+
 bool fsim_ran_liger(const fsim_measured *row)
 {
-    if (!(fsim_is_benched(row) || fsim_is_benched_memory(row)) || row->strategy != FSIM_STRATEGY_OPTIMAL ||
+    if (!(fsim_is_benched(row) || measures_memory(row)) || row->strategy != FSIM_STRATEGY_OPTIMAL ||
         !fsim_liger_has(row->workload))
         return false;
     const char *provider = strchr(row->source + strlen(prefix), ' ');
     return provider && strncmp(provider + 1, "liger", 5) == 0;
 }
 
-bool fsim_is_benched_memory(const fsim_measured *row)
-{
-    return benchmark_of(row) && row->of_memory &&
-           (row->mode == FSIM_MODE_FORWARD || row->mode == FSIM_MODE_BACKWARD || row->mode == FSIM_MODE_FULL);
-}
-
 fsim_measured_part fsim_bench_memory_mode(const fsim_measured *row)
 {
-    return fsim_is_benched_memory(row) && benchmark_of(row)->whole ? FSIM_MODE_FULL : row->mode;
+    return measures_memory(row) && benchmark_of(row)->whole ? FSIM_MODE_FULL : row->mode;
 }
 
 /* What a thread of PyTorch's reserves for cuBLAS. */
@@ -78,7 +78,7 @@ static double workspace_bytes(const fsim_hw *hw)
 double fsim_bench_memory(const fsim_measured *row, const fsim_graph *g, const fsim_hw *hw, double bytes)
 {
     const benchmark *of = benchmark_of(row);
-    if (!fsim_is_benched_memory(row))
+    if (!measures_memory(row))
         return bytes;
     if (fsim_ran_liger(row))
         bytes = fsim_liger_peak(row->workload, g, hw, fsim_bench_memory_mode(row) != FSIM_MODE_FORWARD);

@@ -12,8 +12,6 @@
  * strategy the row names. */
 bool fsim_ran_liger(const fsim_measured *row);
 
-/* Does such a benchmark measure the row's peak of memory? */
-bool fsim_is_benched_memory(const fsim_measured *row);
 /* What its program ran: some run both passes whatever the mode. */
 fsim_measured_part fsim_bench_memory_mode(const fsim_measured *row);
 /* The peak of its process where what is measured needs `bytes`; where Liger's kernels ran, what these need instead. */

@@ -281,9 +281,10 @@ fsim_value fsim_gradient_bags(fsim_derivation *d, const fsim_record *r, int i, f
     if (g.is != FSIM_TENSOR || bag.is != FSIM_TENSOR)
         return FSIM_REFUSAL;
     if (r->attrs.bag == FSIM_BAG_MEAN) {
-        const fsim_value ones = fsim_derive_whole(d, fsim_constant(1), &line, fsim_value_tensor(d, g)->dtype),
+        const fsim_value ones = fsim_derive_whole(d, fsim_constant(1), &line, FSIM_I64),
                          rows = fsim_derive_binary(d, FSIM_OP_MAXIMUM, added(d, &bags, 0, bag, ones), fsim_constant(1));
-        g = fsim_derive_binary(d, FSIM_OP_DIV, g, fsim_derive_view(d, rows, &column));
+        const fsim_value length = fsim_derive_cast(d, rows, fsim_value_tensor(d, g)->dtype);
+        g = fsim_derive_binary(d, FSIM_OP_DIV, g, fsim_derive_view(d, length, &column));
     }
     if (g.is != FSIM_TENSOR)
         return g;
