@@ -238,6 +238,30 @@ static fsim_value scatter(fsim_derivation *d, const fsim_shape *x, int64_t dim, 
     return grown(d, fsim_derive_end(d, &step, 3, arg), x);
 }
 
+/* So many elements of x[n] from one on. */
+static fsim_value sliced(fsim_derivation *d, fsim_value x, int64_t from, int64_t size)
+{
+    fsim_step step;
+    fsim_derive_start(d, &step, FSIM_OP_SLICE);
+    step.call.list[FSIM_ATTR_DIMS] = (fsim_list){.present = true, .count = 1, .at = {0}};
+    step.call.list[FSIM_ATTR_START] = (fsim_list){.present = true, .count = 1, .at = {from}};
+    step.call.list[FSIM_ATTR_SIZE] = (fsim_list){.present = true, .count = 1, .at = {size}};
+    return fsim_derive_end(d, &step, 1, &x.tensor);
+}
+
+/* How many of n indices each bag has, at least 1: to where the next one begins, the last one to the end. */
+static fsim_value length_of(fsim_derivation *d, fsim_value offsets, int64_t n)
+{
+    const fsim_shape bags = fsim_value_tensor(d, offsets)->shape;
+    fsim_value end = fsim_derive_whole(d, fsim_constant((double)n), &bags, fsim_value_tensor(d, offsets)->dtype);
+    if (bags.dim[0] > 1) { /* less n, so that zeros may follow */
+        const fsim_value next =
+            fsim_derive_binary(d, FSIM_OP_SUB, sliced(d, offsets, 1, bags.dim[0] - 1), fsim_constant((double)n));
+        end = fsim_derive_binary(d, FSIM_OP_ADD, grown(d, next, &bags), fsim_constant((double)n));
+    }
+    return fsim_derive_binary(d, FSIM_OP_MAXIMUM, fsim_derive_binary(d, FSIM_OP_SUB, end, offsets), fsim_constant(1));
+}
+
 /* The bag that each of n indices is in: how many bags begin at it or before, less one. PyTorch's make_offset2bag. */
 static fsim_value bag_of(fsim_derivation *d, fsim_value offsets, int64_t n)
 {
@@ -248,11 +272,7 @@ static fsim_value bag_of(fsim_derivation *d, fsim_value offsets, int64_t n)
                      begins = added(d, &places, 0, offsets, begin); /* empty bags begin behind the last index */
     if (begins.is != FSIM_TENSOR)
         return begins;
-    fsim_derive_start(d, &step, FSIM_OP_SLICE);
-    step.call.list[FSIM_ATTR_DIMS] = along;
-    step.call.list[FSIM_ATTR_START] = (fsim_list){.present = true, .count = 1, .at = {0}};
-    step.call.list[FSIM_ATTR_SIZE] = (fsim_list){.present = true, .count = 1, .at = {n}};
-    const fsim_value first = fsim_derive_end(d, &step, 1, &begins.tensor);
+    const fsim_value first = sliced(d, begins, 0, n);
     if (first.is != FSIM_TENSOR)
         return first;
     fsim_derive_start(d, &step, FSIM_OP_CUMSUM);
@@ -268,8 +288,7 @@ fsim_value fsim_gradient_bags(fsim_derivation *d, const fsim_record *r, int i, f
 {
     const fsim_shape x = arg_of(d, r, 1)->shape;
     const int64_t n = arg_of(d, r, 0)->elems;
-    const fsim_shape line = {.rank = 1, .dim = {n}}, bags = {.rank = 1, .dim = {r->shape.dim[0]}},
-                     column = {.rank = 2, .dim = {r->shape.dim[0], 1}};
+    const fsim_shape column = {.rank = 2, .dim = {r->shape.dim[0], 1}};
     fsim_step step;
     if (i != 1)
         return FSIM_ZERO;
@@ -281,9 +300,8 @@ fsim_value fsim_gradient_bags(fsim_derivation *d, const fsim_record *r, int i, f
     if (g.is != FSIM_TENSOR || bag.is != FSIM_TENSOR)
         return FSIM_REFUSAL;
     if (r->attrs.bag == FSIM_BAG_MEAN) {
-        const fsim_value ones = fsim_derive_whole(d, fsim_constant(1), &line, FSIM_I64),
-                         rows = fsim_derive_binary(d, FSIM_OP_MAXIMUM, added(d, &bags, 0, bag, ones), fsim_constant(1));
-        const fsim_value length = fsim_derive_cast(d, rows, fsim_value_tensor(d, g)->dtype);
+        const fsim_value rows = length_of(d, fsim_value_of(r->arg[2]), n),
+                         length = fsim_derive_cast(d, rows, fsim_value_tensor(d, g)->dtype);
         g = fsim_derive_binary(d, FSIM_OP_DIV, g, fsim_derive_view(d, length, &column));
     }
     if (g.is != FSIM_TENSOR)
