@@ -388,7 +388,7 @@ static void results_lie_within_their_bounds(void **unused)
          k++) /* gradients of bags last, so that what is drawn for the others stays the same */
         for (int derived = 0; derived < 3; derived++) {
             const size_t i = k % rows;
-            needless = k < rows ? (long long)sums.needless : needless;
+            needless = k < rows || (k == rows && derived == 0) ? (long long)sums.needless : needless;
             if ((derived > 0 && modes[derived - 1].mode == FSIM_REVERSE && strstr(more[i], "embedding_bag")) !=
                 (k >= rows))
                 continue;
