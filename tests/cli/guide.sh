@@ -65,7 +65,7 @@ COLUMNS=100 "$FUSESIM" seeds/fused_mlp --hw a100-sxm4-40gb --train | sed -n '/^p
 # The fields of training that FORMATS.md names are in the schema, and in the JSON of a step.
 sed -n '/^<!-- fields of training/,/^<!-- end/s/^| \(`[^|]*`\) |.*/\1/p' "$SOURCE_DIR/docs/FORMATS.md" | tr -d '`' | sed 's/, /\n/g' >fields
 [ "$(wc -l <fields)" -ge 14 ] || complain 'FORMATS.md has few fields of training'
-"$FUSESIM" seeds/fused_mlp --hw a100-sxm4-40gb --train --optimizer sgd --micro-batches 2 --json step.json --quiet >/dev/null 2>&1
+"$FUSESIM" seeds/fused_mlp --hw a100-sxm4-40gb --train --optimizer sgd --micro-batches 2 --activation-memory-budget 0.5 --json step.json --quiet >/dev/null 2>&1
 "${PYTHON:-python3}" - "$SOURCE_DIR/reports/schema/plan.schema.json" <<'EOF' || complain 'FORMATS.md names fields of training that the JSON lacks'
 import json, sys
 schema, plan, bad = open(sys.argv[1]).read(), json.load(open("step.json"))["plans"][0], 0
