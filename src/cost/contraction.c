@@ -104,19 +104,27 @@ static void reduce_rows(const fsim_costing *c, const fsim_tiling *t, fsim_kernel
         k->unit[FSIM_LATENCY] += 2 * barrier_s;
 }
 
-/* Sums over all tiles: a block adds up what its threads have of each and leaves it, through L2, to a second launch of
- * one block, whose threads go through the blocks. Nothing was measured. */
-static void leave_totals(const fsim_costing *c, const fsim_schedule *layout, fsim_kernel *k)
+/* Sums over all tiles, or over those of a column: a block adds up what its threads have of each and leaves it, through
+ * L2, to a second launch, whose threads go through the blocks. Nothing was measured. */
+static void leave_totals(const fsim_costing *c, const fsim_tiling *t, const fsim_schedule *layout, fsim_kernel *k)
 {
     enum { INSTRUCTIONS = 2, AHEAD = 4 }; /* a shuffle and an addition; loads that a thread has under way */
-    const double blocks = (double)layout->grid, totals = c->group->across;
-    k->partial_bytes = (int64_t)(2 * blocks * totals) * fsim_sum_bytes(c->g, c->group);
+    enum { LINES = 8, SLOTS = 8 };        /* threads that share a column, of a warp and in the second launch */
+    const fsim_group *o = c->group;
+    const double blocks = (double)layout->grid, totals = o->across - o->columns, down = (double)fsim_tiles_down(t),
+                 threads = blocks * layout->block,
+                 issue_s = INSTRUCTIONS * threads / (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
+    k->partial_bytes = (int64_t)(2 * (blocks * totals + down * (double)t->plan[0].product[0].columns * o->columns)) *
+                       fsim_sum_bytes(c->g, o);
     k->l2_bytes += (double)k->partial_bytes;
     if (c->hw->host)
         return;
-    k->unit[FSIM_ISSUE] += INSTRUCTIONS * log2(layout->block) * totals * blocks * layout->block /
-                           (c->sms * c->clock * FSIM_ISSUE_PER_SM * c->warp);
-    k->unit[FSIM_LATENCY] += ceil(blocks / (FSIM_BLOCK * AHEAD)) * c->latency_s + 2 * totals * barrier_s;
+    k->unit[FSIM_ISSUE] +=
+        issue_s * (log2(layout->block) * totals + log2(LINES) * fmax(1, layout->tile_n / (double)SLOTS) * o->columns);
+    k->unit[FSIM_LATENCY] +=
+        fmax(totals > 0 ? ceil(blocks / (FSIM_BLOCK * AHEAD)) : 0, o->columns ? ceil(down / (LINES * AHEAD)) : 0) *
+            c->latency_s +
+        2 * o->across * barrier_s;
 }
 
 /* The price of a generated kernel in this layout: the product in such a tile, and the arithmetic of the group's other
@@ -135,7 +143,7 @@ static fsim_kernel generated_with(const fsim_costing *c, const product *p, const
     if (t->row > 0)
         reduce_rows(c, t, &k);
     if (c->group->across > 0)
-        leave_totals(c, layout, &k);
+        leave_totals(c, t, layout, &k);
     fsim_add_arithmetic(c, &k, loads, true);
     fsim_add_memory(c, &k, NULL, NULL);
     fsim_add_access_issue(c, &k);

@@ -365,36 +365,42 @@ FS_FN int fs_column_mma(int at, int tm, int tn, int across_m, int across_n)
     (void)across_m;
     return fs_thread() / 32 % across_n * (tn / across_n) + fragment * 8 + fs_thread() % 4 * 2 + at % 2;
 }
-#define fs_row_f          fs_row_simt
-#define fs_row_d          fs_row_simt
-#define fs_row_i          fs_row_simt
-#define fs_row_l          fs_row_simt
-#define fs_row_f16        fs_row_mma
-#define fs_row_bf16       fs_row_mma
-#define fs_row_tf32       fs_row_mma
-#define fs_row_gf16       fs_row_mma
-#define fs_row_gbf16      fs_row_mma
-#define fs_row_f8e4m3     fs_row_mma
-#define fs_row_f8e5m2     fs_row_mma
-#define fs_row_i8         fs_row_mma
-#define fs_row_u8         fs_row_mma
-#define fs_row_gf8e4m3    fs_row_mma
-#define fs_row_gf8e5m2    fs_row_mma
-#define fs_column_f       fs_column_simt
-#define fs_column_d       fs_column_simt
-#define fs_column_i       fs_column_simt
-#define fs_column_l       fs_column_simt
-#define fs_column_f16     fs_column_mma
-#define fs_column_bf16    fs_column_mma
-#define fs_column_tf32    fs_column_mma
-#define fs_column_gf16    fs_column_mma
-#define fs_column_gbf16   fs_column_mma
-#define fs_column_f8e4m3  fs_column_mma
-#define fs_column_f8e5m2  fs_column_mma
-#define fs_column_i8      fs_column_mma
-#define fs_column_u8      fs_column_mma
-#define fs_column_gf8e4m3 fs_column_mma
-#define fs_column_gf8e5m2 fs_column_mma
+/* The layout of a kind's sums. */
+#define FS_LAYOUT_f                simt
+#define FS_LAYOUT_d                simt
+#define FS_LAYOUT_i                simt
+#define FS_LAYOUT_l                simt
+#define FS_LAYOUT_f16              mma
+#define FS_LAYOUT_bf16             mma
+#define FS_LAYOUT_tf32             mma
+#define FS_LAYOUT_gf16             mma
+#define FS_LAYOUT_gbf16            mma
+#define FS_LAYOUT_f8e4m3           mma
+#define FS_LAYOUT_f8e5m2           mma
+#define FS_LAYOUT_i8               mma
+#define FS_LAYOUT_u8               mma
+#define FS_LAYOUT_gf8e4m3          mma
+#define FS_LAYOUT_gf8e5m2          mma
+#define FS_PASTED(what, layout)    what##_##layout
+#define FS_BY_LAYOUT(what, layout) FS_PASTED(what, layout)
+#define FS_LAID_OUT(what, kind)    FS_BY_LAYOUT(what, FS_LAYOUT_##kind)
+/* The columns that a thread has sums of: how many, which one sum `at` is of, and a sum that is of column `slot`.
+ * Threads (warps) of different lines have different rows of the same columns; within a warp eight threads have. */
+#define fs_slots_simt(tn, across_n)    ((tn) / (across_n))
+#define fs_slots_mma(tn, across_n)     ((tn) / (across_n) / 4)
+#define fs_slot_simt(at, tn, across_n) ((at) % ((tn) / (across_n)))
+#define fs_slot_mma(at, tn, across_n)  ((at) / 4 % ((tn) / (across_n) / 8) * 2 + (at) % 2)
+#define fs_at_simt(slot)               (slot)
+#define fs_at_mma(slot)                ((slot) / 2 * 4 + (slot) % 2)
+#define fs_line_simt(across_n)         (fs_thread() / (across_n))
+#define fs_line_mma(across_n)          (fs_thread() / 32 / (across_n))
+#define fs_first_row_simt()            1
+#define fs_first_row_mma()             (fs_thread() % 32 < 4)
+#define FS_FRAGMENT_ROWS_simt(s, sum)
+#define FS_FRAGMENT_ROWS_mma(s, sum)                                                                                   \
+    sum += fs_shfl_##s(sum, 4);                                                                                        \
+    sum += fs_shfl_##s(sum, 8);                                                                                        \
+    sum += fs_shfl_##s(sum, 16);
 
 #if !defined(FS_CUDA) || defined(FS_SM_80)
 enum { fs_most_rows = 4, fs_most_columns = 8 }; /* fragments that a warp has at most */
@@ -506,8 +512,8 @@ FS_FN void fs_multiply_tf32(float *sum, fs_tile_operand left_operand, fs_tile_op
     type *const fs_kept = (type *)fs_dynamic_shared();                                                                 \
     fs_barrier();                                                                                                      \
     FS_UNROLL for (int fs_e = 0; fs_e < fs_each; fs_e++)                                                               \
-        fs_kept[fs_row_##kind(fs_e, fs_tm, fs_tn, fs_across_m, fs_across_n) * fs_kept_pitch +                          \
-                fs_column_##kind(fs_e, fs_tm, fs_tn, fs_across_m, fs_across_n)] = sum[fs_e];                           \
+        fs_kept[FS_LAID_OUT(fs_row, kind)(fs_e, fs_tm, fs_tn, fs_across_m, fs_across_n) * fs_kept_pitch +              \
+                FS_LAID_OUT(fs_column, kind)(fs_e, fs_tm, fs_tn, fs_across_m, fs_across_n)] = sum[fs_e];               \
     fs_barrier();
 #define FS_TILE_EACH_ROW(b, p, type, name, length, threads)                                                            \
     {                                                                                                                  \
@@ -540,8 +546,10 @@ FS_FN void fs_multiply_tf32(float *sum, fs_tile_operand left_operand, fs_tile_op
         enum { fs_vector = vector };                                                                                   \
         FS_UNROLL for (int fs_e = 0; fs_e < fs_each / fs_vector; fs_e++)                                               \
         {                                                                                                              \
-            const fs_int fs_row = fs_m0 + fs_row_##kind(fs_e * fs_vector, fs_tm, fs_tn, fs_across_m, fs_across_n),     \
-                         fs_c = fs_n0 + fs_column_##kind(fs_e * fs_vector, fs_tm, fs_tn, fs_across_m, fs_across_n);    \
+            const fs_int fs_row = fs_m0 +                                                                              \
+                                  FS_LAID_OUT(fs_row, kind)(fs_e * fs_vector, fs_tm, fs_tn, fs_across_m, fs_across_n), \
+                         fs_c = fs_n0 + FS_LAID_OUT(fs_column, kind)(fs_e * fs_vector, fs_tm, fs_tn, fs_across_m,      \
+                                                                     fs_across_n);                                     \
             if ((fs_rows % fs_tm == 0 || fs_row < fs_rows) && (fs_columns % fs_tn == 0 || fs_c < fs_columns)) {        \
                 const fs_int o = (b)*fs_rows + fs_row;                                                                 \
                 (void)o;

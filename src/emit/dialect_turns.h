@@ -72,6 +72,33 @@
         double *const fs_scratch = (double *)fs_dynamic_shared();                                                      \
         int fs_turn = 0;
 #define FS_TILE_TOTALS_END }
+/* Sums of a tile's columns: a thread has one for each column of its results. Lines of threads above each other leave
+ * theirs in shared memory; warps first add up the rows of their fragments. */
+#define FS_TILE_COLUMN_SUMS(kind, type, name)                                                                          \
+    type name[FS_LAID_OUT(fs_slots, kind)(fs_tn, fs_across_n)];                                                        \
+    FS_UNROLL for (int fs_i = 0; fs_i < FS_LAID_OUT(fs_slots, kind)(fs_tn, fs_across_n); fs_i++) name[fs_i] = 0;
+#define FS_TILE_COLUMN(kind, name, c) name[FS_LAID_OUT(fs_slot, kind)(fs_e * fs_vector + fs_j, fs_tn, fs_across_n)]
+#define FS_TILE_COLUMNS_LEAVE(kind, s, name, parts)                                                                    \
+    {                                                                                                                  \
+        fs_type_##s *const fs_sums = (fs_type_##s *)fs_dynamic_shared();                                               \
+        fs_barrier();                                                                                                  \
+        FS_UNROLL for (int fs_i = 0; fs_i < FS_LAID_OUT(fs_slots, kind)(fs_tn, fs_across_n); fs_i++)                   \
+        {                                                                                                              \
+            fs_type_##s fs_sum = name[fs_i];                                                                           \
+            FS_LAID_OUT(FS_FRAGMENT_ROWS, kind)                                                                        \
+            (s, fs_sum) if (FS_LAID_OUT(fs_first_row, kind)())                                                         \
+                fs_sums[FS_LAID_OUT(fs_line, kind)(fs_across_n) * fs_tn +                                              \
+                        FS_LAID_OUT(fs_column, kind)(FS_LAID_OUT(fs_at, kind)(fs_i), fs_tm, fs_tn, fs_across_m,        \
+                                                     fs_across_n)] = fs_sum;                                           \
+        }                                                                                                              \
+        fs_barrier();                                                                                                  \
+        for (int fs_i = fs_t; fs_i < fs_tn && fs_n0 + fs_i < fs_columns; fs_i += fs_threads) {                         \
+            fs_type_##s fs_sum = 0;                                                                                    \
+            for (int fs_k = 0; fs_k < fs_across_m; fs_k++)                                                             \
+                fs_sum += fs_sums[fs_k * fs_tn + fs_i];                                                                \
+            (parts)[(b * fs_tiles_m + fs_m0 / fs_tm) * (fs_i64)fs_columns + fs_n0 + fs_i] = fs_sum;                    \
+        }                                                                                                              \
+    }
 #define FS_TOTALS(p)                                                                                                   \
     {                                                                                                                  \
         const fs_int p = 0;                                                                                            \
@@ -115,6 +142,14 @@
 #define FS_PARTS_END       }
 #define FS_TILE_TOTALS     {
 #define FS_TILE_TOTALS_END }
+#define FS_TILE_COLUMN_SUMS(kind, type, name)                                                                          \
+    type name[fs_tn];                                                                                                  \
+    for (int fs_i = 0; fs_i < fs_tn; fs_i++)                                                                           \
+        name[fs_i] = 0;
+#define FS_TILE_COLUMN(kind, name, c) name[(c)-fs_n0]
+#define FS_TILE_COLUMNS_LEAVE(kind, s, name, parts)                                                                    \
+    for (int fs_i = 0; fs_i < fs_tn && fs_n0 + fs_i < fs_columns; fs_i++)                                              \
+        (parts)[(b * fs_tiles_m + fs_m0 / fs_tm) * (fs_i64)fs_columns + fs_n0 + fs_i] = name[fs_i];
 #define FS_TOTALS(p)                                                                                                   \
     {                                                                                                                  \
         const fs_int p = 0;                                                                                            \

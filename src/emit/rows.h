@@ -90,22 +90,25 @@ bool fsim_turns_take_columns(fsim_rows_work *w, int level, bool dry);
 bool fsim_turns_take_totals(fsim_rows_work *w);
 /* The host's clause for the walk of `level`, which has `clause` without the sums. */
 const char *fsim_turns_clause(const fsim_rows_work *w, int level, const char *clause);
+/* A part of the second launch, from block `first` on: the sums with `width` results, of which there are so many parts,
+ * and what is computed from them. */
+void fsim_turns_parts(fsim_rows_work *w, int64_t width, int64_t first, int64_t parts);
 /* Writes both entry points around the text that a row takes. */
 void fsim_turns_finish(fsim_rows_work *w, const fsim_text *body, int64_t blocks);
 
-/* totals.c: sums over all tiles of a contraction. Members that are such sums get their variables and their scratch
- * memory, for `blocks` blocks. */
-void fsim_totals_start(fsim_rows_work *w, int64_t blocks);
-/* Declares the variables of a thread. */
-void fsim_totals_declare(fsim_rows_work *w);
+/* totals.c: sums over all tiles of a contraction, or over those of each column. Members that are such sums get their
+ * variables and their scratch memory, for `blocks` blocks and so many tiles of a column. */
+void fsim_totals_start(fsim_rows_work *w, int64_t blocks, int64_t down);
+/* Declares the variables of a thread of a tile of this kind. */
+void fsim_totals_declare(fsim_rows_work *w, const char *kind);
 /* Adds what the sums have at a place of the kernel's points. */
-void fsim_totals_take(fsim_rows_work *w, const fsim_where *point);
+void fsim_totals_take(fsim_rows_work *w, const fsim_where *point, const char *kind);
 /* The host's clause for lanes that do. */
 const char *fsim_totals_clause(const fsim_rows_work *w);
 /* Leaves a block's parts of the sums in scratch memory. */
-void fsim_totals_leave(fsim_rows_work *w);
+void fsim_totals_leave(fsim_rows_work *w, const char *kind);
 /* Writes the launch that adds up the parts of all blocks. */
-void fsim_totals_finish(fsim_rows_work *w, int64_t blocks);
+void fsim_totals_finish(fsim_rows_work *w, int64_t blocks, int64_t down);
 
 /* rows_reduction.c */
 /* Declares the variables of member i's reduction. */

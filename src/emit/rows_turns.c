@@ -112,8 +112,7 @@ static void put_sums(fsim_rows_work *w, bool leave)
     }
 }
 
-/* A part of the second launch, from block `first` on: the sums with so many results, and what is computed from them. */
-static void put_parts(fsim_rows_work *w, int64_t width, int64_t first, int64_t blocks)
+void fsim_turns_parts(fsim_rows_work *w, int64_t width, int64_t first, int64_t parts)
 {
     fsim_emitter *e = w->e;
     fsim_rows_begin_kernel(w);
@@ -125,7 +124,7 @@ static void put_parts(fsim_rows_work *w, int64_t width, int64_t first, int64_t b
             continue;
         const char *acc = fsim_fresh(e, "a"), *name = fsim_fresh(e, "m"), *type = fsim_ctype_names[s->type];
         fsim_text_put(e->a, &e->out, "    FS_PART_SUM(%s, %s, p, %lld, %lld, %s)\n    const %s %s = %s; /* %s */\n",
-                      type, acc, (long long)width, (long long)blocks, s->parts, type, name,
+                      type, acc, (long long)width, (long long)parts, s->parts, type, name,
                       fsim_accumulator_end(e, n, acc, s->type), n->name);
         e->computed[i] = (fsim_computed){name, NULL, 0};
     }
@@ -162,8 +161,8 @@ void fsim_turns_finish(fsim_rows_work *w, const fsim_text *body, int64_t blocks)
     const int64_t columns = o->columns ? (w->width + FSIM_BAND_ROWS - 1) / FSIM_BAND_ROWS : 0;
     fsim_begin_entry(e, fsim_gathering_blocks(o), THREADS, 0);
     if (o->columns > 0)
-        put_parts(w, w->width, 0, blocks);
+        fsim_turns_parts(w, w->width, 0, blocks);
     if (o->across > o->columns)
-        put_parts(w, 1, columns, blocks);
+        fsim_turns_parts(w, 1, columns, blocks);
     fsim_end_entry(e);
 }

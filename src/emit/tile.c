@@ -50,7 +50,7 @@ bool fsim_emit_tile(fsim_emitter *e)
     fsim_tile_writing w = {.of = t, .partial = partial_of(e, t), .threads = s->block};
     fsim_rows_work totals = {.e = e, .rows = o->points, .width = 1, .product = -1};
     if (o->across > 0)
-        fsim_totals_start(&totals, s->grid);
+        fsim_totals_start(&totals, s->grid, fsim_tiles_down(t));
     w.totals = o->across > 0 ? &totals : NULL;
     fsim_begin_held_entry(e, s->grid, s->block, s->shared_bytes, s->registers,
                           s->registers > FEW && (tensor || s->registers <= ROOMY));
@@ -66,7 +66,7 @@ bool fsim_emit_tile(fsim_emitter *e)
     }
     fsim_end_entry(e);
     if (o->across > 0)
-        fsim_totals_finish(&totals, s->grid);
+        fsim_totals_finish(&totals, s->grid, fsim_tiles_down(t));
     if (t->parts > 1) {
         fsim_begin_entry(e, fsim_tile_sum_blocks(&w), w.threads, 0);
         fsim_tile_sum_text(e, &w, own);

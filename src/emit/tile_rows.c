@@ -24,7 +24,7 @@ bool fsim_emit_tile_rows(fsim_emitter *e)
                         .row_threads = fsim_tile_row_threads(o->reduced),
                         .rows_per_block = 1};
     if (o->across > 0)
-        fsim_totals_start(&w, s->grid);
+        fsim_totals_start(&w, s->grid, 0);
     const fsim_text walks = fsim_rows_of_array(&w, p->product[0].member, name);
     fsim_tile_writing t = {.of = l.tiling, .plan = p, .kind = fsim_tile_kind(e, p), .threads = s->block};
     e->out = (fsim_text){0};
@@ -33,17 +33,17 @@ bool fsim_emit_tile_rows(fsim_emitter *e)
     e->program->sm = fsim_tile_sm(p);
     fsim_tile_sums_text(e, &t, 0);
     if (o->across > 0)
-        fsim_totals_declare(&w);
+        fsim_totals_declare(&w, NULL);
     fsim_text_put(e->a, &e->out,
                   "    FS_TILE_KEEP(%s, sum, %s)\n    FS_TILE_EACH_ROW(b, p, %s, %s, %lld, %d)\n%s    "
                   "FS_TILE_EACH_ROW_END\n",
                   t.kind, fsim_ctype_names[type], fsim_ctype_names[type], name, (long long)o->reduced, w.row_threads,
                   fsim_text_of(&walks));
     if (o->across > 0)
-        fsim_totals_leave(&w);
+        fsim_totals_leave(&w, NULL);
     fsim_tile_end_text(e);
     fsim_end_entry(e);
     if (o->across > 0)
-        fsim_totals_finish(&w, s->grid);
+        fsim_totals_finish(&w, s->grid, 0);
     return true;
 }

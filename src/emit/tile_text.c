@@ -138,7 +138,7 @@ static void epilogue(fsim_emitter *e, const fsim_tile_writing *t, int base, cons
         fsim_store_value(e, e->group->write[i].tensor, &at, v.name, false);
     }
     if (t->totals)
-        fsim_totals_take(t->totals, &point);
+        fsim_totals_take(t->totals, &point, t->kind);
     for (int i = 0; i < p->products; i++)
         e->computed[p->product[i].member] = (fsim_computed){0};
 }
@@ -178,12 +178,12 @@ static void results(fsim_emitter *e, const fsim_tile_writing *t, const bool *wri
         fsim_text_put(e->a, &e->after, "        FS_FLUSH(%s, part_sum, %s, row + c)\n", type_of(e, a), t->partial);
     }
     if (t->totals)
-        fsim_totals_declare(t->totals);
+        fsim_totals_declare(t->totals, t->kind);
     fsim_text_put(e->a, &e->out, "    FS_TILE_RESULTS(%s, o, c, b, %d)\n", t->kind, p->vector);
     put_lanes(e, t);
     fsim_text_put(e->a, &e->out, "    FS_TILE_RESULTS_END\n");
     if (t->totals)
-        fsim_totals_leave(t->totals);
+        fsim_totals_leave(t->totals, t->kind);
 }
 
 int64_t fsim_tile_sum_blocks(const fsim_tile_writing *t)

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* totals.c: sums over all tiles of a contraction: threads add up what they have of the results, blocks leave their
- * parts in scratch memory, and a second launch of one block adds those. */
+/* totals.c: sums over all tiles of a contraction, or over those of each column: threads add up what they have of the
+ * results, blocks leave their parts in scratch memory, and a second launch adds those. */
 #include "emit/rows.h"
+
+#include "kernel/rows.h"
 
 static bool is_total(const fsim_rows_work *w, int i) { return w->e->group->member[i].across; }
 
-void fsim_totals_start(fsim_rows_work *w, int64_t blocks)
+static bool is_column(const fsim_rows_work *w, int i) { return fsim_member_node(w->e, i)->points > 1; }
+
+void fsim_totals_start(fsim_rows_work *w, int64_t blocks, int64_t down)
 {
     fsim_emitter *e = w->e;
     w->sum = fsim_new(e->a, struct fsim_row_sum, e->group->members + 1);
@@ -13,21 +17,25 @@ void fsim_totals_start(fsim_rows_work *w, int64_t blocks)
         if (!is_total(w, i))
             continue;
         const fsim_ctype t = fsim_ctype_of(e->g->tensor[fsim_member_node(e, i)->result[0]].dtype);
+        const int64_t parts = is_column(w, i) ? down * fsim_member_node(e, i)->points : blocks;
         w->sum[i] = (struct fsim_row_sum){
-            fsim_fresh(e, "s"), fsim_scratch(e, fsim_ctype_names[t], blocks * (t == FSIM_C_DOUBLE ? 8 : 4)), t};
+            fsim_fresh(e, "s"), fsim_scratch(e, fsim_ctype_names[t], parts * (t == FSIM_C_DOUBLE ? 8 : 4)), t};
     }
 }
 
-void fsim_totals_declare(fsim_rows_work *w)
+void fsim_totals_declare(fsim_rows_work *w, const char *kind)
 {
     fsim_emitter *e = w->e;
     for (int i = 0; i < e->group->members; i++)
-        if (is_total(w, i))
+        if (is_total(w, i) && is_column(w, i))
+            fsim_text_put(e->a, &e->out, "    FS_TILE_COLUMN_SUMS(%s, %s, %s) /* %s */\n", kind,
+                          fsim_ctype_names[w->sum[i].type], w->sum[i].name, fsim_member_node(e, i)->name);
+        else if (is_total(w, i))
             fsim_text_put(e->a, &e->out, "    %s %s = 0; /* %s */\n", fsim_ctype_names[w->sum[i].type], w->sum[i].name,
                           fsim_member_node(e, i)->name);
 }
 
-void fsim_totals_take(fsim_rows_work *w, const fsim_where *point)
+void fsim_totals_take(fsim_rows_work *w, const fsim_where *point, const char *kind)
 {
     fsim_emitter *e = w->e;
     for (int i = 0; i < e->group->members; i++) {
@@ -39,7 +47,9 @@ void fsim_totals_take(fsim_rows_work *w, const fsim_where *point)
         const fsim_where at = fsim_through(e, point, &m);
         const fsim_variable v = fsim_value(e, n->arg[0].tensor, &at);
         const bool same = fsim_ctype_of(e->g->tensor[n->arg[0].tensor].dtype) == w->sum[i].type;
-        fsim_say(e, 1, "%s += %s%s%s%s;", w->sum[i].name, same ? "" : "(", same ? "" : fsim_ctype_names[w->sum[i].type],
+        const char *to =
+            is_column(w, i) ? fsim_printf(e->a, "FS_TILE_COLUMN(%s, %s, c)", kind, w->sum[i].name) : w->sum[i].name;
+        fsim_say(e, 1, "%s += %s%s%s%s;", to, same ? "" : "(", same ? "" : fsim_ctype_names[w->sum[i].type],
                  same ? "" : ")", v.name);
     }
 }
@@ -48,28 +58,51 @@ const char *fsim_totals_clause(const fsim_rows_work *w)
 {
     const char *clause = "";
     for (int i = 0; i < w->e->group->members; i++)
-        if (is_total(w, i))
+        if (is_total(w, i) && !is_column(w, i))
             clause = fsim_printf(w->e->a, "%s%sreduction(+ : %s)", clause, *clause ? " " : "", w->sum[i].name);
     return clause;
 }
 
-void fsim_totals_leave(fsim_rows_work *w)
+void fsim_totals_leave(fsim_rows_work *w, const char *kind)
 {
     fsim_emitter *e = w->e;
     fsim_text_put(e->a, &e->out, "    FS_TILE_TOTALS\n");
     for (int i = 0; i < e->group->members; i++)
-        if (is_total(w, i))
+        if (is_total(w, i) && is_column(w, i))
+            fsim_text_put(e->a, &e->out, "    FS_TILE_COLUMNS_LEAVE(%s, %s, %s, %s)\n", kind,
+                          fsim_ctype_suffix[w->sum[i].type], w->sum[i].name, w->sum[i].parts);
+        else if (is_total(w, i))
             fsim_text_put(e->a, &e->out, "    FS_TOTAL_LEAVE(%s, %s, %s)\n", fsim_ctype_suffix[w->sum[i].type],
                           w->sum[i].name, w->sum[i].parts);
     fsim_text_put(e->a, &e->out, "    FS_TILE_TOTALS_END\n");
 }
 
-void fsim_totals_finish(fsim_rows_work *w, int64_t blocks)
+/* Sums of columns, and of all besides. */
+static void finish_columns(fsim_rows_work *w, int64_t blocks, int64_t down)
+{
+    fsim_emitter *e = w->e;
+    const fsim_group *o = e->group;
+    int64_t width = 1;
+    for (int i = 0; i < o->members; i++)
+        width = is_total(w, i) && is_column(w, i) ? fsim_member_node(e, i)->points : width;
+    const int64_t bands = (width + FSIM_BAND_ROWS - 1) / FSIM_BAND_ROWS;
+    fsim_begin_entry(e, bands + (o->across > o->columns), FSIM_BLOCK, 0);
+    fsim_turns_parts(w, width, 0, down);
+    if (o->across > o->columns)
+        fsim_turns_parts(w, 1, bands, blocks);
+    fsim_end_entry(e);
+}
+
+void fsim_totals_finish(fsim_rows_work *w, int64_t blocks, int64_t down)
 {
     fsim_emitter *e = w->e;
     e->vector = 1;
     e->array = -1;
     e->arrayed = false;
+    if (e->group->columns > 0) {
+        finish_columns(w, blocks, down);
+        return;
+    }
     fsim_begin_entry(e, 1, FSIM_BLOCK, 0);
     fsim_rows_begin_kernel(w);
     fsim_text_put(e->a, &e->out, "    FS_TOTALS(p)\n");

@@ -28,13 +28,14 @@ static bool has_plain_rows(const fsim_node *n)
            is_mode(&m, 1, n->reduced, 1);
 }
 
-/* Is reduction i, behind a contraction, a sum over all elements of its tiles, or over a value of each of their rows? */
+/* Is reduction i, behind a contraction whose tiles hold rows, a sum over all their elements, or over a value of each of
+ * these rows? */
 static bool sums_tiles(const grouping *w, int i, int rows)
 {
     const fsim_node *n = fsim_grouping_node(w, i);
     const bool values = n->points == 1 && n->reduced == fsim_grouping_node(w, rows)->points &&
                         fsim_may_sum_across(w->g, w->node[i]) && fsim_member_producing(w, n->arg[0].tensor) >= 0;
-    return values || fsim_may_sum_tiles(w->limits, w->node[i], w->joint.first);
+    return values || (n->points == 1 && fsim_may_sum_tiles(w->limits, w->node[i], w->joint.first));
 }
 
 /* Is reduction i a sum over all rows of reduction `rows`? */
@@ -112,6 +113,7 @@ bool fsim_totals_in_tiles(grouping *w)
         if (fsim_grouping_class(w, i) == FSIM_REDUCE) {
             w->demand[i].across = true;
             o->across++;
+            o->columns += fsim_grouping_node(w, i)->points > 1;
         }
     return check_past(w);
 }

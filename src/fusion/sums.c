@@ -21,6 +21,6 @@ bool fsim_may_sum_across(const fsim_graph *g, int n)
 bool fsim_may_sum_tiles(const fsim_limits *limits, int n, int contraction)
 {
     const fsim_node *x = &limits->graph->node[n], *c = &limits->graph->node[contraction];
-    return !limits->strict && !c->gemm.convolution && x->points == 1 && x->reduced == c->points &&
-           fsim_may_sum_across(limits->graph, n);
+    return !limits->strict && !c->gemm.convolution && (x->points == 1 || x->points == c->gemm.n) &&
+           x->points * x->reduced == c->points && fsim_may_sum_across(limits->graph, n);
 }

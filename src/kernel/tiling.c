@@ -169,8 +169,14 @@ static bool assign_totals(fsim_tiling *t)
         if (o->member[i].across && !assign_value(t, n->arg[0].tensor, &at, &plan))
             return false;
     }
-    return o->across == 0 || t->plans == 1;
+    if (o->across == 0)
+        return true;
+    const fsim_tile_product *a = &t->plan[0].product[0]; /* a tile's columns are those of the results */
+    return t->plans == 1 && (o->columns == 0 || (!a->swapped && fsim_map_is_identity(&a->result)));
 }
+
+/* Shared bytes for what each line of threads, or of warps, has of the columns' sums. */
+static int column_room(const fsim_tile_plan *p) { return p->l.across_m * p->l.n * (int)sizeof(double); }
 
 /* Assigns every result to a plan. */
 static bool assign(fsim_tiling *t)
@@ -418,6 +424,8 @@ bool fsim_tiling_lay_out(fsim_tiling *t, fsim_tile_wish wish, fsim_schedule *s)
         s->registers = p->l.registers > s->registers ? p->l.registers : s->registers;
         s->grid += p->blocks;
     }
+    const int sums = t->group->columns ? column_room(&t->plan[0]) : 0;
+    s->shared_bytes = sums > s->shared_bytes ? sums : s->shared_bytes;
     split(t, wish.split_k);
     const fsim_tile_plan *w = widest(t);
     s->tile_m = w->product[0].swapped ? w->l.n : w->l.m;
@@ -428,6 +436,12 @@ bool fsim_tiling_lay_out(fsim_tiling *t, fsim_tile_wish wish, fsim_schedule *s)
     s->vector = w->vector;
     s->stages = w->l.stages;
     return true;
+}
+
+int64_t fsim_tiles_down(const fsim_tiling *t)
+{
+    const fsim_tile_product *a = &t->plan[0].product[0];
+    return a->batch * ((a->rows + t->plan[0].l.m - 1) / t->plan[0].l.m);
 }
 
 void fsim_tiling_loads(const fsim_tiling *t, double loads[2])

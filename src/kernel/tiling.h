@@ -43,6 +43,9 @@ typedef struct {
     fsim_arena *a;
 } fsim_tiling;
 
+/* Tiles above each other, of all batches, in the layout that was set: a column's sum has so many parts. */
+int64_t fsim_tiles_down(const fsim_tiling *t);
+
 /* Does the generator write products in this arithmetic for the architecture's tensor cores? */
 bool fsim_tensor_text(const fsim_architecture *arch, fsim_dtype arithmetic);
 /* .. and by groups of four warps? */

@@ -68,6 +68,7 @@ static fsim_kernel library(const fsim_costing *c, const fsim_gemm *g, const fsim
     fsim_add_arithmetic(c, &k, NULL, true);
     fsim_add_memory(c, &k, NULL, NULL);
     s.whole = s.whole && !framework;
+    k.launches += e.sums >= 0;
     const copy_before copy = framework ? copy_of(c, &k, residual) : (copy_before){0};
     k.launches += copy.bytes > 0;
     s.dram_bytes = (double)(k.dram_read_bytes + k.dram_write_bytes) - copy.read_bytes + copy.missed;

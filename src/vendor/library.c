@@ -288,12 +288,15 @@ static bool is_gradient_of(const fsim_graph *g, int i, int of)
     return g->node[i].phase == FSIM_BACKWARD && s->gradient_of == of;
 }
 
-/* Does a member read the tensor? */
-static bool is_read_inside(const walk *w, int tensor)
+/* Does a step of the gradient of composite `of`, or of itself, read the tensor? */
+static bool is_read_inside(const walk *w, int tensor, int of)
 {
+    const fsim_source *s = &w->g->source[of];
     for (int i = 0; i < w->o->members; i++) {
-        const fsim_node *n = &w->g->node[w->o->member[i].node];
-        for (int k = 0; k < n->args; k++)
+        const int node = w->o->member[i].node;
+        const fsim_node *n = &w->g->node[node];
+        const bool step = is_gradient_of(w->g, node, of) || (node >= s->first && node < s->first + s->nodes);
+        for (int k = 0; k < n->args && step; k++)
             if (n->arg[k].tensor == tensor)
                 return true;
     }
@@ -319,7 +322,7 @@ static int gradient_steps(const walk *w, int of, int *end)
             return 0;
         missing -= gradient;
         steps++;
-        if (!is_read_inside(w, n->result[0])) {
+        if (!is_read_inside(w, n->result[0], of)) {
             ends++;
             *end = n->result[0];
         }
@@ -378,10 +381,64 @@ static bool take_relu_gradient(walk *w, const fsim_node *n)
     return true;
 }
 
+/* The sums of the columns of what the call writes, behind a slope. */
+static void take_sums_of_columns(walk *w)
+{
+    const fsim_graph *g = w->g;
+    const int product = w->o->anchor;
+    for (int i = 0; i < w->o->members && has(w, FSIM_EPILOGUE_BGRAD); i++) {
+        const fsim_node *n = &g->node[w->o->member[i].node];
+        if (!w->o->member[i].across || n->op != FSIM_OP_SUM || n->arg[0].tensor != w->out->result ||
+            n->arg[0].map.offset != 0 || n->points != w->gemm->n || n->points * n->reduced != g->node[product].points ||
+            w->gemm->batch > 1 || g->tensor[n->result[0]].dtype != g->tensor[w->out->result].dtype)
+            continue;
+        w->out->sums = n->result[0];
+        w->out->members++;
+        return;
+    }
+}
+
 static bool take_gradient(walk *w)
 {
     const fsim_node *n = next_of(w);
-    return n && (take_gelu_gradient(w, n) || take_relu_gradient(w, n));
+    if (!n || !(take_gelu_gradient(w, n) || take_relu_gradient(w, n)))
+        return false;
+    if (w->o->across > 0)
+        take_sums_of_columns(w);
+    return true;
+}
+
+/* The member of this operator whose only argument is the tensor, in its own order; NULL. */
+static const fsim_node *reader(const walk *w, int tensor, fsim_op op)
+{
+    for (int i = 0; i < w->o->members; i++) {
+        const fsim_node *n = &w->g->node[w->o->member[i].node];
+        if (n->op == op && n->args == 1 && n->arg[0].tensor == tensor && n->arg[0].how == FSIM_READ_MAP)
+            return n;
+    }
+    return NULL;
+}
+
+/* Bits of ReLU's argument, or of its result, above 0: a comparison, its place in a byte, eight of these added up. */
+static void take_mask(walk *w)
+{
+    if (w->out->activation != FSIM_EPILOGUE_RELU || !has(w, FSIM_EPILOGUE_RELU_AUX) || w->gemm->n % ROW_OF_BITS != 0)
+        return;
+    const fsim_node *flag = reader(w, w->out->before, FSIM_OP_GT);
+    flag = flag ? flag : reader(w, w->out->result, FSIM_OP_GT);
+    const fsim_node *place = flag ? reader(w, flag->result[0], FSIM_OP_BIT_PLACE) : NULL,
+                    *sum = place ? reader(w, place->result[0], FSIM_OP_SUM) : NULL,
+                    *bits = sum ? reader(w, sum->result[0], FSIM_OP_CAST) : NULL;
+    if (!bits || flag->attrs.scalar != 0 || !reads(&flag->arg[0], flag->arg[0].tensor) ||
+        !reads(&place->arg[0], flag->result[0]) || !reads(&bits->arg[0], sum->result[0]) ||
+        sum->reduced != BITS_OF_BYTE || sum->points * BITS_OF_BYTE != place->points ||
+        w->g->tensor[bits->result[0]].dtype != FSIM_U8)
+        return;
+    const fsim_map *m = &sum->arg[0].map;
+    if (m->offset != 0 || m->modes != 2 || m->split != 1 || m->mode[0].stride != BITS_OF_BYTE || m->mode[1].stride != 1)
+        return;
+    w->out->mask = bits->result[0];
+    w->out->members += 4;
 }
 
 static void take_f32(walk *w)
@@ -401,6 +458,8 @@ fsim_epilogue fsim_epilogue_of(const fsim_graph *g, const fsim_hw *hw, const fsi
                          .bias = -1,
                          .residual = -1,
                          .aux = -1,
+                         .mask = -1,
+                         .sums = -1,
                          .activation = FSIM_EPILOGUE_COUNT,
                          .before = -1,
                          .result = g->node[o->anchor].result[0],
@@ -412,25 +471,29 @@ fsim_epilogue fsim_epilogue_of(const fsim_graph *g, const fsim_hw *hw, const fsi
     if (!take_gradient(&w)) {
         take_sums(&w, biased);
         take_activation(&w);
+        if (o->whole_row == BITS_OF_BYTE)
+            take_mask(&w);
         take_f32(&w);
     }
     return out;
 }
 
-/* Does the call write this result of the group? A second one is what the GELU reads, of the same type. */
+/* Does the call write this result of the group? A second one is what the GELU reads, of the same type, a mask or
+ * sums. */
 static bool writes(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o, const fsim_epilogue *e, int tensor)
 {
     const fsim_gemm *product = &g->node[o->anchor].gemm;
     const bool auxiliary = o->writes == 2 && e->activation == FSIM_EPILOGUE_GELU_TANH && !e->to_f32 &&
                            product->n % ROW_OF_AUX == 0 && fsim_library_has(hw, product, FSIM_EPILOGUE_GELU_AUX);
-    return tensor == e->result || (auxiliary && tensor == e->before);
+    return tensor == e->result || (auxiliary && tensor == e->before) ||
+           (o->writes == 2 && (tensor == e->sums || tensor == e->mask));
 }
 
 bool fsim_library_can(const fsim_graph *g, const fsim_hw *hw, const fsim_group *o)
 {
     int operands = 0;
-    if (!fsim_map_is_identity(&o->anchor_map) || o->writes > 2 || o->contractions > 1 || o->whole_row > 0 ||
-        o->across > 0)
+    if (!fsim_map_is_identity(&o->anchor_map) || o->writes > 2 || o->contractions > 1 ||
+        (o->whole_row > 0 && o->whole_row != BITS_OF_BYTE) || o->across > 1)
         return false;
     for (int i = 0; i < o->members; i++)
         if (o->member[i].prologue) { /* a transposed or strided operand is an argument of the call */

@@ -2,10 +2,11 @@
 /* library.h: what the vendors' libraries compute in one call: a contraction with its epilogue,
  *
  *     D = to_f32(activation(scale (A B) + C + bias))
- * and what a tanh GELU reads as a second result, which its gradient needs; or
+ * and what its gradient needs as a second result: what a tanh GELU reads, or where a ReLU's argument is above 0; or
  *     D = scale (A B) * slope(aux)
- * the gradient of an activation's argument, where A B is that of its result. Every part is optional. C, a residual, is
- * as large as D and lies elsewhere (beta is 1). The rows of library.def say which parts a library has. */
+ * the gradient of an activation's argument, where A B is that of its result, and the sums of D's columns, the gradient
+ * of a bias. Every part is optional. C, a residual, is as large as D and lies elsewhere (beta is 1). The rows of
+ * library.def say which parts a library has. */
 #ifndef FUSESIM_VENDOR_LIBRARY_H
 #define FUSESIM_VENDOR_LIBRARY_H
 
@@ -17,6 +18,8 @@ typedef enum {
     FSIM_EPILOGUE_RESIDUAL, /* a tensor as large as the result */
     FSIM_EPILOGUE_TO_F32,
     FSIM_EPILOGUE_GELU_AUX, /* what the tanh GELU reads, as a second result */
+    FSIM_EPILOGUE_RELU_AUX, /* where ReLU's argument is above 0, a bit an element, as a second result */
+    FSIM_EPILOGUE_BGRAD,    /* behind a slope: the sums of the result's columns, as a second result */
     FSIM_EPILOGUE_RELU,     /* this and the following are activations and their gradients */
     FSIM_EPILOGUE_LEAKY_RELU,
     FSIM_EPILOGUE_CLAMP, /* also relu6 and hardtanh */
@@ -57,6 +60,8 @@ typedef struct {
                 bit an element; -1: none */
     fsim_epilogue_kind activation; /* FSIM_EPILOGUE_COUNT: none */
     bool to_f32;
+    int mask;    /* tensor: of bits that a ReLU stores; -1: none */
+    int sums;    /* tensor: of the sums of the result's columns; -1: none */
     int before;  /* the tensor that the activation reads; -1: there is no activation */
     int result;  /* the tensor that the call writes */
     int members; /* members of the group that the call computes, including the contraction and what is folded into its

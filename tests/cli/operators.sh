@@ -219,7 +219,16 @@ cat >>totals_of_rows.yaml <<'YAML'
   - {op: sum, in: q, out: s}
 outputs: [m, s, p]
 YAML
-for file in totals totals_of_rows; do
+# Sums of each column of a product, beside one of all, and what is computed from them: each block has a part of its columns.
+sed '/op: mul/,$d' totals.yaml >columns.yaml
+cat >>columns.yaml <<'YAML'
+  - {op: sum, in: d, out: s, dim: [0]}
+  - {op: mean, in: h, out: m, dim: [0]}
+  - {op: add, in: [s, m], out: z}
+  - {op: mean, in: d, out: l}
+outputs: [z, d, l]
+YAML
+for file in totals totals_of_rows columns; do
     for set in '--set dtype=bf16' '--set M=300 --set N=128 --set K=256' '--set M=33 --set N=100 --set dtype=f64'; do
         exits 0 $file.yaml --device cpu --hw a100-sxm4-80gb --strategies maximal --no-measure $set
         has out '^All 1 kernels of 1 plans agree with the reference'

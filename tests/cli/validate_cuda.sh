@@ -21,6 +21,30 @@ PY
 for order in reverse random:7; do
     MOCK_ORDER=$order gpu 0 seeds/layer_norm seeds/transpose_elementwise seeds/attention_standard $small --no-measure
 done
+# A GELU that stores what it reads, and its gradient with that of the bias in front of it: one call each. The products of weights' gradients, whose columns are the first operand's, are calls, too.
+{ sed 's/M: 4096, H: 1024, dtype: f16/M: 64, H: 32, dtype: f16/' "$SOURCE_DIR/workloads/mlp.yaml"
+  echo 'fuse: [[h/matmul, h, g], [grad/g/1, grad/b1]]'; echo 'separate: [[g, y/matmul], [grad/b1, grad/w1], [grad/b1, grad/x]]'; } >slope.yaml
+gpu 0 slope.yaml --train --strategies optimal --json ran.json
+hasnt err '^mock:'
+has out '^All [0-9]+ kernels of 1 plans agree with the reference'
+"$python" - <<'PY' || complain "the gradient of GELU: $(grep -A 3 Products out)"
+import json
+kernels = json.load(open("ran.json"))["workloads"][0]["plans"][0]["kernels"]
+calls = {k["name"].split("_", 1)[1]: k["library"] for k in kernels if k["template"] == "library"}
+assert calls == {"g": "cuBLASLt", "y": "cuBLASLt", "grad_w2": "cuBLAS", "grad_b1": "cuBLASLt", "grad_x": "cuBLAS", "grad_w1": "cuBLAS"}, calls
+PY
+# ReLU, which stores a bit for each element, and its gradient by these: in rows of 128.
+sed 's/{op: gelu, in: h, out: g, approximate: tanh}/{op: relu, in: h, out: g}/; s/^fuse: .*/fuse: [[grad\/g\/1, grad\/b1]]/' slope.yaml >relu.yaml
+gpu 0 relu.yaml --train --strategies optimal --json ran.json
+hasnt err '^mock:'
+has out '^All [0-9]+ kernels of 1 plans agree with the reference'
+"$python" - <<'PY' || complain "the gradient of ReLU: $(grep -A 3 Products out)"
+import json
+kernels = json.load(open("ran.json"))["workloads"][0]["plans"][0]["kernels"]
+assert [k["library"] for k in kernels if k["template"] == "library"].count("cuBLASLt") == 3, kernels
+PY
+# Rows of 64 bits are too short for the library's mask: the bits are a kernel of their own, and the slope is not the library's.
+"$FUSESIM" relu.yaml --hw h100-sxm5-80gb --train --set H=16 --strategy optimal 2>&1 | grep -E 'library .*(bytes/each|grad/h/5)' && complain 'a mask in rows that the library does not take'
 # Who ran the products that plans leave to the library, and why not it: told, in text and JSON. The mock complains of what cuBLASLt would refuse.
 # ran PROGRAM: a condition on `by`, for each plan a list of its library kernels' (library, stand_in).
 ran() {
@@ -187,8 +211,9 @@ operators:
 outputs: [z, d]
 YAML
 sed 's/op: sub.*/op: softmax, in: h, out: d, dim: 1}/; s/op: mean, in: d, out: m/op: logsumexp, in: h, out: e, dim: [1]}\n  - {op: mean, in: e, out: m/' totals.yaml >totals_of_rows.yaml
+sed 's/op: mean, in: d, out: m/op: mean, in: d, out: m, dim: [0]/; s/op: sum, in: h, out: s/op: sum, in: h, out: s, dim: [0]/' totals.yaml >columns.yaml
 for set in '' '--set dtype=bf16 --set M=130 --set N=128 --set K=1024'; do
-    for file in totals totals_of_rows; do
+    for file in totals totals_of_rows columns; do
         gpu 0 $file.yaml --strategies maximal --no-measure $set
         has out '^All 1 kernels of 1 plans agree with the reference'
     done

@@ -28,9 +28,10 @@ typedef struct {
     int type, c_type;
     double alpha, beta;
     mock_activation activation;
-    void *aux; /* NULL: none; as C, but columns lie lda_aux apart: GELU writes what it reads, its slope reads that,
-                  ReLU's slope bits, a column's first in the lowest of a byte */
+    void *aux; /* NULL: none; as C, but columns lie lda_aux apart: GELU writes what it reads, its slope reads that, ReLU
+                  and its slope bits, a column's first in the lowest of a byte */
     long long lda_aux, stride_aux;
+    void *sums; /* of a batch of one: what the rows of C add up to, m elements of its type; NULL: none */
 } mock_product;
 
 bool mock_is_type(int type);

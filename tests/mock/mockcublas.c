@@ -117,6 +117,7 @@ enum {
     BIAS,
     ADDED,
     AUX,
+    SUMS,
     C,
     OP_A,
     OP_B,
@@ -162,18 +163,12 @@ static double slope(double x)
 
 static bool bit(const char *from, long long at) { return (unsigned char)from[at / 8] >> at % 8 & 1; }
 
-static void gemm(void **params)
+/* The element of C at a row and a column of matrix i; written unless it is but one of the sums of another thread. */
+static double element(const long long *p, long long row, long long column, long long i, bool writes)
 {
-    long long p[PARAMS];
     double alpha, beta;
-    for (int i = 0; i < PARAMS; i++)
-        memcpy(&p[i], params[i], sizeof p[i]);
-    memcpy(&alpha, params[ALPHA], sizeof alpha);
-    memcpy(&beta, params[BETA], sizeof beta);
-    const long long point = fs_block() * 256 + fs_thread();
-    if (point >= p[M] * p[N] * p[BATCH])
-        return;
-    const long long row = point % p[M], column = point / p[M] % p[N], i = point / p[M] / p[N];
+    memcpy(&alpha, &p[ALPHA], sizeof alpha);
+    memcpy(&beta, &p[BETA], sizeof beta);
     const int type = (int)p[A_TYPE], c_type = (int)p[C_TYPE];
     const char *const a = (const char *)(uintptr_t)p[A], *const b = (const char *)(uintptr_t)p[B];
     const char *const bias = (const char *)(uintptr_t)p[BIAS];
@@ -189,11 +184,36 @@ static void gemm(void **params)
     const mock_activation how = (mock_activation)p[ACTIVATION];
     char *const aux = (char *)(uintptr_t)p[AUX];
     const long long beside = i * p[STRIDE_AUX] + row + column * p[LDA_AUX];
-    if (how == MOCK_GELU && aux)
+    if (how == MOCK_RELU && aux && writes && row % 8 == 0) { /* for its byte */
+        unsigned char bits = 0;
+        for (int k = 0; k < 8; k++)
+            bits |= (unsigned char)((element(p, row + k, column, i, false) > 0) << k);
+        aux[beside / 8] = (char)bits;
+    }
+    if (how == MOCK_GELU && aux && writes)
         store(c_type, aux, beside, sum);
     sum *= how == MOCK_GELU_SLOPE ? slope(load(c_type, aux, beside)) : 1;
     sum *= how == MOCK_RELU_SLOPE ? bit(aux, beside) : 1;
-    store(c_type, c, at, activated(how, sum));
+    if (writes)
+        store(c_type, c, at, activated(how, sum));
+    return activated(how, sum);
+}
+
+static void gemm(void **params)
+{
+    long long p[PARAMS];
+    for (int i = 0; i < PARAMS; i++)
+        memcpy(&p[i], params[i], sizeof p[i]);
+    const long long point = fs_block() * 256 + fs_thread();
+    if (point >= p[M] * p[N] * p[BATCH])
+        return;
+    const long long row = point % p[M], column = point / p[M] % p[N], i = point / p[M] / p[N];
+    double sum = element(p, row, column, i, true);
+    if (!p[SUMS] || column > 0)
+        return;
+    for (long long k = 1; k < p[N]; k++)
+        sum += element(p, row, k, i, false);
+    store((int)p[C_TYPE], (char *)(uintptr_t)p[SUMS], row, sum);
 }
 
 int mock_multiply(const mock_product *p, bool lt, void *stream)
@@ -204,6 +224,7 @@ int mock_multiply(const mock_product *p, bool lt, void *stream)
                               [BIAS] = (uintptr_t)p->bias,
                               [ADDED] = (uintptr_t)p->added,
                               [AUX] = (uintptr_t)p->aux,
+                              [SUMS] = (uintptr_t)p->sums,
                               [C] = (uintptr_t)p->c,
                               [OP_A] = p->op_a,
                               [OP_B] = p->op_b,

@@ -12,7 +12,7 @@ enum { LAYOUT_TYPE = 0, LAYOUT_ROWS = 2, LAYOUT_COLS = 3, LAYOUT_LD = 4, LAYOUT_
 enum { OP_A = 3, OP_B = 4, EPILOGUE = 7, BIAS = 8, BIAS_STRIDE = 10, BIAS_TYPE = 26 };
 enum { AUX = 11, AUX_LEADING = 12, AUX_STRIDE = 13 };
 enum { WORKSPACE_MOST = 1, ALIGNMENT = 5 };
-enum { NONE = 1, RELU = 2, WITH_BIAS = 4, RELU_SLOPE = 8, GELU = 32, GELU_SLOPE = 64, WITH_AUX = 128 };
+enum { NONE = 1, RELU = 2, WITH_BIAS = 4, RELU_SLOPE = 8, SUMS = 16, GELU = 32, GELU_SLOPE = 64, WITH_AUX = 128 };
 enum { AUX_ROWS = 8, MASK_ROWS = 128 }; /* what must divide the leading dimension of an auxiliary matrix, of a mask */
 enum { MATRICES = 4, NEEDED_BYTES = 512 << 10, MAGIC = 0x4c74 };
 
@@ -213,13 +213,15 @@ static const char *clash(const product *p, const layout *a, const layout *b, con
         return "a compute type that is not for these types";
     if (a->type != b->type || a->type != d->type)
         return "types that differ";
-    const uint32_t activation = p->epilogue & ~(uint32_t)WITH_BIAS;
+    const bool sums = p->epilogue != NONE && (p->epilogue & SUMS);
+    const uint32_t activation = p->epilogue & ~(uint32_t)(WITH_BIAS | SUMS);
     const bool slope = activation == (RELU_SLOPE | WITH_AUX) || activation == (GELU_SLOPE | WITH_AUX);
     if (p->epilogue != NONE && p->epilogue != WITH_BIAS && activation != RELU && activation != GELU &&
-        activation != (GELU | WITH_AUX) && !(slope && activation == p->epilogue))
+        activation != (GELU | WITH_AUX) && activation != (RELU | WITH_AUX) &&
+        !(slope && activation == (p->epilogue & ~(uint32_t)SUMS)))
         return "an epilogue that is none";
     const bool aux = p->epilogue != NONE && (p->epilogue & WITH_AUX);
-    const int divisor = activation & RELU_SLOPE ? MASK_ROWS : AUX_ROWS;
+    const int divisor = activation & (RELU | RELU_SLOPE) ? MASK_ROWS : AUX_ROWS;
     if (aux != (p->aux != NULL))
         return aux ? "no auxiliary matrix for an epilogue with one" : "an auxiliary matrix for an epilogue without one";
     if (aux &&
@@ -227,7 +229,9 @@ static const char *clash(const product *p, const layout *a, const layout *b, con
          (d->batch > 1 && (p->aux_stride < p->aux_leading * (int64_t)d->columns || p->aux_stride % divisor != 0))))
         return "an auxiliary matrix whose columns or matrices lie where they can't";
     const bool bias = p->epilogue != NONE && (p->epilogue & WITH_BIAS);
-    if (bias != (p->bias != NULL))
+    if (sums && (!slope || d->batch > 1))
+        return "sums without a slope, or of several matrices";
+    if ((bias || sums) != (p->bias != NULL))
         return bias ? "no bias for an epilogue with one" : "a bias for an epilogue without one";
     if (bias && p->bias_type != -1 && p->bias_type != d->type)
         return "a bias of another type";
@@ -343,6 +347,7 @@ EXPORT int cublasLtMatmul(const int *handle, const product *p, const void *alpha
                                           : (p->epilogue & RELU_SLOPE) ? MOCK_RELU_SLOPE
                                           : (p->epilogue & GELU_SLOPE) ? MOCK_GELU_SLOPE
                                                                        : MOCK_NO_ACTIVATION,
+                            .sums = any && (p->epilogue & SUMS) ? (void *)(uintptr_t)p->bias : NULL,
                             .aux = any && (p->epilogue & WITH_AUX) ? p->aux : NULL,
                             .lda_aux = p->aux_leading,
                             .stride_aux = p->aux_stride};

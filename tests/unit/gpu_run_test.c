@@ -433,14 +433,12 @@ static double gelu_slope(double x)
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 * (1 + 0.134145 * x * x);
 }
 
-/* A tanh GELU that stores what it reads, and slopes, of one matrix and of two: against a loop. */
+/* A tanh GELU that stores what it reads, and slopes with sums of columns, of one matrix and of two: against a loop. */
 static void library_contractions_with_slopes(void **state)
 {
     bench *b = on_device(state);
     for (int way = 0; way < 6; way++) {
-        static const fsim_gpu_activation ways[] = {FSIM_WITH_TANH_GELU, FSIM_WITH_RELU_SLOPE,
-                                                   FSIM_WITH_TANH_GELU_SLOPE};
-        const fsim_gpu_activation how = ways[way % 3];
+        const fsim_gpu_activation how = (fsim_gpu_activation)(FSIM_WITH_TANH_GELU + way % 3);
         const bool stores = how == FSIM_WITH_TANH_GELU;
         const int batch = way / 3 + 1, points = batch * M * WIDE;
         const fsim_gpu_buffer all = stores ? b->y : b->x;
@@ -453,6 +451,7 @@ static void library_contractions_with_slopes(void **state)
                                          .c_stride = M * WIDE,
                                          .type = FSIM_F32,
                                          .activation = how,
+                                         .sums = {stores || batch > 1 ? 0 : b->y.at + 2 * AT_AUX * 4, WIDE * 4},
                                          .aux = {all.at + AT_AUX * 4, all.bytes - AT_AUX * 4}};
         fsim_fault fault = {0};
         fsim_gpu_kernel *k = fsim_gpu_gemm(b->g, &call, b->x, b->x, b->y, &fault);
@@ -462,16 +461,21 @@ static void library_contractions_with_slopes(void **state)
         }
         assert_true(fsim_gpu_run(b->g, k, NULL));
         fsim_gpu_unload(b->g, k);
-        assert_true(fsim_gpu_download(b->g, b->out, b->y, (AT_AUX + points) * 4, NULL));
+        assert_true(fsim_gpu_download(b->g, b->out, b->y, (2 * AT_AUX + WIDE) * 4, NULL));
+        for (int c = 0; c < WIDE && call.sums.at; c++) {
+            double sum = 0;
+            for (int i = c; i < points; i += WIDE)
+                sum += (double)b->out[i];
+            assert_true(fabs(sum - (double)b->out[2 * AT_AUX + c]) <= 1e-4 * fmax(1, fabs(sum)));
+        }
         for (int e = 0; e < points; e++) {
             double sum = 0;
             for (int p = 0; p < K; p++)
                 sum += (double)b->in[e / WIDE * K + p] * (double)b->in[p * WIDE + e % WIDE];
-            const float *aux = b->in + AT_AUX;
-            const bool bit = ((const unsigned char *)aux)[e / 8] >> e % 8 & 1;
+            const bool bit = ((const unsigned char *)(b->in + AT_AUX))[e / 8] >> e % 8 & 1;
             const double wanted = stores                        ? activated(how, sum)
                                   : how == FSIM_WITH_RELU_SLOPE ? sum * bit
-                                                                : sum * gelu_slope((double)aux[e]);
+                                                                : sum * gelu_slope((double)b->in[AT_AUX + e]);
             assert_true(fabs(wanted - (double)b->out[e]) <= 2e-3 * fmax(1, fabs(wanted)));
             assert_true(!stores || fabs(sum - (double)b->out[AT_AUX + e]) <= 2e-3 * fmax(1, fabs(sum)));
         }

@@ -151,7 +151,7 @@ static const struct {
     {"  - {op: softmax, in: [x], out: s, dim: 1}\n  - {op: linear, in: [s, v], out: y}\n", "[y]",
      FSIM_RULE_REDUCED_EPILOGUE, 0, 5, 256, 256, true},
     /* a column of results is in 64 rows */
-    {"  - {op: linear, in: [x, v], out: l}\n  - {op: sum, in: [l], out: y, dims: [0]}\n", "[y]",
+    {"  - {op: linear, in: [x, v], out: l}\n  - {op: max, in: [l], out: y, dims: [0]}\n", "[y]",
      FSIM_RULE_REDUCED_EPILOGUE, 0, -1, 64, 1, false},
     /* r is wanted in memory too */
     {"  - {op: relu, in: [x], out: r}\n  - {op: linear, in: [r, v], out: y}\n", "[y, r]", FSIM_RULE_PROLOGUE, 0, 1, 0,

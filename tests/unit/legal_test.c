@@ -363,7 +363,9 @@ static const legal_case cases[] = {
     {"a row longer than the tile", "  - {op: matmul, in: [x, wide], out: c}\n  - {op: sum, in: c, out: s, dims: [1]}\n",
      "c s", FSIM_RULE_REDUCED_EPILOGUE, 0, 512, false, true},
     {"columns of a product", "  - {op: matmul, in: [x, w], out: c}\n  - {op: sum, in: c, out: s, dims: [0]}\n", "c s",
-     FSIM_RULE_REDUCED_EPILOGUE, 0, 64, false, false},
+     FSIM_RULE_NONE, FSIM_TILED_CONTRACTION, 0, false, false},
+    {"columns of a product in order", "  - {op: matmul, in: [x, w], out: c}\n  - {op: sum, in: c, out: s, dims: [0]}\n",
+     "c s", FSIM_RULE_REDUCED_EPILOGUE, 0, 64, true, false},
     {"the largest of a product", "  - {op: matmul, in: [x, w], out: c}\n  - {op: max, in: c, out: s}\n", "c s",
      FSIM_RULE_REDUCED_EPILOGUE, 0, 4096, false, true},
 };

@@ -192,11 +192,11 @@ static void optimum_is_the_least_of_all(void **unused)
     const bool usual = usual_graphs && graphs == GRAPHS;
     printf("%lld sets, %lld states, %lld steps\n", (long long)effort.sets, (long long)effort.states,
            (long long)effort.steps);
-    assert_true(!usual || (effort.sets <= 9705 && effort.states <= 8129 && effort.steps <= 456908));
+    assert_true(!usual || (effort.sets <= 9775 && effort.states <= 8137 && effort.steps <= 465204));
     assert_true(!usual || (proven == turns && exact == colds && priced.met >= 291 && told.near >= 1277 &&
                            priced.reached >= 0.98765 * priced.turns));
     check_share("bounds of searches", of_optimum, 1, usual);
-    check_share("of hurried ones, to what these found", hurried, 0.94714, usual);
+    check_share("of hurried ones, to what these found", hurried, 0.94712, usual);
     check_share("relaxed", relaxed, 0.99896, usual);
     check_share("of parts", of_parts, 0.86822, usual);
     check_share("prices of parts", of_part_prices, 0.76213, usual);

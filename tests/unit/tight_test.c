@@ -156,7 +156,7 @@ static void bounds_are_tight(void **unused)
         fsim_arena_free(f.a);
     }
     say(looked);
-    assert_true(!usual || (looked == 48 && effort.sets <= 1003 && effort.states <= 1851 && effort.steps <= 79802));
+    assert_true(!usual || (looked == 48 && effort.sets <= 1021 && effort.states <= 1851 && effort.steps <= 81675));
     assert_true(!usual || (priced.reached >= 0.99944 * priced.turns && priced.met >= 48 && told.bounds >= 384 &&
                            told.near >= 262));
     check_share("parts", parts, 0.91462, usual);

@@ -99,6 +99,8 @@ static fsim_device_kernel *library(fsim_device *d, const fsim_library_job *job, 
     }
     if (v.residual >= 0)
         v.call.residual = job->tensor[v.residual];
+    if (v.sums >= 0)
+        v.call.sums = job->tensor[v.sums];
     if (v.aux >= 0)
         v.call.aux = job->tensor[v.aux];
     fsim_gpu_kernel *k =

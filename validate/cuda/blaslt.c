@@ -109,10 +109,10 @@ static bool describe(fsim_gpu *g, struct fsim_lt_call *x, const fsim_gpu_gemm_ca
                                            [FSIM_WITH_TANH_GELU] = FSIM_LT_EPILOGUE_GELU,
                                            [FSIM_WITH_RELU_SLOPE] = FSIM_LT_EPILOGUE_RELU_SLOPE,
                                            [FSIM_WITH_TANH_GELU_SLOPE] = FSIM_LT_EPILOGUE_GELU_SLOPE};
-    const uint32_t parts =
-        activations[c->activation] | (c->bias.at ? FSIM_LT_EPILOGUE_BIAS : 0) | (c->aux.at ? FSIM_LT_EPILOGUE_AUX : 0);
+    const uint32_t parts = activations[c->activation] | (c->bias.at ? FSIM_LT_EPILOGUE_BIAS : 0) |
+                           (c->sums.at ? FSIM_LT_EPILOGUE_SUMS : 0) | (c->aux.at ? FSIM_LT_EPILOGUE_AUX : 0);
     const uint32_t epilogue = parts ? parts : FSIM_LT_EPILOGUE_NONE;
-    const void *bias = as_pointer(c->bias.at), *aux = as_pointer(c->aux.at);
+    const void *bias = as_pointer(c->sums.at ? c->sums.at : c->bias.at), *aux = as_pointer(c->aux.at);
     return ok(g,
               g->lt.cublasLtMatmulDescCreate(&x->product, fsim_blas_compute(c),
                                              c->type == FSIM_F64 ? FSIM_CUDA_R_64F : FSIM_CUDA_R_32F),

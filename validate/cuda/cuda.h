@@ -113,9 +113,11 @@ typedef struct {
     int64_t bias_stride;                  /* elements from one matrix's bias to that of the next; 0: the same for all */
     fsim_gpu_buffer residual;             /* laid out as C, and apart from it; at 0: none */
     fsim_gpu_activation activation;
-    fsim_gpu_buffer aux; /* laid out as C: with a tanh GELU where what it reads goes as well, at 0: nowhere; with its
-                            slope what that is taken at. With ReLU's slope a bit for each element of C, where it is 1;
-                            the first of a byte is its lowest */
+    fsim_gpu_buffer sums; /* with a slope: where the sums of C's columns go, n elements of `type`; at 0: nowhere. batch
+                             is 1 then */
+    fsim_gpu_buffer aux;  /* laid out as C: with a tanh GELU where what it reads goes as well, at 0: nowhere; with its
+                             slope what that is taken at. Of ReLU and its slope a bit for each element of C, where that
+                             is 1;  the first of a byte is its lowest */
 } fsim_gpu_gemm_call;
 /* NULL with *fault set where there is no library, or it can't compute the product. To be freed by fsim_gpu_unload. */
 fsim_gpu_kernel *fsim_gpu_gemm(fsim_gpu *g, const fsim_gpu_gemm_call *call, fsim_gpu_buffer at, fsim_gpu_buffer bt,

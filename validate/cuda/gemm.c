@@ -32,10 +32,13 @@ static bool check(fsim_gpu *g, const fsim_gpu_gemm_call *c, fsim_gpu_buffer at, 
         return fsim_fail(fault, g->a, FSIM_FAILED, "'%s': a matrix is larger than its buffer", c->name);
     if (c->residual.at && span_bytes(c, c->m, c->n, c->c_stride) > c->residual.bytes)
         return fsim_fail(fault, g->a, FSIM_FAILED, "'%s': the residual is larger than its buffer", c->name);
-    const int64_t aux_bytes = c->activation == FSIM_WITH_RELU_SLOPE ? (c->m * c->n + c->c_stride * (c->batch - 1)) / 8
-                                                                    : span_bytes(c, c->m, c->n, c->c_stride);
+    const bool bits = c->activation == FSIM_WITH_RELU || c->activation == FSIM_WITH_RELU_SLOPE;
+    const int64_t aux_bytes =
+        bits ? (c->m * c->n + c->c_stride * (c->batch - 1)) / 8 : span_bytes(c, c->m, c->n, c->c_stride);
     if (c->aux.at && aux_bytes > c->aux.bytes)
         return fsim_fail(fault, g->a, FSIM_FAILED, "'%s': the auxiliary matrix is larger than its buffer", c->name);
+    if (c->sums.at && c->n * element_bytes(c->type) > c->sums.bytes)
+        return fsim_fail(fault, g->a, FSIM_FAILED, "'%s': the sums are larger than their buffer", c->name);
     if (c->bias.at && (c->n + c->bias_stride * (c->batch - 1)) * element_bytes(c->type) > c->bias.bytes)
         return fsim_fail(fault, g->a, FSIM_FAILED, "'%s': the bias is larger than its buffer", c->name);
     return true;

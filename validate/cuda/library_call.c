@@ -61,14 +61,23 @@ static bool operand_of(const fsim_graph *g, const fsim_group *o, int operand, fs
     return x->how == FSIM_READ_MAP;
 }
 
+/* Are the columns of contraction n's result those of its first operand, as of a weight's gradient? */
+static bool gives_columns(const fsim_node *n)
+{
+    const fsim_map *x = &n->arg[0].map, *y = &n->arg[1].map;
+    return n->gemm.n > 1 && n->arg[0].how == FSIM_READ_MAP && n->arg[1].how == FSIM_READ_MAP && x->split > 0 &&
+           y->split > 0 && x->mode[x->split - 1].stride != 0 && y->mode[y->split - 1].stride == 0;
+}
+
 /* Contraction n as a call of the library: C[batch, m, n], both operands dense. */
 static bool product_of(const fsim_graph *g, const fsim_group *o, fsim_vendor_call *out, int *taken)
 {
     const fsim_node *n = &g->node[o->anchor];
     fsim_map first, second, x, y, a, b;
     fsim_mode k[2], rows, columns, batch[2];
-    if (n->gemm.convolution || !operand_of(g, o, 0, &first, &out->a, taken) ||
-        !operand_of(g, o, 1, &second, &out->b, taken))
+    const int left = gives_columns(n) ? 1 : 0;
+    if (n->gemm.convolution || !operand_of(g, o, left, &first, &out->a, taken) ||
+        !operand_of(g, o, 1 - left, &second, &out->b, taken))
         return false;
     x = first;
     y = second;
@@ -110,7 +119,7 @@ bool fsim_vendor_call_of(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
 {
     const fsim_group *o = k->group;
     int transposes = 0;
-    *out = (fsim_vendor_call){.bias = -1, .residual = -1, .aux = -1};
+    *out = (fsim_vendor_call){.bias = -1, .residual = -1, .sums = -1, .aux = -1};
     if (o->template == FSIM_CHAINED_CONTRACTION) {
         *why = "attention is not run by the library here";
         return false;
@@ -137,15 +146,17 @@ bool fsim_vendor_call_of(const fsim_graph *g, const fsim_hw *hw, const fsim_kern
     out->c = e.result;
     out->bias = e.bias;
     out->residual = e.residual;
+    out->sums = e.sums;
     out->bias_offset = e.bias_offset;
     out->call.bias_stride = e.bias_stride;
-    out->aux = o->writes > 1 && e.activation == FSIM_EPILOGUE_GELU_TANH ? e.before : e.aux;
+    out->aux = o->writes > 1 && e.activation == FSIM_EPILOGUE_GELU_TANH ? e.before : e.mask >= 0 ? e.mask : e.aux;
     if (e.activation != FSIM_EPILOGUE_COUNT)
         out->call.activation = activations[e.activation];
     const bool called = e.scale == 1 && !e.to_f32 &&
                         (e.activation == FSIM_EPILOGUE_COUNT || out->call.activation != FSIM_NO_ACTIVATION);
     if (!called || e.members + transposes != o->members || !fsim_library_can(g, hw, o) ||
-        g->tensor[e.result].storage != e.result || (out->aux >= 0 && g->tensor[out->aux].storage != out->aux)) {
+        g->tensor[e.result].storage != e.result || (out->aux >= 0 && g->tensor[out->aux].storage != out->aux) ||
+        (out->sums >= 0 && g->tensor[out->sums].storage != out->sums)) {
         *why = "it does more than add a bias along the columns, a tensor, ReLU or tanh GELU, or multiply by a slope of "
                "these";
         return false;

@@ -3,6 +3,7 @@
 
 #include "cost/constants.h"
 #include "vendor/kernels.h"
+#include "vendor/library.h"
 
 typedef struct {
     const fsim_graph *g;
@@ -61,6 +62,15 @@ static bool has_score_bias(const kernel *x)
 
 static bool is_backward_attention(const kernel *x) { return fsim_is_backward_assumed(x->g, x->hw, x->k->group); }
 
+/* A call that stores a mask of bits, or multiplies by a slope. */
+static bool has_slope(const kernel *x)
+{
+    if (x->k->template != FSIM_LIBRARY_CONTRACTION || x->k->group->contractions != 1)
+        return false;
+    const fsim_epilogue e = fsim_epilogue_of(x->g, x->hw, x->k->group);
+    return e.aux >= 0 || e.mask >= 0;
+}
+
 /* The collective of a communication kernel; NULL: it is none. */
 static const fsim_node *collective(const kernel *x)
 {
@@ -89,6 +99,7 @@ double fsim_unmeasured_spread(const fsim_graph *g, const fsim_hw *hw, fsim_maker
                  {has_score_bias, &unmeasured_bias},
                  {is_backward_attention, &unmeasured_backward},
                  {is_narrow_product, &unmeasured_narrow},
+                 {has_slope, &unmeasured_slope},
                  {joins_many, &unmeasured_ranks},
                  {asks_for_algorithm, &unmeasured_algorithm}};
     const kernel x = {g, hw, maker, k};

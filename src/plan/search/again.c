@@ -341,18 +341,28 @@ static void give_up_subsets(giver *w, int n, void (*give)(giver *, const bool *)
 
 static void take_replay(void *to, fsim_graph *g, const fsim_partition *part) { offer(to, g, part, true); }
 
+static void play_of(giver *w, const fsim_plan *plan, bool kept)
+{
+    giver of = *w;
+    of.base = plan;
+    if (!kept)
+        keep(&of, plan);
+    fsim_replay(w->p, plan, w->fate, w->a, take_replay, &of);
+    w->count = of.count;
+}
+
 /* Plays the plan as a pebble game, as it is and with fewer values in memory. */
 static void play(giver *w)
 {
-    fsim_plan thrifty;
-    fsim_replay(w->p, w->base, w->fate, w->a, take_replay, w);
-    if (!fsim_make_thrifty(w->p, w->base, w->a, &thrifty))
+    fsim_plan thrifty, parted;
+    play_of(w, w->base, true);
+    if (fsim_make_thrifty(w->p, w->base, w->a, &thrifty))
+        play_of(w, &thrifty, false);
+    if (!fsim_part_with_sums(w->p, w->base, w->a, &parted))
         return;
-    giver more = *w;
-    more.base = &thrifty;
-    keep(&more, &thrifty);
-    fsim_replay(w->p, &thrifty, w->fate, w->a, take_replay, &more);
-    w->count = more.count;
+    play_of(w, &parted, false);
+    if (fsim_make_thrifty(w->p, &parted, w->a, &thrifty))
+        play_of(w, &thrifty, false);
 }
 
 /* The plans were launched in orders of simple rules: those that are left in the best that can be found. */

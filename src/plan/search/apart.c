@@ -126,11 +126,9 @@ static void find_spaces(const fsim_places *l, const numbering *n, spaces *s)
     }
 }
 
-/* May reduction i be a sum of all elements of something, which a kernel with a contraction adds up tile by tile? */
-static bool is_total(const fsim_places *l, int i)
-{
-    return class_of(l, i) == FSIM_REDUCE && points_of(l, i) == 1 && may_sum_across(l, i);
-}
+/* May reduction i be a sum of all elements of something, or of its columns, which a kernel with a contraction adds up
+ * tile by tile? */
+static bool is_total(const fsim_places *l, int i) { return class_of(l, i) == FSIM_REDUCE && may_sum_across(l, i); }
 
 /* Points of the spaces that a kernel with a contraction may have, but for rows of what it chains, which depend on one.
  */
@@ -390,7 +388,8 @@ bool fsim_fit_no_space(const fsim_places *l, int x, int y)
     return (l->aloof[x] && leads_nowhere(l, x, y)) || (l->aloof[y] && leads_nowhere(l, y, x));
 }
 
-/* May i be a sum of all results of contraction c, or of a value of each row of them that a tile holds? */
+/* May i be a sum of all results of contraction c or of its columns, or of a value of each row of them that a tile
+ * holds? */
 static bool sums_up(const fsim_places *l, int i, int c)
 {
     bool sums = is_total(l, i) && reduced_from(l, i) == points_of(l, c);

@@ -136,3 +136,34 @@ bool fsim_make_thrifty(const fsim_problem *p, const fsim_plan *base, fsim_arena 
     *out = w.plan;
     return any;
 }
+
+static void add_member(fsim_part *x, const fsim_part *from, int i)
+{
+    x->node[x->count] = from->node[i];
+    x->clone[x->count++] = from->clone[i];
+}
+
+bool fsim_part_with_sums(const fsim_problem *p, const fsim_plan *base, fsim_arena *a, fsim_plan *out)
+{
+    fsim_problem q = *p;
+    fsim_partition part = {0, fsim_new(a, fsim_part, 2 * base->kernels + 1)};
+    fsim_refusal why;
+    q.lean = false;
+    for (int k = 0; k < base->kernels && !base->priced; k++) {
+        const fsim_part *x = &base->partition.part[k];
+        const fsim_group *o = base->kernel[k].group;
+        fsim_part of[2];
+        for (int i = 0; i < 2; i++)
+            of[i] = (fsim_part){0, fsim_new(a, int, x->count), fsim_new(a, bool, x->count)};
+        for (int i = 0; i < x->count; i++) {
+            const int m = fsim_member_of(o, x->node[i]);
+            add_member(&of[o->contractions > 0 && m >= 0 && (o->member[m].across || o->member[m].past) &&
+                           base->graph->node[x->node[i]].points > 1],
+                       x, i);
+        }
+        for (int i = 0; i < 2; i++)
+            if (of[i].count > 0)
+                part.part[part.parts++] = of[i];
+    }
+    return part.parts > base->kernels && fsim_price(&q, &part, a, out, &why);
+}
