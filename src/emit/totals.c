@@ -66,15 +66,19 @@ const char *fsim_totals_clause(const fsim_rows_work *w)
 void fsim_totals_leave(fsim_rows_work *w, const char *kind)
 {
     fsim_emitter *e = w->e;
-    fsim_text_put(e->a, &e->out, "    FS_TILE_TOTALS\n");
+    const bool totals = e->group->across > e->group->columns;
     for (int i = 0; i < e->group->members; i++)
         if (is_total(w, i) && is_column(w, i))
             fsim_text_put(e->a, &e->out, "    FS_TILE_COLUMNS_LEAVE(%s, %s, %s, %s)\n", kind,
                           fsim_ctype_suffix[w->sum[i].type], w->sum[i].name, w->sum[i].parts);
-        else if (is_total(w, i))
+    if (totals)
+        fsim_text_put(e->a, &e->out, "    FS_TILE_TOTALS\n");
+    for (int i = 0; i < e->group->members; i++)
+        if (is_total(w, i) && !is_column(w, i))
             fsim_text_put(e->a, &e->out, "    FS_TOTAL_LEAVE(%s, %s, %s)\n", fsim_ctype_suffix[w->sum[i].type],
                           w->sum[i].name, w->sum[i].parts);
-    fsim_text_put(e->a, &e->out, "    FS_TILE_TOTALS_END\n");
+    if (totals)
+        fsim_text_put(e->a, &e->out, "    FS_TILE_TOTALS_END\n");
 }
 
 /* Sums of columns, and of all besides. */
