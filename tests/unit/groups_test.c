@@ -170,7 +170,7 @@ static void sets_that_are_no_kernel(void **unused)
             a,
             "tensors: {p: {shape: [4, 6], dtype: f32}, i: {shape: [16], dtype: i64}, j: {shape: [8], dtype: "
             "i64}, %s\noperators:\n%soutputs: %s\n",
-            MATRICES + strlen("tensors: {"), refused[i].operators, refused[i].outputs);
+            &MATRICES[strlen("tensors: {")], refused[i].operators, refused[i].outputs);
         const fsim_graph *g = fsim_graph_parse(a, d, "refused.yaml", text, strlen(text), NULL);
         const fsim_hw *hw = fsim_hw_read(a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
         assert_true(g && hw);
