@@ -210,8 +210,8 @@ static bool combine(const mixture *m, const fsim_operand *x, fsim_operand *y, fs
         return false;
     if ((y = fsim_onnx_emit(c, FSIM_STEP("chosen_rows"), "index_select", &rows, y->dtype, FSIM_ARGS(y, index))))
         fsim_onnx_put_int(c, "dim", 0);
-    y = fsim_onnx_binary(c, FSIM_STEP("weighted"), "mul", fsim_onnx_view(c, FSIM_STEP("by_token"), y, &each),
-                         fsim_onnx_view(c, FSIM_STEP("weights"), weights, &beside));
+    y = fsim_onnx_view(c, FSIM_STEP("by_token"), y, &each);
+    y = fsim_onnx_binary(c, FSIM_STEP("weighted"), "mul", y, fsim_onnx_view(c, FSIM_STEP("weights"), weights, &beside));
     const bool same = x->shape.rank == 2;
     y = fsim_onnx_reduced(c, same ? FSIM_OUT(0) : FSIM_STEP("combined"), "sum", y, &second, false);
     return y && (same || fsim_onnx_view(c, FSIM_OUT(0), y, &x->shape));
