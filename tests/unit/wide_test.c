@@ -332,7 +332,30 @@ static void bounds_once_too_high(void **unused)
                  "  - {op: transpose, in: t1, out: t4, dims: [0, 1]}\n"
                  "  - {op: add, in: [t0, t1], out: t5}\n"
                  "  - {op: matmul, in: [t5, t2], out: t6}\n",
-                 FSIM_REGIME_EAGER}};
+                 FSIM_REGIME_EAGER},
+                /* y0 and y1, which have only bo in common, are one kernel, with the first one's product: it waits for
+                 * the second product, and finds wo in L2. */
+                {"a100-sxm4-40gb",
+                 "symbols: {dtype: f16}\n"
+                 "tensors:\n"
+                 "  h0: {shape: [16, 512], dtype: dtype, role: input}\n"
+                 "  wh: {shape: [512, 1024], dtype: dtype, role: weight}\n"
+                 "  bh: {shape: [512], dtype: dtype, role: weight}\n"
+                 "  wo: {shape: [128, 512], dtype: dtype, role: weight}\n"
+                 "  bo: {shape: [128], dtype: dtype, role: weight}\n"
+                 "  x0: {shape: [16, 512], dtype: dtype, role: input}\n"
+                 "  x1: {shape: [16, 512], dtype: dtype, role: input}\n"
+                 "operators:\n"
+                 "  - {op: concat, in: [x0, h0], out: c0, dim: 1}\n"
+                 "  - {op: linear, in: [c0, wh, bh], out: l0}\n"
+                 "  - {op: tanh, in: l0, out: h1}\n"
+                 "  - {op: linear, in: [h1, wo, bo], out: y0}\n"
+                 "  - {op: concat, in: [x1, h1], out: c1, dim: 1}\n"
+                 "  - {op: linear, in: [c1, wh, bh], out: l1}\n"
+                 "  - {op: tanh, in: l1, out: h2}\n"
+                 "  - {op: linear, in: [h2, wo, bo], out: y1}\n"
+                 "outputs: [y0, y1]\n",
+                 FSIM_REGIME_STREAM}};
     for (size_t i = 0; i < sizeof turn / sizeof *turn; i++) {
         fsim_arena *a = fsim_arena_new();
         const fixture f = load(turn[i].gpu, a, turn[i].text);

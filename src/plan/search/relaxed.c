@@ -2,24 +2,39 @@
 /* relaxed.c: what a kernel costs in a search: with the best contents of L2 that a plan could have, and at least,
  * whatever clones it has. */
 #include "plan/search/floor.h"
+#include "plan/search/places.h"
 #include "plan/search/states.h"
 
 #include "vendor/library.h"
 
 #include <math.h>
 
+/* May a kernel with the reader have been launched before the set's? Where parts of larger kernels are launched apart,
+ * those wait for less here than in a plan: so for less does whatever needs them. Another reader may come first in the
+ * plan then, unless it needs a member. */
+static bool may_come_first(const expansion *x, int reader)
+{
+    const fsim_places *l = &x->f->l;
+    bool first = l->parted && l->any_joinable && !x->as_launched;
+    FSIM_EACH_BIT(i, x->set->own)
+    {
+        const int at = x->root - FSIM_BACK + i;
+        first = first && at != reader && !(at < reader && fsim_leads_to(l, at, reader));
+    }
+    return first;
+}
+
 /* May something have read the tensor before the set's kernel does? */
 static bool was_read(const expansion *x, int tensor)
 {
     const fsim_tensor *t = &x->f->p->graph->tensor[tensor];
-    if (!x->anywhere)
-        return fsim_read_before(x->f, &x->at, tensor);
-    for (int r = 0; r < t->readers; r++) {
+    bool before = x->anywhere ? x->f->read_outside[tensor] : fsim_read_before(x->f, &x->at, tensor);
+    for (int r = 0; r < t->readers && !before; r++) {
         const int place = x->f->l.place[t->reader[r]], bit = place < 0 ? -1 : fsim_bit_of(x, place);
-        if (bit < 0 || bit >= FSIM_BITS || !fsim_bit(&x->set->own, bit))
-            return true;
+        const bool own = bit >= 0 && bit < FSIM_BITS && fsim_bit(&x->set->own, bit);
+        before = x->anywhere ? !own : place >= 0 && !own && may_come_first(x, place);
     }
-    return x->f->read_outside[tensor];
+    return before;
 }
 
 fsim_sum fsim_relaxed_cost(const expansion *x, fsim_variant *v)

@@ -204,9 +204,10 @@ typedef struct {
     fsim_bits upstream; /* all clones that the set may have, as bits of the set */
     fsim_bits *choice;  /* the choices of clones found so far */
     int choices, room, stores;
-    bool clipped;   /* there are more choices */
-    bool anywhere;  /* whatever has run, and was stored: no steps are made, */
-    fsim_sum least; /* but the least cost is found */
+    bool clipped;     /* there are more choices */
+    bool anywhere;    /* whatever has run, and was stored: no steps are made, */
+    fsim_sum least;   /* but the least cost is found */
+    bool as_launched; /* a cost for a plan of the kernels in the order of these steps, which is no bound */
     bool cut;
     bool closed;     /* something before the barrier has still to run: */
     fsim_bits unmet; /* these places, relative to the state's base */

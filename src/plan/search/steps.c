@@ -173,7 +173,13 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped, fsim_bits
         }
         next.live = peak - freed(x, &next);
     }
-    step by = {.root = x->root, .set = x->set, .kernel = v, .cost = cost, .alone = alone};
+    x->as_launched = f->l.parted;
+    step by = {.root = x->root,
+               .set = x->set,
+               .kernel = v,
+               .cost = cost,
+               .alone = f->l.parted && !free ? cost_alone(x, v) : alone};
+    x->as_launched = false;
     if (f->lean)
         by.peak = peak;
     fsim_link_step(f, x->from, &next, by);
