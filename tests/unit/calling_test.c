@@ -165,6 +165,7 @@ static void bounds_are_below_all_plans_with_calls(void **unused)
     static const double rounding_s = (CALLS + 1) * FSIM_TICK_S;
     int near = 0, wrong = 0;
     const char *asked = getenv("FUSESIM_RANDOM_GRAPHS");
+    has_totals = asked != NULL;
     const int graphs = asked ? atoi(asked) : GRAPHS;
     state = 20261128;
     for (int turn = 0; turn < graphs; turn++) {

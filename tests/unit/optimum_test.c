@@ -120,6 +120,7 @@ static void optimum_is_the_least_of_all(void **unused)
     priced_tally priced = {0};
     const int graphs = asked_for(GRAPHS);
     state = 20261121;
+    has_totals = graphs != GRAPHS;
     for (int turn = 0; turn < graphs; turn++) {
         fsim_arena *a = fsim_arena_new();
         fsim_diag *d = fsim_diag_new(a);
@@ -199,7 +200,7 @@ static void optimum_is_the_least_of_all(void **unused)
     check_share("of hurried ones, to what these found", hurried, 0.94712, usual);
     check_share("relaxed", relaxed, 0.99896, usual);
     check_share("of parts", of_parts, 0.86804, usual);
-    check_share("prices of parts", of_part_prices, 0.76213, usual);
+    check_share("prices of parts", of_part_prices, 0.76062, usual);
     check_share("told by places", told.shares, 0.51347, usual);
 }
 

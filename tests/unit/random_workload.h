@@ -8,6 +8,10 @@
 
 enum { FULL, ROW, HALF }; /* [R, C]; [R, 1]; [R, C] of two bytes an element */
 
+/* Whether sums and means of all elements are among them: in long runs (FUSESIM_RANDOM_GRAPHS), so that usual ones have
+ * the graphs that they had. */
+static bool has_totals;
+
 /* n primitives over [rows, columns] tensors: forks, joins, shared inputs, broadcasts, reductions, casts, slices of a
  * row's halves put together again, random numbers, sums over all rows, and where they are square transposes and
  * contractions; some results reach memory for their own sake. turns: the whole as a block so many times. */
@@ -67,6 +71,9 @@ static inline const char *random_workload(fsim_arena *a, int n, int rows, int co
         } else if (what == 13 && kind[x] == ROW) {
             line = fsim_printf(a, "  - {op: mean, in: %s, out: %s_all}\n  - {op: neg, in: %s_all, out: %s}\n", name[x],
                                out, out, out);
+            made = -1;
+        } else if (what >= 14 && has_totals && x != 2) {
+            line = fsim_printf(a, "  - {op: %s, in: %s, out: %s}\n", what == 14 ? "sum" : "mean", name[x], out);
             made = -1;
         }
         if (x == 2 && what >= 6)

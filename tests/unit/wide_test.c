@@ -300,6 +300,7 @@ static void bounds_once_too_high(void **unused)
     static const struct {
         const char *gpu, *text;
         fsim_regime regime;
+        bool no_recompute;
     } turn[] = {/* A piece of the graph (t4, t6 and t7) has another order alone: t6 waits for t5, and finds x3 in L2. */
                 {"h100-sxm5-80gb",
                  "tensors:\n"
@@ -316,7 +317,7 @@ static void bounds_once_too_high(void **unused)
                  "  - {op: sqrt, in: t9, out: t10}\n"
                  "  - {op: matmul, in: [t10, x0], out: t11}\n"
                  "materialize: [t5]\n",
-                 FSIM_REGIME_STREAM},
+                 FSIM_REGIME_STREAM, false},
                 /* The product's kernel has t4 beside it, and copies of t0 and t1 for that; alone, t4's part comes
                  * before t5 and is the one that owns them. */
                 {"t4",
@@ -332,7 +333,7 @@ static void bounds_once_too_high(void **unused)
                  "  - {op: transpose, in: t1, out: t4, dims: [0, 1]}\n"
                  "  - {op: add, in: [t0, t1], out: t5}\n"
                  "  - {op: matmul, in: [t5, t2], out: t6}\n",
-                 FSIM_REGIME_EAGER},
+                 FSIM_REGIME_EAGER, false},
                 /* y0 and y1, which have only bo in common, are one kernel, with the first one's product: it waits for
                  * the second product, and finds wo in L2. */
                 {"a100-sxm4-40gb",
@@ -355,11 +356,23 @@ static void bounds_once_too_high(void **unused)
                  "  - {op: tanh, in: l1, out: h2}\n"
                  "  - {op: linear, in: [h2, wo, bo], out: y1}\n"
                  "outputs: [y0, y1]\n",
-                 FSIM_REGIME_STREAM}};
+                 FSIM_REGIME_STREAM, false},
+                /* All of it is one kernel of rows, which t0 makes it: t1, t2 and t3 alone are none, since t2 has a
+                 * value of each row and t3 one of each element. */
+                {"a100-sxm4-40gb",
+                 "tensors:\n"
+                 "  x0: {shape: [256, 256], dtype: f32, role: input}\n"
+                 "  x1: {shape: [256, 1], dtype: f32, role: input}\n"
+                 "operators:\n"
+                 "  - {op: sum, in: x0, out: t0, dims: [1]}\n"
+                 "  - {op: tanh, in: x1, out: t1}\n"
+                 "  - {op: sqrt, in: t1, out: t2}\n"
+                 "  - {op: add, in: [x0, t1], out: t3}\n",
+                 FSIM_REGIME_STREAM, true}};
     for (size_t i = 0; i < sizeof turn / sizeof *turn; i++) {
         fsim_arena *a = fsim_arena_new();
         const fixture f = load(turn[i].gpu, a, turn[i].text);
-        const fsim_options o = {.regime = turn[i].regime};
+        const fsim_options o = {.regime = turn[i].regime, .no_recompute = turn[i].no_recompute};
         fsim_problem p = fsim_problem_of(f.g, f.hw, &o, a);
         fsim_sum least = -1;
         bool truncated, sure;

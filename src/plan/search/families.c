@@ -110,6 +110,14 @@ typedef struct {
                     or at too many; -1 */
 } refused;
 
+/* The members fit no space together: where a reduction beside them may lend one, each may be had for nothing. */
+static void find_lender(builder *b, const fsim_own_set *s)
+{
+    const fsim_bits unknown = fsim_bits_without(s->own, b->f->borrows);
+    if (!fsim_bits_empty(&unknown) && fsim_find_lender(b->l, b->f, s))
+        b->f->borrows = fsim_bits_or(b->f->borrows, s->own);
+}
+
 /* Can the set be a kernel that stores as little as possible? */
 static bool try_set(builder *b, fsim_bits own, refused *out)
 {
@@ -126,6 +134,8 @@ static bool try_set(builder *b, fsim_bits own, refused *out)
     if (!c->legal && c->why.rule == FSIM_RULE_INDEX_MAP && c->why.b < 0 && c->why.unit != FSIM_IN_TILE_MAPS &&
         b->l->p->graph->node[c->why.a].gemm.k)
         out->misread = b->l->place[c->why.a];
+    if (!c->legal && !c->why.final && c->why.rule == FSIM_RULE_SPACE && b->l->parted && b->l->any_joinable)
+        find_lender(b, &s);
     if (!c->legal)
         return false;
     const bool connected = fsim_set_connected(b->l, b->base, own);
@@ -374,7 +384,7 @@ static int64_t most_tried(const fsim_places *l)
 static fsim_family *build(fsim_places *l, int root)
 {
     fsim_family *f = fsim_new(l->a, fsim_family, 1);
-    builder b = {l, f, root - FSIM_BACK, 0, most_tried(l)};
+    builder b = {.l = l, .f = f, .base = root - FSIM_BACK, .most = most_tried(l)};
     growth seed = {.set = {{0}}};
     *f = (fsim_family){.root = root, .complete = true};
     f->with = l->linked ? fsim_new(l->a, fsim_bits, FSIM_BITS) : NULL;
@@ -382,7 +392,8 @@ static fsim_family *build(fsim_places *l, int root)
     seed.fresh = seed.set;
     grow(&b, seed);
     l->looked_at += b.tried;
-    f->back = copied_back(l, root, root + fsim_bits_last(&f->looked) - FSIM_BACK);
+    const int copied = copied_back(l, root, root + fsim_bits_last(&f->looked) - FSIM_BACK);
+    f->back = copied > f->back ? copied : f->back;
     return f;
 }
 
@@ -519,7 +530,8 @@ static bool same_sets(const fsim_places *l, const fsim_family *x, const fsim_fam
 /* Do families with the same sets need the same places behind the roots, and were they found in the same way? */
 static bool need_the_same(const fsim_places *l, const fsim_family *x, const fsim_family *y)
 {
-    if (x->complete != y->complete || x->many != y->many || !fsim_bits_equal(&x->far, &y->far))
+    if (x->complete != y->complete || x->many != y->many || !fsim_bits_equal(&x->far, &y->far) ||
+        !fsim_bits_equal(&x->borrows, &y->borrows))
         return false;
     for (int i = 0; i < x->sets; i++)
         if (!fsim_bits_equal(&x->set[i].needs, &y->set[i].needs) || !fsim_bits_equal(&x->set[i].far, &y->set[i].far))
@@ -527,17 +539,16 @@ static bool need_the_same(const fsim_places *l, const fsim_family *x, const fsim
     return same_sets(l, x, y, y->root - FSIM_BACK);
 }
 
-const fsim_family *fsim_family_of(fsim_places *l, int root)
+/* A family with the sets of this root. */
+static fsim_family *find_family(fsim_places *l, int root)
 {
-    if (l->family[root])
-        return l->family[root];
     uint64_t h = 1;
     for (int i = root; i < root + 4 && i < l->count; i++)
         h = fsim_mix(h, l->near_class[i]);
     fsim_family **slot = &l->slot[h & (uint64_t)(l->slots - 1)];
     for (fsim_family *f = *slot; f; f = f->next)
         if (looks_like(l, f, root))
-            return l->family[root] = f;
+            return f;
     fsim_family *f = build(l, root);
     f->first_alike = root;
     for (fsim_family *known = *slot; known; known = known->next) {
@@ -545,9 +556,19 @@ const fsim_family *fsim_family_of(fsim_places *l, int root)
             continue;
         f->first_alike = known->first_alike;
         if (need_the_same(l, known, f))
-            return l->family[root] = known;
+            return known;
     }
     f->next = *slot;
     *slot = f;
-    return l->family[root] = f;
+    return f;
+}
+
+const fsim_family *fsim_family_of(fsim_places *l, int root)
+{
+    if (l->family[root])
+        return l->family[root];
+    l->family[root] = find_family(l, root);
+    FSIM_EACH_BIT(i, l->family[root]->borrows)
+    l->borrows[root - FSIM_BACK + i] = true;
+    return l->family[root];
 }

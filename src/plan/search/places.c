@@ -374,6 +374,7 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     out->far = fsim_new(a, bool, count + 1);
     out->last_near = fsim_new(a, int, count + 1);
     out->ends = fsim_new(a, bool, count + 1);
+    out->borrows = fsim_new(a, bool, count + 1);
     out->before = fsim_new(a, fsim_bits, count + 1);
     out->after = fsim_new(a, fsim_bits, count + 1);
     out->asked = fsim_new(a, fsim_bits, count + 1);

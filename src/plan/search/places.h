@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* places.h: shared by places.c, families.c and variants.c; the rest of the search includes only sets.h. */
+/* places.h: shared by places.c, families.c, lender.c and variants.c; the rest of the search includes only sets.h. */
 #ifndef FUSESIM_PLAN_SEARCH_PLACES_H
 #define FUSESIM_PLAN_SEARCH_PLACES_H
 
@@ -51,6 +51,12 @@ uint64_t fsim_apart_class(const fsim_places *l, int i);
 bool fsim_is_aloof_set(const fsim_places *l, int root, const fsim_own_set *s, const int *contraction, int count);
 /* Fills l->joinable from l's classes, and makes it part of them. */
 void fsim_find_beside(fsim_places *l);
+
+/* lender.c */
+
+/* A parted list: may a reduction of another part lend a space to this set of f, which has none alone? Notes in f how
+ * far it looked. */
+bool fsim_find_lender(fsim_places *l, fsim_family *f, const fsim_own_set *s);
 
 /* families.c */
 

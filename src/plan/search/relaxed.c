@@ -163,6 +163,8 @@ fsim_sum fsim_least_untiled(const expansion *x)
 
 fsim_sum fsim_least_as_part(const expansion *x, fsim_variant *v, fsim_sum alone)
 {
+    if (fsim_is_borrowed(x))
+        return 0;
     if (!fsim_is_joinable_here(x))
         return alone;
     const fsim_sum least = x->set->joinable

@@ -91,11 +91,12 @@ typedef struct fsim_family {
     int sets, room;
     int last; /* the highest member of a set minus the root */
     bool complete;
-    bool many;        /* a linked list: not all sets were tried, since there are too many */
-    fsim_bits looked; /* members of sets around which was looked: all that larger ones may have is near them */
-    fsim_bits far;    /* a linked list: members of sets that a place behind the bits might be in, too; */
-    fsim_bits *with;  /* and per place, all that it is in a set with: bits, as those of a set. Also of sets that are no
-                        kernels, but which larger ones might have */
+    bool many;         /* a linked list: not all sets were tried, since there are too many */
+    fsim_bits looked;  /* members of sets around which was looked: all that larger ones may have is near them */
+    fsim_bits borrows; /* a parted list: members of sets that are no kernels without a reduction beside them */
+    fsim_bits far;     /* a linked list: members of sets that a place behind the bits might be in, too; */
+    fsim_bits *with;   /* and per place, all that it is in a set with: bits, as those of a set. Also of sets that are no
+                         kernels, but which larger ones might have */
 } fsim_family;
 
 typedef struct {
@@ -144,6 +145,8 @@ typedef struct {
     int ahead;     /* places behind a root that its sets may have */
     bool *ends;    /* linked: may a kernel have the place and another one that is too far for the bits? */
     bool *heavy;   /* parted: of what a kernel may hold side by side, which one pays for its launch */
+    bool *borrows; /* parted: is it in a set that is no kernel, but a part of one, with a reduction of another part that
+                      gives it its space? Marked by families */
     bool any_joinable;
     struct fsim_far_end *far_end; /* beside.c: answers about places that are far apart; NULL: there are none */
     uint64_t *far_path;           /* beside.c: and whether a path is between two */

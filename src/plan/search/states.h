@@ -340,6 +340,9 @@ bool fsim_read_before(const fsim_frontier *f, const state *s, int tensor);
 
 /* relaxed.c */
 
+/* Is the set a place alone that may be had for nothing, since a part of a kernel has it that is no kernel itself? */
+static inline bool fsim_is_borrowed(const expansion *x) { return x->set->last == 0 && x->f->l.borrows[x->root]; }
+
 /* The relaxed cost: everything that may be in L2 is, where the kernel leaves room for it; a graph input only where
  * something has read it before. -1 where it fits no SM. */
 fsim_sum fsim_relaxed_cost(const expansion *x, fsim_variant *v);

@@ -364,6 +364,8 @@ static void launch(expansion *x)
 static fsim_sum least_by_units(const expansion *x)
 {
     const fsim_bits none = {{0}};
+    if (fsim_is_borrowed(x))
+        return 0;
     const fsim_sum alone = fsim_least_with(x, NULL);
     if (!x->set->joinable || !fsim_is_joinable_here(x))
         return alone;
