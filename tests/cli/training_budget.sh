@@ -9,9 +9,9 @@ export LC_ALL=C
 fail=0
 complain() { echo "FAILED: $1"; fail=1; }
 for budget in 1 0.75 0.43 0.428 0; do
-    "$FUSESIM" mlp --hw h100-sxm5-80gb --train --grad weights --strategy inductor --activation-memory-budget $budget --json $budget.json >out 2>err || complain "exit status $?: $(cat err)"
+    "$FUSESIM" mlp --hw h100-sxm5-80gb --train --grad weights --strategy inductor --search-steps 1000 --activation-memory-budget $budget --json $budget.json >out 2>err || complain "exit status $?: $(cat err)"
 done
-"$FUSESIM" mlp --hw h100-sxm5-80gb --train --grad weights --strategy inductor --json none.json >out 2>err || complain "exit status $?: $(cat err)"
+"$FUSESIM" mlp --hw h100-sxm5-80gb --train --grad weights --strategy inductor --search-steps 1000 --json none.json >out 2>err || complain "exit status $?: $(cat err)"
 "$python" - <<'END' || complain "json"
 import json
 plan = {b: json.load(open(b + ".json"))["plans"][0] for b in ("none", "1", "0.75", "0.43", "0.428", "0")}
