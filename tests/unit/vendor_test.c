@@ -295,9 +295,10 @@ typedef struct {
     const char *aux;
 } slope_case;
 
-#define GELU   "  - {op: gelu, in: h, out: g, approximate: tanh}\n"
-#define Y      "  - {op: matmul, in: [g, v], out: y}\n"
-#define MASKED "  - {op: matmul, in: [dy, v2], out: t}\n  - {op: unpack, in: bits, out: u, bits: 1}\n"
+#define GELU    "  - {op: gelu, in: h, out: g, approximate: tanh}\n"
+#define Y       "  - {op: matmul, in: [g, v], out: y}\n"
+#define MASKED  "  - {op: matmul, in: [dy, v2], out: t}\n  - {op: unpack, in: bits, out: u, bits: 1}\n"
+#define ONE_WAY "grad/h, by g/half alone"
 static const slope_case slopes[] = {
     {"the gradient of tanh GELU", GELU Y "outputs: [y]\n", 64, true, NULL, FSIM_WITH_TANH_GELU_SLOPE, "h"},
     {"in rows that the library can't have", GELU Y "outputs: [y]\n", 60, true, NULL, FSIM_NO_ACTIVATION, NULL},
@@ -305,6 +306,7 @@ static const slope_case slopes[] = {
     {"of another function", "  - {op: tanh, in: h, out: g}\n" Y "outputs: [y]\n", 64, true, NULL, FSIM_NO_ACTIVATION,
      NULL},
     {"without its last steps", GELU Y "outputs: [y]\n", 64, true, "grad/h", FSIM_NO_ACTIVATION, NULL},
+    {"one of its two ways alone", GELU Y "outputs: [y]\n", 64, true, ONE_WAY, FSIM_NO_ACTIVATION, NULL},
     {"with what others add to it", GELU Y "  - {op: exp, in: h, out: e}\noutputs: [y, e]\n", 64, true, NULL,
      FSIM_NO_ACTIVATION, NULL},
     {"a mask of bits", MASKED "  - {op: ne, in: u, scalar: 0, out: c}\n  - {op: where, in: [c, t], other: 0, out: d}\n",
@@ -329,6 +331,8 @@ static const slope_case slopes[] = {
      false, NULL, FSIM_NO_ACTIVATION, NULL},
 };
 
+static const char *name_of(const fsim_graph *g, int node) { return g->tensor[g->node[node].result[0]].name; }
+
 /* Forward's primitives as copies, but for what only its outputs need, and backward's; of a graph without gradients
  * all. Stored is what others read. */
 static int part_of(const fsim_graph *g, const slope_case *c, int *node, bool *clone, bool *stored)
@@ -348,6 +352,13 @@ static int part_of(const fsim_graph *g, const slope_case *c, int *node, bool *cl
         node[count] = n;
         clone[count] = c->derived && g->node[n].phase != FSIM_BACKWARD;
         stored[count] = outside && !clone[count];
+        if (c->left_out && strcmp(c->left_out, ONE_WAY) == 0) { /* the product is computed again for the other way */
+            inside[n] = g->node[n].phase != FSIM_BACKWARD
+                            ? inside[n] && strcmp(name_of(g, n), "g/half") != 0
+                            : strcmp(name_of(g, n), "grad/g/1") == 0 || strcmp(name_of(g, n), "grad/g/half/1") == 0 ||
+                                  strcmp(name_of(g, n), "grad/h/1") == 0;
+            stored[count] = strcmp(name_of(g, n), "grad/h/1") == 0;
+        }
         count += inside[n];
     }
     return count;
