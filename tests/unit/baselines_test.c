@@ -223,6 +223,17 @@ static void rules_ask_for_their_conditions(void **unused)
          "op: sum, in: e, out: t, dims: [1], keepdim: true; op: div, in: [e, t], out: o"},
         {"Gelu", "op: mul, in: x, out: h, scalar: 0.5; op: div, in: x, out: r, scalar: 1.4142; op: erf, in: r, out: e; "
                  "op: add, in: e, out: p, scalar: 1; op: mul, in: [h, p], out: o; op: neg, in: e, out: n"},
+        /* what comes before a contraction is no epilogue of it */
+        {"ConvActivation", "op: relu, in: image, out: a; op: conv2d, in: [a, filter], out: o, padding: 1"},
+        {"ConvBn",
+         "op: batch_norm, in: [image, c1, c2, c3, c4], out: a; op: conv2d, in: [a, filter], out: o, padding: 1"},
+        {"ConvMul", "op: mul, in: [image, plane], out: a; op: conv2d, in: [a, filter], out: o, padding: 1"},
+        {"ConvAdd", "op: add, in: [image, plane], out: a; op: conv2d, in: [a, filter], out: o, padding: 1"},
+        {"GemmActivation", "op: relu, in: x, out: a; op: matmul, in: [a, w], out: o"},
+        {"MatMulAdd", "op: add, in: [x, one], out: a; op: matmul, in: [a, w], out: o"},
+        {"ShuffleReduce",
+         "op: sum, in: x, out: a, dims: [1], keepdim: true; op: transpose, in: a, out: o, dims: [0, 1]"},
+        {"ScaleOffsetPower", "op: add, in: [x, one], out: a; op: mul, in: [a, two], out: o"},
         {"MatMulTranspose", "op: permute, in: z, out: t, dims: [1, 0, 2]; op: matmul, in: [t, w], out: o"}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         const fixture f = plan(row[i].operators);
@@ -330,6 +341,9 @@ static void plans_are_those_of_the_systems(void **unused)
          3, 1, 2, 1, 1, 1},
         /* a swapped operand is a layout, a permuted result is a copy */
         {"op: transpose, in: y, out: t, dims: [0, 1]; op: matmul, in: [x, t], out: o", 1, -1, 1, 1, 1, 1},
+        /* a library's call has one product, whatever stands between two of them */
+        {"op: matmul, in: [x, w], out: a; op: gelu, in: a, out: g, approximate: tanh; op: matmul, in: [g, y], out: o",
+         3, -1, -1, -1, 2, 1},
         /* siblings share their input */
         {"op: exp, in: x, out: a; op: tanh, in: x, out: b", 2, 1, 1, 2, 1, 1},
         /* losses are made in full before their mean */

@@ -4,8 +4,9 @@
  * matched by later rules. A composite that is one operator of ONNX is one kernel. A match that is no legal kernel,
  * or a product that the generator has no tiles or no tensor units for, is skipped.
  *
- * A pattern is a list of words. Each word is connected to an earlier word by a tensor: it reads it, computes it (< in
- * front), or reads the same input. A word is a list of alternatives, any of
+ * A pattern is a list of words. Each word is connected to an earlier word by a tensor: it reads what that one computes,
+ * computes what that one reads (< in front), or, with :same, reads what that one reads. A word is a list of
+ * alternatives, any of
  *     an operator            a primitive; a composite stands for all its primitives (with -: all but the last) and is
  *                            the only word
  *     a class                conv gemm pointwise activation reduce shuffle
@@ -57,9 +58,9 @@ static const struct {
     {"ONNX Runtime", "LayerNorm", NULL,
      "mean sub:same mul:square|pow:scalar mean add:scalar? sqrt div:same mul:vector? add:vector?"},
     {"ONNX Runtime", "SimplifiedLayerNorm", NULL, "mul:square|pow:scalar mean add:scalar? rsqrt mul:same mul:vector?"},
-    {"ONNX Runtime", "RotaryEmbedding", NULL, "neg concat <slice <slice mul add mul"},
-    {"ONNX Runtime", "Gelu", NULL, "erf mul:scalar|div:scalar add:scalar mul:same mul:same"},
-    {"ONNX Runtime", "FastGelu", NULL, "tanh mul:scalar add mul:scalar pow:scalar add:scalar mul:same mul:same"},
+    {"ONNX Runtime", "RotaryEmbedding", NULL, "neg concat <slice <slice mul add <mul"},
+    {"ONNX Runtime", "Gelu", NULL, "erf <mul:scalar|div:scalar add:scalar mul:same mul:same"},
+    {"ONNX Runtime", "FastGelu", NULL, "tanh <mul:scalar <add <mul:scalar <pow:scalar add:scalar mul:same mul:same"},
     {"ONNX Runtime", "QuickGelu", NULL, "sigmoid <mul:scalar mul:same"},
     {"ONNX Runtime", "Swish", NULL, "sigmoid mul:same"},
     {"ONNX Runtime", "Attention", NULL, "gemm mul:scalar|div:scalar? add|causal_mask|masked_fill|where? Softmax gemm"},
@@ -78,7 +79,8 @@ static const struct {
     /* extended */
     {"ONNX Runtime", "ConvAddActivation", NULL, "conv add:tensor relu"},
     {"ONNX Runtime", "ConvActivation", NULL, "conv activation:library"},
-    {"ONNX Runtime", "EmbedLayerNorm", NULL, "embedding|gather add embedding|gather? add? embedding|gather? LayerNorm"},
+    {"ONNX Runtime", "EmbedLayerNorm", NULL,
+     "embedding|gather add <embedding|gather? add? <embedding|gather? LayerNorm"},
     {"ONNX Runtime", "SkipLayerNorm", NULL, "add:tensor:shared LayerNorm"},
     {"ONNX Runtime", "SkipSimplifiedLayerNorm", NULL, "add:tensor:shared SimplifiedLayerNorm"},
     {"ONNX Runtime", "BiasSkipLayerNorm", NULL, "add:vector SkipLayerNorm"},
@@ -130,7 +132,8 @@ static const struct {
                   {"shared", SHARED}, {"swap", SWAP},     {"same", SAME},     {"library", LIBRARY}};
 
 typedef struct {
-    bool optional, before;
+    bool optional;
+    int (*connected)(fsim_clusters *c, int x, int **list); /* the parts that it may be, seen from an earlier word's */
     unsigned short fits[LABELS]; /* per label: which conditions it needs, and whether it fits */
 } word;
 
@@ -209,7 +212,7 @@ static int label_of(matcher *m, const char *label_name)
     return FSIM_OP_COUNT + m->label_names - 1;
 }
 
-static void add_alternative(matcher *m, word *w, char *text)
+static unsigned short add_alternative(matcher *m, word *w, char *text)
 {
     unsigned short bits = FITS;
     char *rest, *name = strtok_r(text, ":", &rest);
@@ -225,6 +228,7 @@ static void add_alternative(matcher *m, word *w, char *text)
             (strcmp(label_name, "Scale") == 0 && strcmp(name, "pointwise") == 0))
             w->fits[label_of(m, label_name)] = bits;
     }
+    return bits;
 }
 
 static void read_pattern(matcher *m, const char *pattern)
@@ -234,12 +238,13 @@ static void read_pattern(matcher *m, const char *pattern)
     for (char *each = strtok_r(text, " ", &rest); each; each = strtok_r(NULL, " ", &rest)) {
         word *w = &m->word[m->words++];
         char *others, *mark = strchr(each, '?');
-        *w = (word){.optional = mark != NULL, .before = *each == '<'};
-        each += w->before;
+        *w = (word){.optional = mark != NULL, .connected = *each == '<' ? fsim_makers : fsim_users};
+        each += *each == '<';
         if (mark)
             *mark = '\0';
         for (char *one = strtok_r(each, "|", &others); one; one = strtok_r(NULL, "|", &others))
-            add_alternative(m, w, one);
+            if (add_alternative(m, w, one) & SAME)
+                w->connected = fsim_sharers;
     }
 }
 
@@ -341,8 +346,7 @@ static bool extend(matcher *m, int at)
         return m->matches > 1 && one_kernel(m);
     for (int i = m->matches; i-- > 0;) {
         int *other;
-        const int others =
-            m->word[at].before ? fsim_makers(m->c, m->match[i], &other) : fsim_sharers(m->c, m->match[i], &other);
+        const int others = m->word[at].connected(m->c, m->match[i], &other);
         for (int k = 0; k < others; k++) {
             const int x = other[k], bits = m->word[at].fits[m->label[x]];
             if (!bits || m->touched[x] || matched(m, x) || !meets(m, x, bits) || m->tries-- <= 0)

@@ -93,7 +93,7 @@ static bool row_is_a_tile(fsim_problem *p, const fsim_kernel *k)
 static bool may_fuse(const fsim_belief *b, fsim_clusters *c, int x, int y, const fsim_kernel *both)
 {
     const fsim_group *o = both->group;
-    if (both->template == FSIM_TILED_CONTRACTION || both->template == FSIM_LIBRARY_CONTRACTION ||
+    if (o->template == FSIM_TILED_CONTRACTION || o->template == FSIM_CHAINED_CONTRACTION ||
         o->reads + o->writes > XLA_MOST_OPERANDS || o->across > 0 || o->stretch > 0)
         return false;
     if (reductions_of(c, x, 1) + reductions_of(c, y, 1) > XLA_MOST_REDUCTIONS)
