@@ -323,6 +323,10 @@ static void plans_are_those_of_the_systems(void **unused)
         /* softmax(x y^T) z: one reduction between two products */
         {"op: matmul, in: [x, y], out: s; op: softmax, in: s, out: p, dim: 1; op: matmul, in: [p, w], out: o", 3, 3, 3,
          1, 3, -1},
+        /* the same with a factor on an operand, as PyTorch's decompositions have it */
+        {"op: mul, in: x, out: h, scalar: 0.125; op: matmul, in: [h, y], out: s; op: softmax, in: s, out: p, dim: 1; "
+         "op: matmul, in: [p, w], out: o",
+         4, -1, -1, 1, -1, -1},
         /* addmm: the bias belongs to the call unless only pointwise operators follow */
         {"op: linear, in: [x, w, one], out: a; op: softmax, in: a, out: o, dim: 1", 2, 2, 2, 2, 2, 2},
         /* greedy: the library has no such epilogue (erf), and the product with it takes longer than both */

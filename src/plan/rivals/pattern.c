@@ -63,7 +63,9 @@ static const struct {
     {"ONNX Runtime", "FastGelu", NULL, "tanh <mul:scalar <add <mul:scalar <pow:scalar add:scalar mul:same mul:same"},
     {"ONNX Runtime", "QuickGelu", NULL, "sigmoid <mul:scalar mul:same"},
     {"ONNX Runtime", "Swish", NULL, "sigmoid mul:same"},
-    {"ONNX Runtime", "Attention", NULL, "gemm mul:scalar|div:scalar? add|causal_mask|masked_fill|where? Softmax gemm"},
+    {"ONNX Runtime", "Attention", NULL,
+     "gemm <mul:scalar|div:scalar? <mul:scalar|div:scalar? mul:scalar|div:scalar? add|causal_mask|masked_fill|where? "
+     "Softmax gemm"},
     /* basic */
     {"TensorRT", "ConvBias", "conv", "conv add:vector"},
     {"ONNX Runtime", "ConvBn", "conv", "conv BatchNorm"},
