@@ -2,7 +2,8 @@
 /* pattern.c: engines that fuse by fixed rules: ONNX Runtime's graph transformers and TensorRT's layer fusions, the rows
  * of `rules`. Each rule is applied everywhere before the next one, until nothing matches. The result of a rule can be
  * matched by later rules. A composite that is one operator of ONNX is one kernel. A match that is no legal kernel,
- * or a product that the generator has no tiles or no tensor units for, is skipped.
+ * a product that the generator has no tiles or no tensor units for, or a convolution that would be no library's call
+ * and take longer than its parts, is skipped.
  *
  * A pattern is a list of words. Each word is connected to an earlier word by a tensor: it reads what that one computes,
  * computes what that one reads (< in front), or, with :same, reads what that one reads. A word is a list of
@@ -319,14 +320,25 @@ static bool read_elsewhere(matcher *m, int x)
     return elsewhere;
 }
 
+static double apart_s(matcher *m)
+{
+    double sum = 0;
+    for (int i = 0; i < m->matches; i++)
+        sum += fsim_joined_like(m->c, &m->match[i], 1, -1)->time_s;
+    return sum;
+}
+
 /* A product that the generator has no tiles for, though its groups are large enough, or whose integers it does not
- * multiply on tensor units: an engine would not write such a kernel, it calls its library. */
-static bool is_left_to_library(const matcher *m, const fsim_kernel *k)
+ * multiply on tensor units, and a convolution that takes longer with what its library does not compute behind it: an
+ * engine would not write such a kernel, it calls its library. */
+static bool is_left_to_library(matcher *m, const fsim_kernel *k)
 {
     if (k->template != FSIM_TILED_CONTRACTION)
         return false;
     const fsim_gemm *gemm = &m->c->p->graph->node[k->group->anchor].gemm;
     const bool integers = gemm->arithmetic == FSIM_I8 || gemm->arithmetic == FSIM_U8;
+    if (gemm->convolution)
+        return k->time_s > apart_s(m) && !fsim_library_can(m->c->p->graph, m->c->p->hw, k->group);
     return (integers && fsim_tensor_key(m->c->p->hw, gemm->arithmetic) != FSIM_HW_COUNT) ||
            (k->tile_m == 0 && gemm->batch == 1);
 }
