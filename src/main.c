@@ -126,6 +126,8 @@ static const fsim_arg options[] = {
     {"--clip", "NORM", FSIM_ARG_NUMBER, AT(clip), NULL, PLANS, "most that all gradients' norm may be: 1"},
     {"--micro-batches", "N", FSIM_ARG_COUNT, AT(micro_batches), NULL, PLANS, "whose gradients one update sums up"},
     {"--checkpoint", "", FSIM_ARG_FLAG, AT(checkpoint), NULL, PLANS, "backward computes each layer again"},
+    {"--save-dtype", "DTYPE[:NAME,...]", FSIM_ARG_TEXT, AT(save_dtype), NULL, PLANS,
+     "keep values for backward in f8, bf16, f16"},
     {"--activation-memory-budget", "SHARE", FSIM_ARG_TEXT, AT(activation_budget), NULL, PLAN,
      "torch.compile's, from 0 to 1 (1)"},
     {"--data-parallel", "N", FSIM_ARG_COUNT, AT(data_parallel), NULL, PLAN, "GPUs of one node, a batch each"},

@@ -208,7 +208,8 @@ static int plan_strategies(fsim_problem *p, asked which, fsim_arena *a, fsim_pre
     static const double others = 0.3, after = 4, most = 0.4; /* what follows takes so many times as long as the plans
                                                     that are always made, and may take that share of the time */
     const double begun_s = fsim_clock_s(), until_s = p->until_s, left_s = fmax(0, until_s - begun_s);
-    const fsim_graph *trained = fsim_sdpa_graph(p->graph, p->hw, FSIM_BY_ATEN, a);
+    const fsim_graph *as_it_is = fsim_graph_unreduced(p->graph, a), /* no other system saves in fewer bits */
+        *trained = fsim_sdpa_graph(as_it_is, p->hw, FSIM_BY_ATEN, a);
     double always_s = 0;
     int count = 0;
     for (int s = 0; s < FSIM_STRATEGY_COUNT; s++) {
@@ -219,6 +220,8 @@ static int plan_strategies(fsim_problem *p, asked which, fsim_arena *a, fsim_pre
         fsim_problem part = *p;
         if (!always)
             part.until_s = begun_s + others * left_s;
+        if (s != FSIM_STRATEGY_GREEDY && s != FSIM_STRATEGY_MAXIMAL)
+            take_graph(&part, as_it_is, a);
         if (s == FSIM_STRATEGY_EAGER || s == FSIM_STRATEGY_INDUCTOR)
             take_graph(&part,
                        s == FSIM_STRATEGY_INDUCTOR && o->budget_cut > 0 ? within_budget(trained, p->hw, o, a) : trained,
@@ -317,7 +320,7 @@ static void take_rivals_calling(const fsim_problem *q, const fsim_prediction *ou
         fsim_problem r = *q;
         fsim_plan ours;
         fsim_refusal why;
-        if (theirs->kernels == 0 || !theirs->graph->calls)
+        if (theirs->kernels == 0 || !theirs->graph->calls || (q->graph->unreduced && !theirs->graph->unreduced))
             continue;
         take_graph(&r, theirs->graph, a);
         if (fsim_price(&r, fsim_priced_partition(theirs), a, &ours, &why) && fsim_plan_calling(&r, &ours, a) &&

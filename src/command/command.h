@@ -47,13 +47,13 @@ typedef struct {
     fsim_words grad; /* tensors whose gradients are wanted; none: all */
     int seed;        /* FSIM_SEED_ONES: the gradient of an output is 1 */
     bool train, jvp, checkpoint;
-    int autocast;                  /* as in fsim_derive */
-    int update;                    /* an fsim_update */
-    int64_t micro_batches;         /* 0: not used */
-    int64_t data_parallel, zero;   /* GPUs and what they share out; 0: not used */
-    double clip;                   /* 0: not used */
-    const char *activation_budget; /* NULL: not used */
-    bool fused;                    /* of capacity */
+    int autocast;                               /* as in fsim_derive */
+    int update;                                 /* an fsim_update */
+    int64_t micro_batches;                      /* 0: not used */
+    int64_t data_parallel, zero;                /* GPUs and what they share out; 0: not used */
+    double clip;                                /* 0: not used */
+    const char *activation_budget, *save_dtype; /* NULL: not used */
+    bool fused;                                 /* of capacity */
     bool resume, check, summary, no_check, no_measure, no_counters, compile_cost, no_exclude, unseen, fresh, refit,
         registers, quiet, verbose, help, version;
 } fsim_settings;

@@ -107,6 +107,39 @@ static void check_budget(fsim_context *c)
                    c->set.activation_budget);
 }
 
+/* "bf16", "f8:h,*.act"; false: no such dtype, or a name is missing. */
+static bool parse_save_dtype(const fsim_context *c, fsim_save_dtype *out)
+{
+    const char *text = c->set.save_dtype, *colon = strchr(text, ':');
+    const char *word = colon ? fsim_strndup(c->arena, text, (size_t)(colon - text)) : text;
+    *out = (fsim_save_dtype){.dtype = FSIM_F8E4M3};
+    if (strcmp(word, "f8") != 0 && (!fsim_dtype_parse(word, &out->dtype) || !fsim_dtype_floating(out->dtype) ||
+                                    fsim_dtype_bytes(out->dtype) > 2 || out->dtype == FSIM_F8E8M0))
+        return false;
+    const char **name = fsim_new(c->arena, const char *, strlen(text) + 1);
+    for (const char *at = colon ? colon + 1 : NULL; at;) {
+        const size_t length = strcspn(at, ",");
+        if (length == 0)
+            return false;
+        name[out->names++] = fsim_strndup(c->arena, at, length);
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    out->name = name;
+    return true;
+}
+
+static void check_save_dtype(fsim_context *c)
+{
+    fsim_save_dtype unused;
+    if (c->set.save_dtype && !c->set.train)
+        fsim_error(c->diag, fsim_command_line, "--save-dtype belongs to --train");
+    else if (c->set.save_dtype && !parse_save_dtype(c, &unused))
+        fsim_error(
+            c->diag, fsim_command_line,
+            "--save-dtype '%s': wanted f8, f8e5m2, bf16 or f16, and names of tensors behind a colon: bf16:h,*.act",
+            c->set.save_dtype);
+}
+
 /* Options that only mean something together. */
 static void check_derivatives(fsim_context *c)
 {
@@ -126,6 +159,7 @@ static void check_derivatives(fsim_context *c)
         fsim_error(c->diag, fsim_command_line, "--checkpoint belongs to --train");
     check_replicas(c);
     check_budget(c);
+    check_save_dtype(c);
     if (s->update == FSIM_NO_UPDATE && s->clip > 0)
         fsim_error(c->diag, fsim_command_line, "--clip belongs to --optimizer");
 }
@@ -171,6 +205,9 @@ static const fsim_derive *wanted_derivatives(const fsim_context *c)
     d->clip = s->clip;
     d->micro_batches = s->micro_batches;
     d->checkpoint = s->checkpoint;
+    fsim_save_dtype *save = s->save_dtype ? fsim_new(c->arena, fsim_save_dtype, 1) : NULL;
+    if (save && parse_save_dtype(c, save))
+        d->save = save;
     return d;
 }
 
@@ -241,6 +278,8 @@ static const char *typed_derivatives(const fsim_context *c)
         text = fsim_printf(c->arena, "%s --autocast %s", text, s->autocast == FSIM_AUTOCAST_F16 ? "f16" : "bf16");
     if (s->checkpoint)
         text = fsim_printf(c->arena, "%s --checkpoint", text);
+    if (s->save_dtype)
+        text = fsim_printf(c->arena, "%s --save-dtype %s", text, fsim_shell_word(c->arena, s->save_dtype));
     if (s->micro_batches > 0)
         text = fsim_printf(c->arena, "%s --micro-batches %lld", text, (long long)s->micro_batches);
     if (s->activation_budget)

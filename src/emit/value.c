@@ -164,6 +164,12 @@ static const char *converted(fsim_emitter *e, fsim_dtype t, const char *x)
     return is_packed(t) ? fsim_printf(e->a, "fs_from_%s(%s)", fsim_dtype_names[t], x) : x;
 }
 
+/* What is left of x where it was stored in a dtype of few bits and read again. */
+static const char *rounded(fsim_emitter *e, fsim_dtype t, const char *x)
+{
+    return converted(e, t, fsim_printf(e->a, "fs_to_%s((float)(%s))", fsim_dtype_names[t], x));
+}
+
 /* Can a thread load or store e->vector elements at once? Lanes must be neighbours in memory, and each group must
  * start at a multiple of e->vector. */
 static bool grouped(const fsim_emitter *e, const fsim_where *w)
@@ -351,6 +357,8 @@ static fsim_variable elementwise(fsim_emitter *e, const fsim_node *n, int tensor
         text = expression_text(e, n, arg, &at);
         depth = at.depth > depth ? at.depth : depth;
     }
+    if (n->rounds)
+        text = rounded(e, made, text);
     depth = depth > 0 ? e->depth : 0;
     const char *name = fsim_fresh(e, "v");
     fsim_say(e, depth, "const %s %s = %s; /* %s */", fsim_ctype_names[fsim_ctype_of(made)], name,

@@ -97,12 +97,30 @@ static const char *name_again(fsim_derivation *d, int t)
                      : fsim_printf(d->build->arena, "again/%s", tensor_of(d, t)->name);
 }
 
+int fsim_repeat(fsim_derivation *d, const fsim_record *r, int t, const int *arg, const char *name)
+{
+    const fsim_tensor x = *tensor_of(d, t);
+    const int towards = d->towards, steps = d->steps[towards];
+    fsim_step step;
+    fsim_derive_start(d, &step, r->op);
+    d->steps[towards] = steps;
+    step.name = name;
+    step.call.attrs = r->attrs;
+    step.call.equation = r->equation;
+    step.call.typed = true;
+    step.call.type = x.dtype;
+    for (int i = 0; i < r->lists; i++)
+        step.call.list[r->list[i].attr] = r->list[i].list;
+    const fsim_value v = fsim_derive_view(d, fsim_derive_end(d, &step, r->args, arg), &x.shape);
+    d->steps[towards] = steps;
+    return v.is == FSIM_TENSOR ? v.tensor : -1;
+}
+
 static int run_again(fsim_derivation *d, int t, int event)
 {
     const fsim_tensor x = *tensor_of(d, t);
     const fsim_record r = d->build->record[x.producer];
     int arg[MOST_ARGS];
-    fsim_step step;
     if (!may_repeat(d, t)) {
         fsim_error(d->build->diag, x.at, "'%s' can't be computed again", x.name);
         return -1;
@@ -110,24 +128,13 @@ static int run_again(fsim_derivation *d, int t, int event)
     for (int i = 0; i < r.args; i++)
         if ((arg[i] = argument_again(d, r.arg[i], event)) < 0)
             return -1;
-    const int towards = d->towards, steps = d->steps[towards], source = d->source, first = d->build->graph->nodes;
+    const int source = d->source, first = d->build->graph->nodes;
     d->source = r.source;
-    fsim_derive_start(d, &step, r.op);
-    d->steps[towards] = steps;
-    step.name = name_again(d, t);
-    step.call.attrs = r.attrs;
-    step.call.equation = r.equation;
-    step.call.typed = true;
-    step.call.type = x.dtype;
-    for (int i = 0; i < r.lists; i++)
-        step.call.list[r.list[i].attr] = r.list[i].list;
-    fsim_value v = fsim_derive_end(d, &step, r.args, arg);
+    const int made = fsim_repeat(d, &r, t, arg, name_again(d, t));
     for (int n = first; n < d->build->graph->nodes; n++)
         d->build->graph->node[n].again = event > 0 ? event : 1;
-    v = fsim_derive_view(d, v, &x.shape);
-    d->steps[towards] = steps;
     d->source = source;
-    return v.is == FSIM_TENSOR ? v.tensor : -1;
+    return made;
 }
 
 /* The tensor, computed again. */
@@ -234,23 +241,22 @@ static int read_again(fsim_derivation *d, int source, int t)
     return from > 0 ? made_again(d, t, from) : t;
 }
 
+int fsim_read_again(fsim_derivation *d, int t)
+{
+    return d->how->reads > 0 ? read_again(d, d->source, t) : d->how->fates > 0 || d->dropped ? repeated(d, t) : t;
+}
+
 bool fsim_record_again(fsim_derivation *d, const fsim_record *r, fsim_record *out)
 {
     *out = *r;
     if (d->how->fates == 0 && !d->dropped)
         return true;
     out->arg = fsim_new(d->build->arena, int, r->args + 1);
-    if (d->how->reads > 0) {
-        for (int i = 0; i < r->args; i++)
-            if ((out->arg[i] = read_again(d, r->source, r->arg[i])) < 0)
-                return false;
-        out->result = read_again(d, r->source, r->result);
-        return out->result >= 0;
-    }
     for (int i = 0; i < r->args; i++)
-        if ((out->arg[i] = repeated(d, r->arg[i])) < 0)
+        if ((out->arg[i] = fsim_read_again(d, r->arg[i])) < 0)
             return false;
     const int made = tensor_of(d, r->result)->storage;
-    out->result = made < d->tensors && fate_of(d, made) == FSIM_DROPPED_AFTER ? r->result : repeated(d, r->result);
+    const bool before = d->how->reads == 0 && made < d->tensors && fate_of(d, made) == FSIM_DROPPED_AFTER;
+    out->result = before ? r->result : fsim_read_again(d, r->result);
     return out->result >= 0;
 }

@@ -3,6 +3,8 @@
 #ifndef FUSESIM_GRAPH_DERIVE_H
 #define FUSESIM_GRAPH_DERIVE_H
 
+#include "graph/op.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -49,6 +51,29 @@ typedef struct {
 } fsim_copy_read;
 enum { FSIM_MOST_EVENTS = 255 };
 
+/* Values that gradients read in fewer bits than they have. */
+typedef struct {
+    fsim_dtype dtype;
+    const char *const *name; /* the tensors, a * for any letters; none: those that pay (fsim_unreduced) */
+    int names;
+} fsim_save_dtype;
+
+/* Why gradients read a tensor of the workload as it is, though values are to be saved in fewer bits. */
+typedef enum {
+    FSIM_MAY_REDUCE, /* they do not, where they read it as a number at all */
+    FSIM_UNNAMED,
+    FSIM_GIVEN,       /* an input or a weight, which is in memory anyway */
+    FSIM_NO_FLOAT,    /* an integer, a mask */
+    FSIM_NARROW,      /* it has no more bits */
+    FSIM_MOVED,       /* written over in place */
+    FSIM_OPERAND,     /* a product of the backward pass wants it in its own dtype, unless it is named */
+    FSIM_STATISTIC,   /* a sum or a maximum, or made of such, unless it is named */
+    FSIM_INNER,       /* a step of an operator: it is computed from what the operator reads, which may be reduced */
+    FSIM_OF_BACKWARD, /* of no tensor of the workload */
+    FSIM_UNREDUCED_COUNT
+} fsim_unreduced;
+extern const char *const fsim_unreduced_texts[FSIM_UNREDUCED_COUNT];
+
 /* The options that differentiate a workload. All of it zero: none. */
 typedef struct fsim_derive {
     fsim_derive_mode mode;
@@ -72,6 +97,7 @@ typedef struct fsim_derive {
                                    that is not listed is its own copy, or the original where it is FSIM_HELD; other
                                    readers read the original */
     int reads;
+    const fsim_save_dtype *save; /* gradients read what forward makes rounded to fewer bits; NULL: as it is */
 } fsim_derive;
 
 /* Are losses scaled? With f16 and an update, which takes the scale out again. */

@@ -122,6 +122,7 @@ static bool go_through(fsim_derivation *d, int t)
     d->memos = 0;
     d->source = own.source;
     d->towards = t;
+    d->own = &own;
     if (!fsim_record_again(d, &own, &seen))
         return false;
     d->build->record[node] = seen; /* rules find the primitive by the place of its record */
@@ -134,7 +135,7 @@ static bool go_through(fsim_derivation *d, int t)
     const int whole = softmax_of(d, &own, &dims); /* its argument; of others -1 */
     if (whole >= 0) {
         d->towards = whole;
-        const fsim_value v = through_softmax(d, fsim_value_of(r->result), g, &dims);
+        const fsim_value v = through_softmax(d, fsim_as_saved(d, r, -1), g, &dims);
         g = v.is == FSIM_REFUSED ? v : g;
         contribute(d, whole, fsim_derive_cast(d, v, tensor_of(d, whole)->dtype), node);
     }
@@ -153,6 +154,7 @@ static bool go_through(fsim_derivation *d, int t)
             contribute(d, x, v, node);
     }
     d->build->record[node] = own;
+    d->own = NULL;
     return g.is != FSIM_REFUSED;
 }
 
@@ -350,6 +352,8 @@ bool fsim_differentiate(fsim_build *b, const fsim_names *names, const fsim_deriv
         return false;
     if (how->mode == FSIM_TANGENTS)
         return fsim_derive_tangents(&d);
+    if (!fsim_start_reduced(&d))
+        return false;
     b->phase = FSIM_BACKWARD;
     for (int t = 0; t < n; t++) {
         const fsim_tensor *x = tensor_of(&d, t);

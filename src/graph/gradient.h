@@ -65,6 +65,11 @@ typedef struct {
     int result;
 } fsim_memo;
 
+/* A tensor, and the one that gradients read in its place: rounded to fewer bits. */
+typedef struct {
+    int tensor, own, rounded; /* own: whose value it is in the workload: the tensor, or what it is a copy of */
+} fsim_rounded;
+
 typedef struct fsim_derivation {
     fsim_build *build;
     const fsim_names *names;
@@ -84,8 +89,12 @@ typedef struct fsim_derivation {
     int *again;          /* by event and tensor: the one with its values that the backward pass computes; -1: none yet.
                             Event 0 stands for whatever fsim_derive.fate drops */
     int *copies;         /* by tensor: how many of these there are */
-    bool packing;        /* conditions of fsim_derive_where pass through bits: forms.h */
-    bool adding;         /* the steps add what several readers contributed */
+    const fsim_record *own; /* the primitive at hand, before again.c put copies into it */
+    signed char *unreduced; /* by tensor: an fsim_unreduced; NULL: all are read as they are */
+    fsim_rounded *rounded;
+    int roundeds, rounded_room;
+    bool packing; /* conditions of fsim_derive_where pass through bits: forms.h */
+    bool adding;  /* the steps add what several readers contributed */
     fsim_memo *memo;
     int memos, memo_room;
 } fsim_derivation;
@@ -151,6 +160,19 @@ void fsim_start_again(fsim_derivation *d);
 /* A primitive as the backward pass sees it, with such values in place of those of the forward pass. False after an
  * error. */
 bool fsim_record_again(fsim_derivation *d, const fsim_record *r, fsim_record *out);
+
+/* The tensor that the derivative at hand, of operator d->source, reads for tensor t of the workload. -1 after an error.
+ */
+int fsim_read_again(fsim_derivation *d, int t);
+/* What r makes, tensor t of the workload, from other arguments, as a primitive of this name; the tensor, -1 after an
+ * error. */
+int fsim_repeat(fsim_derivation *d, const fsim_record *r, int t, const int *arg, const char *name);
+/* reduced.c: values that gradients read in fewer bits, as fsim_derive.save says. Before the walk; false after an error:
+ * a name that no tensor has. */
+bool fsim_start_reduced(fsim_derivation *d);
+/* What the derivative of r, the primitive at hand, reads where it reads argument i, or with -1 the result: that tensor,
+ * or what was rounded to fewer bits and back. */
+fsim_value fsim_as_saved(fsim_derivation *d, const fsim_record *r, int i);
 
 /* May a derivative with respect to the tensor exist: is it a float, and no constant by the user's or PyTorch's word? */
 bool fsim_may_want(const fsim_tensor *t);

@@ -301,7 +301,10 @@ fsim_value fsim_gradient_product(fsim_derivation *d, const fsim_record *r, int i
     if (narrow)
         step.call.attrs.dtype = wide;
     step.call.equation = fsim_printf(d->build->arena, "%s,%s->%s", i ? other : l.out, i ? l.out : other, result);
-    const int arg[2] = {i ? r->arg[0] : g.tensor, i ? g.tensor : r->arg[1]};
+    const fsim_value with = fsim_as_saved(d, r, 1 - i);
+    if (with.is == FSIM_REFUSED)
+        return with;
+    const int arg[2] = {i ? with.tensor : g.tensor, i ? g.tensor : with.tensor};
     return fsim_derive_view(d, fsim_derive_end(d, &step, 2, arg), &kept);
 }
 

@@ -44,6 +44,7 @@ typedef struct {
     bool lasting; /* its memory is there from the first kernel to the last: an input's, a weight's, an output's */
     bool stays;   /* its memory stays to the end from when it is made: an output's, where there are gradients */
     int producer; /* primitive that computes it; -1 for inputs, weights and views */
+    int reduces;  /* the tensor whose value it has in fewer bits, for gradients (--save-dtype); -1: of none */
     int64_t elems, bytes;
     int *reader, readers;     /* primitives that read it, ascending, each once (tensors that own memory only) */
     bool output, materialize; /* must be stored in memory (tensors that own memory only) */
@@ -183,6 +184,7 @@ typedef struct {
     int call; /* the operator, by number from 1, whose backward pass a library has in one call that does this; 0: none
                */
     int serving; /* the call of `serving` that it belongs to, by number from 1, where plans are to take it; 0: none */
+    bool rounds; /* its result has the bits of its dtype in registers too, where other values may have more */
     int again;   /* it does in the backward pass what another has done in the forward pass: in which event
                     (fsim_copy_read), or 1; 0: it does not */
     fsim_side side;
@@ -309,7 +311,8 @@ typedef struct {
     const fsim_read_from *origin; /* NULL: not differentiated */
     bool checkpoint; /* backward computes the values of each layer again: what fsim_source.layer_number says has layers
                         of models too then */
-    const bool *dropped;   /* with checkpoint: by tensor of the workload, what is given up; NULL */
+    const bool *dropped;          /* with checkpoint: by tensor of the workload, what is given up; NULL */
+    const signed char *unreduced; /* with fsim_derive.save: by tensor of the workload, an fsim_unreduced; NULL */
     int64_t micro_batches; /* passes through the graph for one update, each of which adds its gradients; 0: one */
     bool barrier;          /* some primitive is after the barrier */
 } fsim_graph;
@@ -344,6 +347,8 @@ fsim_graph *fsim_graph_with_copies(const fsim_graph *g, const fsim_derive *like,
 /* The same with the forms that g has, where of each layer what no other reads is computed again, as --checkpoint says.
  * NULL where no operator belongs to a layer, or where g computes values again already. */
 fsim_graph *fsim_graph_checkpointed(const fsim_graph *g, fsim_arena *a);
+/* The same without fsim_derive.save: g itself where it has none. */
+const fsim_graph *fsim_graph_unreduced(const fsim_graph *g, fsim_arena *a);
 /* How g was differentiated; NULL: it was not. */
 const struct fsim_derive *fsim_derivation_of(const fsim_graph *g);
 /* Are two graphs the same in all but the places in their files: names, shapes, operators and what they read, in the

@@ -81,7 +81,7 @@ static int add_tensor(fsim_build *b, fsim_tensor t)
     }
     t.elems = fsim_elems(&t.shape);
     t.bytes = t.written_bytes = t.elems * fsim_dtype_bytes(t.dtype);
-    t.over = -1;
+    t.over = t.reduces = -1;
     t.producer = -1;
     const int id = g->tensors;
     if (t.storage < 0)

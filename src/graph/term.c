@@ -51,6 +51,12 @@ static size_t word_at(const char *text)
     return n;
 }
 
+/* Argument i, or with -1 the result. A mask of bits is packed before anything is rounded. */
+static fsim_value read(const reader *t, int i)
+{
+    return t->d->packing ? fsim_value_of(i < 0 ? t->r->result : t->r->arg[i]) : fsim_as_saved(t->d, t->r, i);
+}
+
 /* $0, $y, $g, $alpha */
 static fsim_value variable(reader *t)
 {
@@ -58,11 +64,11 @@ static fsim_value variable(reader *t)
     const char *name = t->at;
     if (*name >= '0' && *name <= '9') {
         const int i = *t->at++ - '0';
-        return i < t->r->args ? fsim_value_of(t->r->arg[i]) : fsim_constant(t->r->attrs.scalar);
+        return i < t->r->args ? read(t, i) : fsim_constant(t->r->attrs.scalar);
     }
     t->at += length;
     if (length == 1 && *name == 'y')
-        return fsim_value_of(t->r->result);
+        return read(t, -1);
     if (length == 1 && *name == 'g')
         return t->g;
     return fsim_constant(field_of(t->r, name, length));

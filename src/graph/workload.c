@@ -276,6 +276,16 @@ static fsim_graph *derived_otherwise(const fsim_graph *g, fsim_derive how, fsim_
     return fsim_graph_of(a, fsim_diag_new(a), g->origin->path, g->origin->yaml, &set);
 }
 
+const fsim_graph *fsim_graph_unreduced(const fsim_graph *g, fsim_arena *a)
+{
+    if (!g->origin || !g->origin->derive.save)
+        return g;
+    fsim_derive how = g->origin->derive;
+    how.save = NULL;
+    const fsim_graph *out = derived_otherwise(g, how, a);
+    return out ? out : g;
+}
+
 const fsim_derive *fsim_derivation_of(const fsim_graph *g) { return g->origin ? &g->origin->derive : NULL; }
 
 fsim_graph *fsim_graph_with_forms(const fsim_graph *g, const signed char *form, int forms, fsim_arena *a)

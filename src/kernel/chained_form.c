@@ -41,7 +41,7 @@ static bool shifts(fsim_chained *f, int i)
 {
     const fsim_node *n = fsim_chained_node(f, i);
     if (n->op != FSIM_OP_SUB)
-        return n->op == FSIM_OP_CAST || n->op == FSIM_OP_COPY ||
+        return (n->op == FSIM_OP_CAST && !n->rounds) || n->op == FSIM_OP_COPY ||
                (fsim_ops[n->op].class == FSIM_PERMUTE && fsim_ops[n->op].flops == 0);
     const int from = fsim_chained_maker(f, n->arg[1].tensor);
     if (!fsim_chained_between(f, from) || fsim_chained_node(f, from)->op != FSIM_OP_MAX ||

@@ -112,7 +112,7 @@ static void trade_time(const fsim_problem *p, fsim_traded *x, fsim_arena *a)
     part = fsim_with_share(&fastest, searched);
     x->ways = fsim_best_ways(&part, x->known, x->knowns, a, &x->best, &x->proof);
     for (int s = 0; s < x->rivals; s++)
-        if (x->rival[s].kernels > 0)
+        if (x->rival[s].kernels > 0 && !p->graph->unreduced == !x->rival[s].graph->unreduced)
             offer(&fastest, x->rival[s].graph, fsim_priced_partition(&x->rival[s]), x, a);
     part = fsim_with_share(&fastest, searched);
     offer_checkpointed(&part, x, a);

@@ -203,6 +203,9 @@ void fsim_put_saved(fsim_writer *w, cJSON *to, const fsim_prediction *p)
         fsim_put_text(w, o, "way", fsim_way_names[value[i].now.way]);
         fsim_put_count(w, o, "bytes", value[i].now.bytes);
         fsim_put_count(w, o, "kernel", value[i].now.kernel + 1);
+        const char *why = fsim_why_not_reduced(g, &value[i].now);
+        if (why)
+            fsim_put_text(w, o, "not_reduced", why);
         put_other_ways(w, fsim_put_new(w, o, "alternatives", cJSON_CreateArray()), &value[i]);
     }
     put_timeline(w, to, g, plan);

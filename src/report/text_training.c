@@ -53,34 +53,44 @@ static const char *values_text(const fsim_text_page *r, const fsim_saved *saved,
     return to - from > VALUES_NAMED ? fsim_printf(r->a, "%s and %d more", list, to - from - VALUES_NAMED) : list;
 }
 
+/* Where saved[i, count) begins to have another way, or from `held` on nothing that is held. */
+static int end_of(const fsim_saved *saved, int i, int count, fsim_way way, bool held)
+{
+    while (i < count && saved[i].way == way && (!held || saved[i].bytes > 0))
+        i++;
+    return i;
+}
+
 const char *fsim_text_saved(const fsim_text_page *r)
 {
     fsim_saved *saved;
     const fsim_plan *eager = eager_of(r);
-    const int count = fsim_saved_of(r->g, r->plan, r->a, &saved);
-    int held = 0, kept = 0;
-    while (held < count && saved[held].way == FSIM_KEEP && saved[held].bytes > 0)
-        held++;
-    for (kept = held; kept < count && saved[kept].way == FSIM_KEEP;)
-        kept++;
+    const int count = fsim_saved_of(r->g, r->plan, r->a, &saved), held = end_of(saved, 0, count, FSIM_KEEP, true),
+              kept = end_of(saved, held, count, FSIM_KEEP, false),
+              reduced = end_of(saved, kept, count, FSIM_REDUCED, false);
     const char *other =
         eager ? fsim_printf(r->a, " (eager: %s)", fsim_bytes_text(r->a, (double)eager->saved_bytes)) : "";
     fsim_sum rest = r->plan->saved_bytes;
-    for (int i = 0; i < held; i++)
+    for (int i = 0; i < reduced; i++)
         rest -= saved[i].bytes;
     const char *others = rest > 0 && held > 0 ? fsim_printf(r->a, ", and %s of statistics, masks and indices",
                                                             fsim_bytes_text(r->a, (double)rest))
                                               : "";
-    const char *text =
-        held == 0 ? fsim_printf(r->a, "Forward keeps nothing for backward but inputs and weights%s.", other)
-                  : fsim_printf(r->a, "Forward keeps %s for backward in %s%s: %s%s.",
-                                fsim_bytes_text(r->a, (double)r->plan->saved_bytes),
-                                fsim_text_count(r->a, held, "value"), other, values_text(r, saved, 0, held), others);
+    const char *narrow = reduced > kept ? fsim_printf(r->a, "%s in %s: %s", held > 0 ? "; and" : "",
+                                                      fsim_dtype_names[fsim_derivation_of(r->g)->save->dtype],
+                                                      values_text(r, saved, kept, reduced))
+                                        : "";
+    const char *text = held + reduced == kept
+                           ? fsim_printf(r->a, "Forward keeps nothing for backward but inputs and weights%s.", other)
+                           : fsim_printf(r->a, "Forward keeps %s for backward in %s%s%s%s%s%s.",
+                                         fsim_bytes_text(r->a, (double)r->plan->saved_bytes),
+                                         fsim_text_count(r->a, held + reduced - kept, "value"), other,
+                                         held > 0 ? ": " : ",", values_text(r, saved, 0, held), narrow, others);
     if (kept > held)
         text = fsim_printf(r->a, "%s It reads %s, which %s there as output%s.", text, values_text(r, saved, held, kept),
                            kept > held + 1 ? "are" : "is", kept > held + 1 ? "s" : "");
-    if (count > kept)
-        text = fsim_printf(r->a, "%s Backward computes again: %s.", text, values_text(r, saved, kept, count));
+    if (count > reduced)
+        text = fsim_printf(r->a, "%s Backward computes again: %s.", text, values_text(r, saved, reduced, count));
     return r->plan->saved_input_bytes > 0 ? fsim_printf(r->a, "%s Of inputs and weights backward reads %s.", text,
                                                         fsim_bytes_text(r->a, (double)r->plan->saved_input_bytes))
                                           : text;
@@ -96,7 +106,8 @@ static const char *other_ways_text(const fsim_text_page *r, const fsim_saved_val
         list = fsim_printf(r->a, "%s%s%s%s %+.1f%%", list, i ? ", " : "", fsim_way_names[x->way], size,
                            100 * (x->time_s / r->plan->time_s - 1));
     }
-    return *list ? list : "-";
+    const char *why = fsim_why_not_reduced(r->g, &v->now);
+    return why ? fsim_printf(r->a, "%s%snot reduced: %s", list, *list ? "; " : "", why) : *list ? list : "-";
 }
 
 fsim_table fsim_text_saved_ways(const fsim_text_page *r)

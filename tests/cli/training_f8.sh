@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Training in 8 bits: --precision f8 --train. Products of all three passes read f8e4m3, gradients are bf16, weights and their update stay bf16; what is stored in 8 bits is no weight to update; the kernels compute what the reference does.
+# Training in 8 bits: --precision f8 --train, --save-dtype. Products of all three passes read f8e4m3, gradients are bf16, weights and their update stay bf16; what is stored in 8 bits is no weight to update; the kernels compute what the reference does.
 # depends: once cost: 1
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
@@ -51,6 +51,53 @@ if command -v "${CC:-cc}" >/dev/null; then
     "$FUSESIM" validate mlp --device cpu --hw host --no-measure --precision f8 --train --grad weights --set M=32 --set H=32 --search-steps 200000 >out 2>err ||
         complain "what the kernels compute: exit status $?: $(cat err)"
 fi
+
+# --save-dtype: what forward keeps for gradients in fewer bits, listed with its other ways; plans are read back, with copies too; kernels round as the reference does, also where a value never leaves its kernel.
+cat >block.yaml <<'END'
+name: block
+symbols: {M: 64, N: 96}
+tensors:
+  x: {shape: [M, N], dtype: bf16}
+  g: {shape: [N], dtype: bf16, role: weight}
+  w: {shape: [N, 2 * N], dtype: bf16, role: weight}
+  v: {shape: [2 * N, N], dtype: bf16, role: weight}
+operators:
+  - {op: layer_norm, in: [x, g, g], out: n}
+  - {op: matmul, in: [n, w], out: u}
+  - {op: gelu, in: u, out: a, approximate: tanh}
+  - {op: matmul, in: [a, v], out: d}
+  - {op: add, in: [d, x], out: r}
+  - {op: softmax, in: r, out: p, dim: -1}
+  - {op: mul, in: [p, r], out: z}
+outputs: [z]
+END
+large="block.yaml --hw a100-sxm4-40gb --train --grad weights --set M=65536 --search-steps 20000 --objective memory"
+"$FUSESIM" $large --save-dtype f8 --json narrow.json >out 2>err || complain "--save-dtype: $(cat err)"
+"$FUSESIM" $large --json wide.json >out 2>err || complain "without --save-dtype: $(cat err)"
+"$FUSESIM" $large --save-dtype f8 --plan narrow.json --json back.json >out 2>err || complain "--plan with --save-dtype: $(cat err)"
+"$python" - <<'END' || complain "what --save-dtype saves"
+import json
+plan = {n: json.load(open(n + ".json"))["plans"][0] for n in ("narrow", "wide", "back")}
+of = {n: {s["name"]: s for s in p["strategies"]} for n, p in plan.items()}
+saved = {v["tensor"]: v for v in plan["narrow"]["plan"]["saved"]}
+assert (saved["r"]["way"], saved["r"]["bytes"]) == ("reduced", 65536 * 96), saved
+assert {w["way"]: w["bytes"] for w in saved["r"]["alternatives"]} == {"keep": 2 * 65536 * 96, "recompute": 0}, saved["r"]
+assert {n for n, v in saved.items() if "not_reduced" in v} == {"a", "n"}, saved
+assert all(of["narrow"]["eager"][k] == of["wide"]["eager"][k] for k in ("kernels", "time_s", "saved_bytes", "peak_memory_bytes")), of
+assert of["narrow"]["optimal"]["peak_memory_bytes"] < of["wide"]["optimal"]["peak_memory_bytes"], of
+assert of["back"]["file"]["peak_memory_bytes"] == of["narrow"]["optimal"]["peak_memory_bytes"]
+END
+if command -v "${CC:-cc}" >/dev/null; then
+    for dtype in 'f8:*' f8e5m2; do
+        "$FUSESIM" validate block.yaml --device cpu --hw host --no-measure --train --save-dtype "$dtype" --strategies optimal,maximal --search-steps 20000 >out 2>err ||
+            complain "--save-dtype $dtype: what the kernels compute: exit status $?: $(cat out err)"
+    done
+fi
+for wrong in "f32: wanted f8, f8e5m2, bf16 or f16" "bf16:: wanted f8" "bf16:uu: no tensor 'uu'; did you mean 'u'?"; do
+    "$FUSESIM" block.yaml --hw a100-sxm4-40gb --train --save-dtype "${wrong%: *}" >out 2>err && complain "--save-dtype ${wrong%: *} is taken"
+    grep -qF -- "${wrong##*: }" err || complain "--save-dtype ${wrong%: *} says: $(cat err)"
+done
+"$FUSESIM" block.yaml --hw a100-sxm4-40gb --save-dtype bf16 >out 2>err && complain "--save-dtype without --train"
 
 # An output that is a view is a float like any other.
 cat >view.yaml <<'END'

@@ -199,6 +199,7 @@ void fsim_interpret_points(const fsim_interpreter *in, const fsim_node *n)
             if (!integer && !(exact_once && !moved && fsim_rounding(unit > 0x1p-30 ? FSIM_F32 : FSIM_F64, v) == 0))
                 rounding = rounding_of(n, &e, unit, x, fabs(v) + off.own + off.shared);
         }
-        fsim_set_result(in, n->result[0], p, v, (fsim_doubt){off.own + rounding, off.shared, stored});
+        const fsim_doubt doubt = {off.own + rounding, off.shared, stored};
+        (n->rounds ? fsim_set_rounded : fsim_set_result)(in, n->result[0], p, v, doubt);
     }
 }

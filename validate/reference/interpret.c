@@ -135,6 +135,22 @@ void fsim_set_result(const fsim_interpreter *in, int tensor, int64_t i, double v
     in->shared[tensor][i] = isfinite(bound) && isfinite(shared) ? shared : 0;
 }
 
+void fsim_set_rounded(const fsim_interpreter *in, int tensor, int64_t i, double v, fsim_doubt off)
+{
+    const fsim_dtype t = in->g->tensor[tensor].dtype;
+    const double bound = off.own + off.shared, to = fsim_stored(t, v);
+    if (in->exact) {
+        fsim_set_result(in, tensor, i, v, off);
+        return;
+    }
+    in->r->of[tensor].value[i] = to;
+    in->r->of[tensor].bound[i] = isnan(v) && isfinite(bound) ? 0
+                                 : isfinite(bound)           ? fmax(fsim_difference(fsim_stored(t, v - bound), to),
+                                                                    fsim_difference(fsim_stored(t, v + bound), to))
+                                                             : INFINITY;
+    in->shared[tensor][i] = 0;
+}
+
 void fsim_sum_add(fsim_sum *s, double v, double own, double shared)
 {
     const double q = 5 * own;

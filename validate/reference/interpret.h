@@ -75,6 +75,10 @@ typedef struct {
  * wraps integers, and removes the bound of values that overflow. */
 void fsim_set_result(const fsim_interpreter *in, int tensor, int64_t i, double v, fsim_doubt off);
 
+/* The same where every kernel rounds the result to the tensor's dtype, in registers too: it is right, or off by steps
+ * of the dtype. */
+void fsim_set_rounded(const fsim_interpreter *in, int tensor, int64_t i, double v, fsim_doubt off);
+
 /* A sum being computed. */
 typedef struct {
     double value, magnitude, squares, linear, quadratic, shared;

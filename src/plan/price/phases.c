@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-const char *const fsim_way_names[FSIM_WAYS] = {"keep", "recompute", "derive", "bits"};
+const char *const fsim_way_names[FSIM_WAYS] = {"keep", "reduced", "recompute", "derive", "bits"};
 
 fsim_phase fsim_phase_of(const fsim_graph *g, const fsim_part *part)
 {
@@ -157,6 +157,25 @@ static void add_kept(const phases *w, const fsim_graph *g, const fsim_plan *plan
     }
 }
 
+int fsim_reducer_of(const fsim_graph *g, int tensor)
+{
+    const fsim_tensor *t = &g->tensor[tensor];
+    for (int k = 0; k < t->readers; k++)
+        if (g->tensor[g->node[t->reader[k]].result[0]].reduces == tensor)
+            return t->reader[k];
+    return -1;
+}
+
+const char *fsim_why_not_reduced(const fsim_graph *g, const fsim_saved *value)
+{
+    const int t = value->tensor;
+    if (!g->unreduced || value->way == FSIM_REDUCED || fsim_reducer_of(g, t) >= 0)
+        return NULL;
+    return fsim_unreduced_texts[t < g->own_tensors                        ? g->unreduced[t]
+                                : fsim_dtype_floating(g->tensor[t].dtype) ? FSIM_OF_BACKWARD
+                                                                          : FSIM_NO_FLOAT];
+}
+
 int fsim_saved_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a, fsim_saved **out)
 {
     const phases w = phases_of(g, plan, a);
@@ -167,11 +186,15 @@ int fsim_saved_of(const fsim_graph *g, const fsim_plan *plan, fsim_arena *a, fsi
         const fsim_part *part = &plan->partition.part[k];
         for (int i = 0; i < plan->kernel[k].inputs && w.kernel[k] == FSIM_BACKWARD; i++) {
             const int t = plan->kernel[k].input[i].tensor;
+            const int of = g->tensor[t].reduces;
             if (is_kept(&w, t) && !plan->kept)
-                add(&l, g->tensors, (fsim_saved){t, FSIM_KEEP, fsim_held_bytes(&g->tensor[t]), k});
+                add(&l, g->tensors,
+                    of < 0 ? (fsim_saved){t, FSIM_KEEP, fsim_held_bytes(&g->tensor[t]), k}
+                           : (fsim_saved){of, FSIM_REDUCED, g->tensor[t].bytes, k});
         }
         for (int i = 0; i < part->count && w.kernel[k] == FSIM_BACKWARD; i++)
-            if (part->clone[i] && w.home[part->node[i]] == FSIM_FORWARD && is_wanted(g, part, i))
+            if (part->clone[i] && w.home[part->node[i]] == FSIM_FORWARD && !fsim_is_reducer(g, part->node[i]) &&
+                is_wanted(g, part, i))
                 add(&l, g->tensors, (fsim_saved){g->node[part->node[i]].result[0], FSIM_RECOMPUTE, 0, k});
     }
     if (l.count > 1)

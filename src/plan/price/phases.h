@@ -31,6 +31,7 @@ double fsim_step_seconds(const fsim_graph *g, const fsim_plan *plan);
 /* How the backward pass comes by a value of the forward pass. */
 typedef enum {
     FSIM_KEEP,        /* a kernel of the forward pass stores it */
+    FSIM_REDUCED,     /* it stores it in fewer bits, which the backward pass reads */
     FSIM_RECOMPUTE,   /* a kernel of the backward pass computes it again */
     FSIM_FROM_RESULT, /* the derivative is computed from the result instead */
     FSIM_FROM_BITS,   /* it is computed from a bit an element */
@@ -47,6 +48,19 @@ typedef struct {
     int64_t bytes; /* held in memory from one pass to the other */
     int kernel;    /* of the backward pass, the first that reads it or computes it again */
 } fsim_saved;
+
+/* The primitive that makes the tensor's value in fewer bits (--save-dtype); -1: none. */
+int fsim_reducer_of(const fsim_graph *g, int tensor);
+/* Does the primitive only round a value to fewer bits for gradients, or give the rounded one its own dtype back? */
+static inline bool fsim_is_reducer(const fsim_graph *g, int node)
+{
+    const fsim_node *n = &g->node[node];
+    return g->tensor[n->result[0]].reduces >= 0 || (n->args == 1 && g->tensor[n->arg[0].tensor].reduces >= 0);
+}
+
+/* Why the value is not saved in fewer bits, though --save-dtype asks for them: a reason that lies in the value, not in
+ * the plan; NULL: there is none. */
+const char *fsim_why_not_reduced(const fsim_graph *g, const fsim_saved *value);
 
 /* The values of the forward pass that kernels of the backward pass need, and how they come by them: kept ones first,
  * then by size. Returns their number. In a. */

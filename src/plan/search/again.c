@@ -100,10 +100,11 @@ static void find_values(giver *w)
     keep_fates(w);
     for (int i = 0; i < count; i++) {
         const int t = saved[i].tensor;
-        if (saved[i].way != FSIM_KEEP || t >= g->own_tensors)
+        if ((saved[i].way != FSIM_KEEP && saved[i].way != FSIM_REDUCED) || t >= g->own_tensors)
             continue;
+        const bool listed = w->fate[t] == FSIM_HELD; /* in both ways */
         w->fate[t] = FSIM_HELD;
-        if (!g->tensor[t].lasting && !g->tensor[t].output) {
+        if (!listed && (saved[i].way == FSIM_REDUCED || (!g->tensor[t].lasting && !g->tensor[t].output))) {
             w->value[w->values++] = t;
             w->largest = g->tensor[t].bytes > w->largest ? g->tensor[t].bytes : w->largest;
         }
@@ -121,11 +122,13 @@ static void find_sites(giver *w)
         const fsim_kernel *x = &w->base->kernel[k];
         fsim_site site = {.cost = x->time_s};
         for (int o = 0; o < x->outputs; o++) {
-            const int t = x->output[o].tensor, *at = bsearch(&t, w->value, (size_t)w->values, sizeof t, ascending);
+            const fsim_tensor *held = &g->tensor[x->output[o].tensor];
+            const int t = held->reduces >= 0 ? held->reduces : x->output[o].tensor,
+                      *at = bsearch(&t, w->value, (size_t)w->values, sizeof t, ascending);
             if (!at)
                 continue;
             w->site_of[at - w->value] = w->sites;
-            site.bytes += g->tensor[t].bytes;
+            site.bytes += held->bytes;
         }
         if (site.bytes > 0)
             w->site[w->sites++] = site;

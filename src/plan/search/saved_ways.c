@@ -51,43 +51,74 @@ static bool is_own(const fsim_part *part, int n)
     return false;
 }
 
-/* The partition where kernels of the backward pass keep the value from memory, or compute it again. */
+/* Where gradients read the value in fewer bits: with `reduced` the kernel that makes it rounds it, else those do that
+ * read it. */
+static void move_reducer(pricing *w, const fsim_part *part, int tensor, fsim_way way)
+{
+    const int n = fsim_reducer_of(w->g, tensor);
+    if (n < 0)
+        return;
+    const bool rounds =
+        way == FSIM_REDUCED ? is_own(part, w->g->tensor[tensor].producer) : fsim_is_read_inside(w->g, w->in, n);
+    if (rounds)
+        w->in[n] = true;
+    else if (w->in[n])
+        fsim_unmark(w->g, part, n, w->in);
+}
+
+/* A kernel of the backward pass reads the value, or computes it again. */
+static void move_copy(pricing *w, const fsim_part *part, int n, fsim_way way)
+{
+    if (is_own(part, n))
+        return;
+    if (way != FSIM_RECOMPUTE && w->in[n])
+        fsim_unmark(w->g, part, n, w->in);
+    else if (way == FSIM_RECOMPUTE && !w->in[n] && fsim_is_read_inside(w->g, w->in, n))
+        fsim_mark_copy(w->g, w->stored, n, w->in);
+}
+
+static bool is_same(const fsim_part *x, const fsim_part *y)
+{
+    return x->count == y->count && memcmp(x->node, y->node, (size_t)x->count * sizeof *x->node) == 0;
+}
+
+/* The partition where the backward pass comes by the value in that way. False: it does already. */
 static bool changed(pricing *w, int tensor, fsim_way way, fsim_partition *out)
 {
-    const int n = w->g->tensor[tensor].producer;
     bool any = false;
-    *out = (fsim_partition){w->base->parts, fsim_new(w->a, fsim_part, w->base->parts + 1)};
+    *out = (fsim_partition){0, fsim_new(w->a, fsim_part, w->base->parts + 1)};
     for (int i = 0; i < w->base->parts; i++) {
         const fsim_part *part = &w->base->part[i];
-        out->part[i] = *part;
-        if (fsim_phase_of(w->g, part) != FSIM_BACKWARD)
-            continue;
         fsim_mark_part(w->g, part, w->in);
-        const bool has = w->in[n];
-        if (is_own(part, n) || (way == FSIM_KEEP ? !has : has || !fsim_is_read_inside(w->g, w->in, n)))
-            continue;
-        if (way == FSIM_KEEP)
-            fsim_unmark(w->g, part, n, w->in);
-        else
-            fsim_mark_copy(w->g, w->stored, n, w->in);
-        out->part[i] = fsim_marked_part(w->g, w->in, w->a);
-        any = true;
+        move_reducer(w, part, tensor, way);
+        if (fsim_phase_of(w->g, part) == FSIM_BACKWARD)
+            move_copy(w, part, w->g->tensor[tensor].producer, way);
+        const fsim_part now = fsim_marked_part(w->g, w->in, w->a);
+        any = any || !is_same(part, &now);
+        if (now.count > 0)
+            out->part[out->parts++] = is_same(part, &now) ? *part : now;
     }
     return any;
 }
 
-/* Sets *out for the value kept, or computed again, in the plan's kernels. False where that is not legal. */
+static int64_t held_as(const fsim_graph *g, int tensor, fsim_way way)
+{
+    return way == FSIM_KEEP      ? fsim_held_bytes(&g->tensor[tensor])
+           : way == FSIM_REDUCED ? g->tensor[g->node[fsim_reducer_of(g, tensor)].result[0]].bytes
+                                 : 0;
+}
+
+/* Sets *out for the value kept, reduced or computed again in the plan's kernels. False where that is not legal. */
 static bool price(pricing *w, int tensor, fsim_way way, fsim_other_way *out)
 {
-    const fsim_tensor *t = &w->g->tensor[tensor];
     fsim_partition partition;
     fsim_plan plan;
     fsim_refusal why;
-    if (t->producer < 0 || w->left-- <= 0 || (way == FSIM_RECOMPUTE && !w->p->recompute) ||
-        !changed(w, tensor, way, &partition) || !fsim_price(w->p, &partition, w->a, &plan, &why))
+    if (w->g->tensor[tensor].producer < 0 || (way == FSIM_REDUCED && fsim_reducer_of(w->g, tensor) < 0) ||
+        (way == FSIM_RECOMPUTE && !w->p->recompute) || w->left-- <= 0 || !changed(w, tensor, way, &partition) ||
+        !fsim_price(w->p, &partition, w->a, &plan, &why))
         return false;
-    *out = (fsim_other_way){way, way == FSIM_KEEP ? fsim_held_bytes(t) : 0,
-                            w->plan->time_s + (plan.time_s - w->priced.time_s),
+    *out = (fsim_other_way){way, held_as(w->g, tensor, way), w->plan->time_s + (plan.time_s - w->priced.time_s),
                             w->plan->peak_memory_bytes + (plan.peak_memory_bytes - w->priced.peak_memory_bytes)};
     return true;
 }
@@ -168,6 +199,16 @@ static fsim_saved_value *value_of(list *l, int tensor)
     return NULL;
 }
 
+/* The other ways that the plan's kernels allow. */
+static void add_priced(pricing *w, fsim_saved_value *v, int tensor, fsim_way now)
+{
+    static const fsim_way ways[] = {FSIM_KEEP, FSIM_REDUCED, FSIM_RECOMPUTE};
+    fsim_other_way other;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (ways[i] != now && price(w, tensor, ways[i], &other))
+            add(v, other);
+}
+
 /* What the plan of another graph does about the argument of choice c, where its derivative reads that, and the same
  * plan with the other way. */
 static void add_reading(list *l, fsim_saved_value *v, const fsim_tried *x, const fsim_choice *c)
@@ -175,19 +216,17 @@ static void add_reading(list *l, fsim_saved_value *v, const fsim_tried *x, const
     fsim_saved *saved;
     fsim_problem q = *l->p;
     pricing w;
-    fsim_other_way other;
     const int tensor = argument_of(x->graph, c), count = fsim_saved_of(x->graph, &x->plan, l->a, &saved);
     fsim_way now = FSIM_WAYS;
     for (int i = 0; i < count; i++)
         now = saved[i].tensor == tensor ? saved[i].way : now;
     if (now == FSIM_WAYS) /* an input */
         return;
-    add(v, (fsim_other_way){now, now == FSIM_KEEP ? fsim_held_bytes(&x->graph->tensor[tensor]) : 0, x->plan.time_s,
-                            x->plan.peak_memory_bytes});
+    add(v, (fsim_other_way){now, held_as(x->graph, tensor, now), x->plan.time_s, x->plan.peak_memory_bytes});
     q.graph = q.limits.graph = x->graph;
     q.store = fsim_store_new(l->a);
-    if (pricing_of(&w, &q, &x->plan, l->a) && price(&w, tensor, now == FSIM_KEEP ? FSIM_RECOMPUTE : FSIM_KEEP, &other))
-        add(v, other);
+    if (pricing_of(&w, &q, &x->plan, l->a))
+        add_priced(&w, v, tensor, now);
 }
 
 /* The value that choice i is about: its argument. */
@@ -227,6 +266,14 @@ static bool are_alike(const fsim_graph *g, const fsim_saved *x, const fsim_saved
     return strcmp(p, q) == 0;
 }
 
+static bool has_way(const fsim_saved_value *v, fsim_way way)
+{
+    bool has = v->now.way == way;
+    for (int i = 0; i < v->others; i++)
+        has = has || v->other[i].way == way;
+    return has;
+}
+
 /* Values that are kept, and that no kernel of the plan may compute again as it is: in kernels of their own, one value
  * at a time. Those of equal layers take the same. */
 static void add_again(list *l)
@@ -236,7 +283,8 @@ static void add_again(list *l)
     for (int i = 0; i < l->count; i++) {
         const fsim_saved_value *v = &l->at[i];
         of[i] = -1;
-        if (v->others > 0 || v->now.way != FSIM_KEEP || v->now.bytes == 0)
+        if (has_way(v, FSIM_RECOMPUTE) || has_way(v, FSIM_FROM_RESULT) || has_way(v, FSIM_FROM_BITS) ||
+            v->now.bytes == 0)
             continue;
         for (int k = 0; k < i && of[i] < 0; k++)
             of[i] = of[k] >= 0 && are_alike(l->p->graph, &l->at[k].now, &v->now) ? of[k] : -1;
@@ -261,11 +309,10 @@ int fsim_saved_values(fsim_problem *p, const fsim_plan *plan, const fsim_ways *w
     list l = {p, plan, ways, a, fsim_new(a, fsim_saved_value, count + p->graph->choices + 1), 0, false};
     const bool priced = ways && pricing_of(&w, p, plan, a);
     for (int i = 0; i < count; i++) {
-        fsim_other_way other;
         fsim_saved_value *v = &l.at[l.count++];
         *v = (fsim_saved_value){saved[i], fsim_new(a, fsim_other_way, FSIM_WAYS), 0};
-        if (priced && price(&w, saved[i].tensor, saved[i].way == FSIM_KEEP ? FSIM_RECOMPUTE : FSIM_KEEP, &other))
-            add(v, other);
+        if (priced)
+            add_priced(&w, v, saved[i].tensor, saved[i].way);
     }
     l.tried = ways && ways->count > 1 && ways->tried[ways->best].graph == p->graph;
     for (int i = 0; i < p->graph->choices; i++)

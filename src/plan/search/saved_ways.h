@@ -21,9 +21,9 @@ typedef struct {
 } fsim_saved_value;
 
 /* The values that the backward pass of a plan of p's graph needs, as fsim_saved_of lists them, then those that it
- * derives from a result or from bits. For each the other ways: kept or computed again in the same kernels otherwise, or
- * another form of the derivative with the best plan that was found for it in `ways`. A way is left out where its
- * kernels are not legal. ways NULL: without other ways. Returns their number. In a. */
+ * derives from a result or from bits. For each the other ways: kept, reduced or computed again in the same kernels
+ * otherwise, or another form of the derivative with the best plan that was found for it in `ways`. A way is left out
+ * where its kernels are not legal. ways NULL: without other ways. Returns their number. In a. */
 int fsim_saved_values(fsim_problem *p, const fsim_plan *plan, const fsim_ways *ways, fsim_arena *a,
                       fsim_saved_value **out);
 
