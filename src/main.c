@@ -101,6 +101,7 @@ static const fsim_arg options[] = {
      "the plan to show (optimal)"},
     {"--strategy", NULL, FSIM_ARG_CHOICE, AT(strategy), &strategies, IMPORT, "the plan that was run (eager)"},
     {"--plan", "FILE", FSIM_ARG_TEXT, AT(plan), NULL, PLAN | CODEGEN, "show this partition: JSON of a plan"},
+    {"--plan", "FILE", FSIM_ARG_TEXT, AT(plan), NULL, VALIDATE, "of --device: run this plan, of these shapes"},
     {"--objective", NULL, FSIM_ARG_CHOICE, AT(objective), &objectives, PLANS, "what optimal minimises (time)"},
     {"--memory-limit", "SIZE", FSIM_ARG_SIZE, AT(memory_limit), NULL, PLAN | EXPLAIN,
      "that a plan may need at its peak: 3 GiB"},

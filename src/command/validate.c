@@ -196,6 +196,10 @@ int fsim_run_validate(fsim_context *c)
     accuracy_options o;
     fsim_measurements rows;
     fsim_bench *bench;
+    if (c->set.plan && c->set.device == FSIM_DEVICE_NONE) {
+        fsim_error(c->diag, fsim_command_line, "validate: --plan belongs to --device");
+        return fsim_usage_status(c);
+    }
     if (c->set.systems)
         return fsim_run_systems(c);
     if (c->set.registers)

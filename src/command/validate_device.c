@@ -64,7 +64,16 @@ static bool check_trial(fsim_context *c, const fsim_backend *device, trial_optio
                    device->name);
     if (c->set.hw.count != 1 && !(c->set.hw.count == 0 && device->own_hw))
         fsim_error(c->diag, fsim_command_line, "validate --device wants one --hw: the hardware file of that device");
-    fsim_read_strategies(c, o->strategy, &o->strategies);
+    if (c->set.plan && c->set.strategies.count)
+        fsim_error(c->diag, fsim_command_line, "validate: --plan is the one plan that runs, without --strategies");
+    if (c->set.plan && c->set.measured)
+        fsim_error(c->diag, fsim_command_line, "validate: rows of --measured have no place for a plan of --plan");
+    if (c->set.plan && c->args.count > 1)
+        fsim_error(c->diag, fsim_command_line, "validate: --plan is a plan of one workload");
+    if (c->set.plan)
+        o->strategy[o->strategies++] = FSIM_STRATEGY_FILE;
+    else
+        fsim_read_strategies(c, o->strategy, &o->strategies);
     o->gate = fsim_read_gates(c, &fsim_trial_gates);
     return fsim_errors(c->diag) == 0;
 }
@@ -295,7 +304,7 @@ static void try_workload(fsim_context *c, fsim_device *d, const subject *s, fsim
                                 .samples = (int)c->set.samples,
                                 .kernels = true,
                                 .warm = s->in->how.warm};
-    const fsim_tree tree = document(c, s->in->graph);
+    const fsim_tree tree = c->set.plan ? (fsim_tree){0} : document(c, s->in->graph); /* the plan has these shapes */
     const fsim_trial_source source = {tree.yaml, tree.set, interpret_s};
     *t = fsim_trial_of(s->in->graph, s->hw, &s->in->how, s->o->strategy, s->o->strategies, c->arena);
     t->set = fsim_set_text(c);

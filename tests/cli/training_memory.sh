@@ -60,6 +60,38 @@ assert any(c["event"] > 1 for c in written["plan"]["derivation"]["copies"])
 assert kernels(written) == kernels(read)
 EOF
 
+# Such a plan of five layers runs as kernels on shorter shapes, with all its copies, and computes what the reference does.
+cat >stack.yaml <<'EOF'
+name: stack
+symbols: {M: 64, N: 32}
+tensors:
+  h: {shape: [M, N], dtype: f32}
+operators:
+  - repeat: 5
+    carry: {h: h_next}
+    tensors:
+      w: {shape: [N, N], dtype: f32, role: weight}
+    operators:
+      - {op: linear, in: [h, w], out: a}
+      - {op: tanh, in: a, out: h_next}
+  - {op: mean, in: h_next, out: loss}
+outputs: [loss]
+EOF
+plan stack.json stack.yaml --hw a100-sxm4-40gb --set M=65536 --set N=1024 --objective memory
+if command -v "${CC:-cc}" >/dev/null; then
+    "$FUSESIM" validate stack.yaml --hw host --device cpu --no-measure --train --grad weights --plan stack.json --json ran.json >out 2>err || complain "validate --plan: $(cat out err)"
+    "$python" - <<'EOF' || complain 'kernels of a plan with copies'
+import json
+planned, ran = json.load(open("stack.json"))["plans"][0]["plan"], json.load(open("ran.json"))["workloads"][0]["plans"]
+assert any(k["name"].find("again_2_") >= 0 for k in planned["kernels"]), [k["name"] for k in planned["kernels"]]
+assert [p["strategy"] for p in ran] == ["file"]
+assert (ran[0]["checked"], ran[0]["wrong"]) == (len(planned["kernels"]), 0), (ran[0]["checked"], len(planned["kernels"]))
+EOF
+fi
+"$FUSESIM" validate stack.yaml --hw host --device cpu --train --plan stack.json --strategies eager >out 2>err && complain '--plan beside --strategies'
+
+"$FUSESIM" validate stack.yaml --hw a100-sxm4-40gb --registers --plan stack.json >out 2>err && complain '--plan beside --registers'
+
 # Each value that is kept has a price for computing it again, in kernels of their own where no kernel of the plan may; that of equal layers is the same.
 plan block.json llama_block --hw h100-sxm5-80gb
 plan deep.json stacks/bert --set layers=4 --hw h100-sxm5-80gb

@@ -29,6 +29,8 @@ static fsim_trial_kernel predicted_of(const fsim_graph *g, const fsim_hw *hw, co
 static bool plan_of(fsim_problem *p, const fsim_prediction *predicted, fsim_strategy s, fsim_arena *a, fsim_plan *out)
 {
     fsim_refusal why;
+    if (s == FSIM_STRATEGY_FILE)
+        return fsim_price(p, predicted->options.user_plan, a, out, &why);
     if (s == FSIM_STRATEGY_OPTIMAL && predicted->plan[s].priced) /* kernels of ours in place of a library's calls */
         return fsim_price(p, predicted->plan[s].priced, a, out, &why);
     if (s == FSIM_STRATEGY_OPTIMAL)
@@ -57,7 +59,9 @@ void fsim_trial_reprice(fsim_trial *t, const fsim_hw *hw, const fsim_options *op
 fsim_trial fsim_trial_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options,
                          const fsim_strategy *strategy, int strategies, fsim_arena *a)
 {
-    const fsim_prediction predicted = fsim_predict(g, hw, options, a);
+    const bool searched = strategies != 1 || *strategy != FSIM_STRATEGY_FILE;
+    const fsim_prediction predicted =
+        searched ? fsim_predict(g, hw, options, a) : (fsim_prediction){.graph = g, .options = *options};
     fsim_problem p = fsim_problem_of(predicted.graph, hw, options, a);
     fsim_trial t = {.graph = predicted.graph,
                     .hw = hw,

@@ -73,7 +73,8 @@ typedef struct {
     double noise;         /* half the interquartile range of a plan's times over their median; of the median plan */
 } fsim_trial;
 
-/* The plans of the strategies, each once, with programs and predictions; without strategies that find no plan. In a. */
+/* The plans of the strategies, each once, with programs and predictions; without strategies that find no plan. The
+ * user's plan (options->user_plan, FSIM_STRATEGY_FILE) is on the graph as it is given, and comes alone. In a. */
 fsim_trial fsim_trial_of(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options,
                          const fsim_strategy *strategy, int strategies, fsim_arena *a);
 
