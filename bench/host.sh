@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # bench/host.sh: how much fusing helps on this machine's threads, predicted beside measured: chains of 2 to 16 elementwise operators, softmax, layer norm, bias + GELU, a producer with two readers. RUNS
-# repetitions (3), each with the machine's bandwidth measured anew; ROWS x 4096 tensors of f32 (4096). Ratio: unfused over optimal. Regret: of the plan chosen among eager, unfused, greedy,
-# maximal and optimal.
+# repetitions (3), each with the machine's bandwidth measured anew, or as the file HW states it; ROWS x 4096 tensors of f32 (4096). Ratio: unfused over optimal. Regret: of the plan chosen among eager, unfused, greedy,
+# maximal and optimal; or of STRATEGIES, which unfused and optimal must be of.
 . "$(dirname "$0")/program.sh"
 rows=${ROWS:-4096}
 dir=$(mktemp -d)
@@ -20,8 +20,8 @@ for n in ${CHAINS:-2 3 4 6 8 12 16}; do
     } >"$dir/chain_$n.yaml"
 done
 for ((run = 1; run <= ${RUNS:-3}; run++)); do
-    for w in "$dir"/chain_*.yaml ${OTHERS:-seeds/softmax_primitive seeds/layer_norm seeds/bias_gelu seeds/two_consumers}; do
-        "$program" validate "$w" --device cpu --set M="$rows" --no-check --budget "${BUDGET:-4}" --json "$dir/$run-$(basename "$w" .yaml).json" --quiet >/dev/null || exit
+    for w in "$dir"/chain_*.yaml ${OTHERS-seeds/softmax_primitive seeds/layer_norm seeds/bias_gelu seeds/two_consumers}; do
+        "$program" validate "$w" --device cpu --set M="$rows" --no-check --budget "${BUDGET:-4}" ${HW:+--hw "$HW"} ${STRATEGIES:+--strategies "$STRATEGIES"} --json "$dir/$run-$(basename "$w" .yaml).json" --quiet >/dev/null || exit
     done
 done
 python3 - "$dir" <<'PY'

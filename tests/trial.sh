@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the tests of validate --device: what they share.
-set -u
-: "${FUSESIM:?}" "${SOURCE_DIR:?}" "${MOCKGPU:?}"
-python=${PYTHON:-python3}
-export LC_ALL=C FUSESIM_CACHE=${FUSESIM_CACHE:-$PWD/cache}
-unset COLUMNS NO_COLOR
+. "${SOURCE_DIR:?}/tests/answers.sh"
+: "${MOCKGPU:?}"
+export FUSESIM_CACHE=${FUSESIM_CACHE:-$PWD/cache}
 command -v "${CC:-cc}" >/dev/null || { echo "no C compiler: nothing can run"; exit 77; }
-fail=0
-complain() { echo "FAILED: $1"; fail=1; }
 has() { grep -Eq -- "$2" "$1" || complain "no '$2' in $1: $(head -n 60 "$1")"; }
 hasnt() { ! grep -Eq -- "$2" "$1" || complain "'$2' in $1: $(head -n 60 "$1")"; }
+trial=$SOURCE_DIR/tests/trial # workloads
 # exits STATUS ARGUMENT...: of validate
 exits() {
     local wanted=$1 status=0

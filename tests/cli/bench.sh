@@ -32,7 +32,7 @@ for name in chain4 two_consumers; do sed 's/M: 4096, N: 4096/M: 512, N: 512/' "$
 runs program.sh '^few/chain4.yaml$' -- bash -c '. "$(dirname "$0")/program.sh"; workloads few' "$bench/graphs.sh"
 runs graphs.sh '^2 workloads' -- "$bench/graphs.sh" "$toy" few
 runs kernels.sh '^few: 2 workloads, [1-9][0-9]* kernels compared \(0 more whose results overflow\), 0 workloads wrong, 0 not compared$' -- env HW="$toy" "$bench/kernels.sh" few
-runs host.sh '^chain_2 +1 +' '^median ratio error: run 1: ' -- env ROWS=64 CHAINS=2 OTHERS=seeds/softmax_primitive RUNS=1 BUDGET=1 "$bench/host.sh"
+runs host.sh '^chain_2 +1 +' '^median ratio error: run 1: ' -- env ROWS=64 CHAINS=2 OTHERS= STRATEGIES=unfused,optimal HW=l4 RUNS=1 BUDGET=1 "$bench/host.sh"
 runs training.sh '^wrote step.md$' -- env HW=t4 "$bench/training.sh" step.md seeds/chain4 seeds/boundaries
 grep -q '^| seeds/chain4 | ' step.md && grep -q 'seeds/boundaries. (custom' step.md || { echo "FAILED: training.sh: $(cat step.md)"; fail=1; }
 runs llm.sh '^wrote layers.md$' -- env HW=h100-sxm5-80gb MODELS=llama-3-8b STEPS=decode "$bench/llm.sh" layers.md

@@ -2,18 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # capacity: the answer is composed of steps that validate --systems prices, memory adds up, goals hold with the copies and break with one fewer, more load needs no fewer GPUs; loads, traces, prices; what is wrong with them.
 # depends: once cost: 5
-set -u
-: "${FUSESIM:?}" "${SOURCE_DIR:?}"
-python=${PYTHON:-python3}
-export LC_ALL=C
-unset COLUMNS NO_COLOR
-fail=0
-complain() { echo "FAILED: $1"; fail=1; }
-run() { # FILE ARGUMENT...
-    local file=$1
-    shift
-    "$FUSESIM" capacity "$@" --json "$file" >"$file.out" 2>"$file.err" || complain "exit $?: capacity $*: $(cat "$file.err")"
-}
+. "${SOURCE_DIR:?}/tests/answers.sh"
+run() { asks capacity "$@"; }
 goals="--goal ttft=1s --goal tpot=40ms"
 for rate in 5 40 160; do
     run rate$rate.json llama-3.1-8b --hw h100-sxm5-80gb,l40s --price h100=2,l40s=1 --load input=1000,output=200,rate=$rate $goals
@@ -50,16 +40,10 @@ id,source,model,precision,kv_precision,hw,gpus,tp,pp,dp,ep,mode,batch,input_len,
 load,x (trtllm),Llama 3 8B,bf16,bf16,h100-sxm5-80gb,1,1,1,1,1,maximum load,,2048,2048,output tokens per second,1000,1/s,
 END
 "$FUSESIM" validate --systems rows.csv --json rows.json >/dev/null 2>err || complain "systems: $(cat err)"
-SCHEMA=$SOURCE_DIR/reports/schema/capacity.schema.json "$python" - <<'END' || complain 'answers'
-import json, math, os
+of_schema capacity rate5.json rate40.json rate160.json f16.json moe.json latent.json trace.json fused.json system.json
+"$python" - <<'END' || complain 'answers'
+import json, math
 docs = {n: json.load(open(n + ".json")) for n in ("rate5", "rate40", "rate160", "f16", "moe", "latent", "trace", "fused", "system")}
-try:
-    import jsonschema
-    check = jsonschema.Draft202012Validator(json.load(open(os.environ["SCHEMA"])))
-    for d in docs.values():
-        check.validate(d)
-except ImportError:
-    pass
 gpus = []
 for rate in (5, 40, 160):
     d = docs["rate%d" % rate]

@@ -2,18 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # capacity, what holds whatever the load: a prompt takes no less beside others, no more answers come out than prompts can go in; of copies whose GPUs have requests of their own, figures are of the copy and shares of a GPU; a way without a price is a reason, and does not end the rest; bytes of 4-bit weights; copies that span nodes.
 # depends: once cost: 3
-set -u
-: "${FUSESIM:?}" "${SOURCE_DIR:?}"
-python=${PYTHON:-python3}
-export LC_ALL=C
-unset COLUMNS NO_COLOR
-fail=0
-complain() { echo "FAILED: $1"; fail=1; }
-run() { # FILE ARGUMENT...
-    local file=$1
-    shift
-    "$FUSESIM" capacity "$@" --json "$file" >"$file.out" 2>"$file.err" || complain "exit $?: capacity $*: $(cat "$file.err")"
-}
+. "${SOURCE_DIR:?}/tests/answers.sh"
+run() { asks capacity "$@"; }
 # Prompts of many steps: those behind the first look back at the keys of those before.
 for load in concurrency=1 concurrency=2 concurrency=4 rate=0.01; do
     run long.$load.json llama-3.1-8b --hw h100-sxm5-80gb --weights bf16 --cache bf16 --node 1 --gpus 1 --load input=128000,output=50,$load

@@ -2,25 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # models: parameters and cache of shipped models against the published counts; config.json files with what must be found in them; what is wrong with such files.
 # depends: once
-set -u
-: "${FUSESIM:?}" "${SOURCE_DIR:?}"
-python=${PYTHON:-python3}
-export LC_ALL=C
-unset COLUMNS NO_COLOR
-fail=0
-complain() { echo "FAILED: $1"; fail=1; }
+. "${SOURCE_DIR:?}/tests/answers.sh"
 "$FUSESIM" models --json all.json >list 2>err || complain "models: $(cat err)"
 "$FUSESIM" models $("$python" -c 'import json; print(*[m["name"] for m in json.load(open("all.json"))["models"]])') --json again.json >/dev/null 2>&1
 cmp -s all.json again.json || complain 'the models by name are not those of the list'
 # Published counts (model cards and the sums of the tensors of their checkpoints).
-SCHEMA=$SOURCE_DIR/reports/schema/models.schema.json "$python" - <<'END' || complain 'counts'
-import json, os
+of_schema models all.json
+"$python" - <<'END' || complain 'counts'
+import json
 doc = json.load(open("all.json"))
-try:
-    import jsonschema
-    jsonschema.Draft202012Validator(json.load(open(os.environ["SCHEMA"]))).validate(doc)
-except ImportError:
-    pass
 have = {m["name"]: m for m in doc["models"]}
 published = {"llama-2-13b": 13015864320, "llama-2-70b": 68976648192, "llama-3-70b": 70553706496, "llama-3.1-8b": 8030261248,
              "llama-3.2-1b": 1235814400, "llama-3.2-3b": 3212749824, "mixtral-8x22b": 140620634112, "qwen3-0.6b": 596049920,

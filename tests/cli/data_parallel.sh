@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Data parallelism: buckets, bytes, overlap and memory by hand; what is refused.
 # depends: memory cost: 1
-set -u
-: "${FUSESIM:?}" "${SOURCE_DIR:?}"
-python=${PYTHON:-python3}
-export LC_ALL=C
-unset COLUMNS NO_COLOR
-fail=0
-complain() { echo "FAILED: $1"; fail=1; }
+. "${SOURCE_DIR:?}/tests/answers.sh"
 cat >net.yaml <<'END'
 tensors:
   x: {shape: [2048, 1024], dtype: bf16}

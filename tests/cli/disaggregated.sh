@@ -2,18 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # capacity with prompts on GPUs of their own: the cache's bytes and the time of its move, a request alone, both kinds' GPUs and memory, goals, links and network, a load that none serves with prompts and new tokens together.
 # depends: once cost: 2
-set -u
-: "${FUSESIM:?}" "${SOURCE_DIR:?}"
-python=${PYTHON:-python3}
-export LC_ALL=C
-unset COLUMNS NO_COLOR
-fail=0
-complain() { echo "FAILED: $1"; fail=1; }
-run() { # FILE ARGUMENT...
-    local file=$1
-    shift
-    "$FUSESIM" capacity "$@" --json "$file" >"$file.out" 2>"$file.err" || complain "exit $?: capacity $*: $(cat "$file.err")"
-}
+. "${SOURCE_DIR:?}/tests/answers.sh"
+run() { asks capacity "$@"; }
 eight='llama-3.1-8b --hw h100-sxm5-80gb --weights bf16 --cache bf16 --node 2'
 # shellcheck disable=SC2086 # words
 {
@@ -30,16 +20,10 @@ sed 's/50 GB/5 GB/; s/^name: .*/name: slow/' "$SOURCE_DIR/systems/dgx-h100.yaml"
 for system in dgx-h100 slow.yaml; do
     run "far.$system.json" llama-3.1-70b --system "$system" --weights bf16 --cache bf16 --pp 1 --load input=2000,output=100,rate=30 --goal tpot=30ms
 done
-SCHEMA=$SOURCE_DIR/reports/schema/capacity.schema.json "$python" - <<'END' || complain 'prompts apart'
-import json, math, os
+of_schema capacity alone.json busy.json one.json under_way.json offline.json strict.json far.dgx-h100.json far.slow.yaml.json
+"$python" - <<'END' || complain 'prompts apart'
+import json, math
 docs = {n: json.load(open(n + ".json")) for n in ("alone", "busy", "one", "under_way", "offline", "strict", "far.dgx-h100", "far.slow.yaml")}
-try:
-    import jsonschema
-    check = jsonschema.Draft202012Validator(json.load(open(os.environ["SCHEMA"])))
-    for d in docs.values():
-        check.validate(d)
-except ImportError:
-    pass
 apart = {n: d["disaggregated"] for n, d in docs.items()}
 assert apart["one"] is None   # one GPU has both
 a = apart["alone"]

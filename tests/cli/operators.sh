@@ -157,85 +157,32 @@ operators:
   - {op: exp, in: t5, out: o5}
 outputs: [o1, o2, o3, o4, o5]
 YAML
-# A norm's result by blocks, each with a scale, in the norm's kernel: rows that are no multiple of a step, stored scales, several walks.
-cat >stretches.yaml <<'YAML'
-name: stretches
-tensors: {x: {shape: [5, 1152], dtype: bf16}, r: {shape: [5, 1152], dtype: bf16}, g: {shape: [1152], dtype: bf16, role: weight}, y: {shape: [7, 48], dtype: f64}}
-operators:
-  - {op: add, in: [x, r], out: o1}
-  - {op: rms_norm, in: [o1, g], out: n, normalized_shape: [1152]}
-  - {op: quantize, in: n, out: [o2, o3], dtype: f8e4m3, per: block, block: 128}
-  - {op: softmax, in: y, out: p, dim: 1}
-  - {op: reshape, in: p, out: b, shape: [7, 3, 16]}
-  - {op: sum, in: b, out: o4, dim: [2], keepdim: true}
-  - {op: mul, in: [b, o4], out: o5}
-  - {op: max, in: o5, out: o6, dim: [1, 2]}
-outputs: [o1, o2, o3, o4, o5, o6]
-YAML
-for family in functions indices images codes weights backward transposed stretches; do
-    exits 0 $family.yaml --device cpu --hw a100-sxm4-80gb --strategies eager,optimal --no-measure
+for family in functions indices images codes weights backward transposed "$trial/stretches"; do
+    exits 0 "$family.yaml" --device cpu --hw a100-sxm4-80gb --strategies eager,optimal --no-measure
     has out '^All [0-9]+ kernels of 2 plans agree with the reference\.$'
 done
 
-# A product, and the scales of blocks of its rows: a tile of 32 x 128 or more has whole blocks; in the kernel that fuses all that is legal, also where the last tiles are not full. A softmax of rows of 100 has no blocks, and a tile has whole rows.
-cat >tiles.yaml <<'YAML'
-symbols: {M: 70, N: 384, K: 96, block: 128, dtype: bf16}
-tensors: {x: {shape: [M, K], dtype: dtype}, w: {shape: [N, K], dtype: dtype, role: weight}, c: {shape: [N], dtype: dtype}}
-operators:
-  - {op: linear, in: [x, w, c], out: h}
-  - {op: quantize, in: h, out: [q, s], dtype: f8e4m3, per: block, block: block}
-outputs: [q, s, h]
-YAML
-sed 's/quantize.*/softmax, in: h, out: p, dim: 1}/; s/\[q, s, h\]/[p, h]/; s/, block: 128//' tiles.yaml >softmax.yaml
+# In the kernel that fuses all that is legal, also where the last tiles are not full. A softmax of rows of 100 has no blocks, and a tile has whole rows.
+sed 's/quantize.*/softmax, in: h, out: p, dim: 1}/; s/\[q, s, h\]/[p, h]/; s/, block: 128//' "$trial/tiles.yaml" >softmax.yaml
 for set in '' '--set block=16 --set dtype=f32' '--set block=32 --set K=1024 --set dtype=f64' '--set M=300 --set N=128 --set K=1024'; do
-    exits 0 tiles.yaml --device cpu --hw a100-sxm4-80gb --strategies maximal --no-measure $set
+    exits 0 "$trial/tiles.yaml" --device cpu --hw a100-sxm4-80gb --strategies maximal --no-measure $set
     has out '^All 1 kernels of 1 plans agree with the reference'
 done
 exits 0 softmax.yaml --device cpu --hw a100-sxm4-80gb --strategies maximal --no-measure --set N=100 --set K=512
 has out '^All 1 kernels of 1 plans agree with the reference'
 for gpu in a100-sxm4-80gb h100-sxm5-80gb; do # 16 x 16384 tiles by tensor units take far less than a thread a result, whose loads alone take 2 x 8 B x 4096 x 2048 x 4096 of shared memory's 30 TB/s: 18 ms
-    "$FUSESIM" tiles.yaml --hw $gpu --strategy maximal --set M=4096 --set N=2048 --set K=4096 --json - 2>/dev/null | tr -d ' \n\t' >tiles.json
+    "$FUSESIM" "$trial/tiles.yaml" --hw $gpu --strategy maximal --set M=4096 --set N=2048 --set K=4096 --json - 2>/dev/null | tr -d ' \n\t' >tiles.json
     grep -Eq '"name":"maximal","kernels":1,"time_s":0\.000[0-9]*,' tiles.json && grep -Eq '"tile":\[[0-9]+,(128|256)\]' tiles.json || complain "a product whose rows are reduced by blocks is not in tiles on $gpu"
 done
-# Sums of all elements of a product, beside other results of it; of a value of each row; and what is computed from such sums. Tiles that are not full leave their own parts alone.
-cat >totals.yaml <<'YAML'
-symbols: {M: 70, N: 96, K: 40, dtype: f32}
-tensors: {x: {shape: [M, K], dtype: dtype}, w: {shape: [N, K], dtype: dtype, role: weight}, c: {shape: [N], dtype: dtype}, t: {shape: [M, N], dtype: dtype}}
-operators:
-  - {op: linear, in: [x, w, c], out: h}
-  - {op: sub, in: [h, t], out: d}
-  - {op: mul, in: [d, d], out: q}
-  - {op: mean, in: q, out: m}
-  - {op: sum, in: h, out: s}
-  - {op: add, in: [m, s], out: z}
-outputs: [z, d]
-YAML
-sed '/op: sub/,$d' totals.yaml >totals_of_rows.yaml
-cat >>totals_of_rows.yaml <<'YAML'
-  - {op: softmax, in: h, out: p, dim: 1}
-  - {op: logsumexp, in: h, out: e, dim: [1]}
-  - {op: mean, in: e, out: m}
-  - {op: mul, in: [p, t], out: q}
-  - {op: sum, in: q, out: s}
-outputs: [m, s, p]
-YAML
-# Sums of each column of a product, beside one of all, and what is computed from them: each block has a part of its columns.
-sed '/op: mul/,$d' totals.yaml >columns.yaml
-cat >>columns.yaml <<'YAML'
-  - {op: sum, in: d, out: s, dim: [0]}
-  - {op: mean, in: h, out: m, dim: [0]}
-  - {op: add, in: [s, m], out: z}
-  - {op: mean, in: d, out: l}
-outputs: [z, d, l]
-YAML
+# Tiles that are not full leave their own parts of a total alone.
 for file in totals totals_of_rows columns; do
     for set in '--set dtype=bf16' '--set M=300 --set N=128 --set K=256' '--set M=33 --set N=100 --set dtype=f64'; do
-        exits 0 $file.yaml --device cpu --hw a100-sxm4-80gb --strategies maximal --no-measure $set
+        exits 0 "$trial/$file.yaml" --device cpu --hw a100-sxm4-80gb --strategies maximal --no-measure $set
         has out '^All 1 kernels of 1 plans agree with the reference'
     done
     # The product's 2 launches and no more: its results, 32 MiB, never reach memory.
-    "$FUSESIM" $file.yaml --hw a100-sxm4-80gb --set M=65536 --set N=128 --set K=64 --json - 2>/dev/null | tr -d ' \n\t' | grep -q '"name":"optimal","kernels":1,' || complain "$file is no kernel"
+    "$FUSESIM" "$trial/$file.yaml" --hw a100-sxm4-80gb --set M=65536 --set N=128 --set K=64 --json - 2>/dev/null | tr -d ' \n\t' | grep -q '"name":"optimal","kernels":1,' || complain "$file is no kernel"
 done
-"$FUSESIM" stretches.yaml --hw h100-sxm5-80gb --json - 2>/dev/null | tr -d ' \n\t' | grep -q '"name":"optimal","kernels":2,' || complain 'a norm and the scales of its blocks are no kernel'
+"$FUSESIM" "$trial/stretches.yaml" --hw h100-sxm5-80gb --json - 2>/dev/null | tr -d ' \n\t' | grep -q '"name":"optimal","kernels":2,' || complain 'a norm and the scales of its blocks are no kernel'
 
 exit $fail

@@ -11,9 +11,9 @@ unset FUSESIM_HWMODELS MAKEFLAGS MAKELEVEL CFLAGS
 fusesim() {
     case " $* " in
     ' validate '*' --no-measure '*) set -- "$@" --scale-shapes 64 ;;
-    ' validate '*' --device cpu '*' --trace '*) set -- "$@" --budget 1 --hw host ;; # another command measures this host
-    ' validate '*' --device cpu '*) set -- "$@" --budget 1 ;; # the last --budget counts
+    ' validate '*' --device cpu '*) set -- "$@" --budget 1 --strategies optimal --hw l4 ;; # cli.validate_cpu measures this host, too
     *' --search-steps '* | *' --time-limit '*) ;;
+    ' seeds/mlp_stack '*) set -- "$@" --set layers=5 --search-steps 1000 ;;
     *' --train '* | *' llm/'*) set -- "$@" --search-steps 20000 ;;
     esac
     "$FUSESIM" "$@"

@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # validate --systems: rows of whole systems, composed by hand from steps that validate --measurements prices; memory; rows that can't be predicted; what is wrong with such files.
 # depends: once
-set -u
-: "${FUSESIM:?}" "${SOURCE_DIR:?}"
-python=${PYTHON:-python3}
-export LC_ALL=C
-unset COLUMNS NO_COLOR
-fail=0
-complain() { echo "FAILED: $1"; fail=1; }
+. "${SOURCE_DIR:?}/tests/answers.sh"
 head=id,source,model,params,precision,kv_precision,hw,gpus,tp,pp,dp,ep,mode,batch,input_len,output_len,metric,value,unit,notes
 llama="Llama 3 8B,8.03e9,f16,f16,h100-sxm5-80gb,1,1,1,1,1"
 cat >rows.csv <<END
@@ -51,14 +45,10 @@ head1,h100-sxm5-80gb,ops/matmul,M=1;N=128256;K=4096;dtype=f16,serving,cold,graph
 head8,h100-sxm5-80gb,ops/matmul,M=8;N=128256;K=4096;dtype=f16,serving,cold,graph,1,steps
 END
 "$FUSESIM" validate --measurements steps.csv --json steps.json >/dev/null 2>err || complain "the steps: $(cat err)"
-SCHEMA=$SOURCE_DIR/reports/schema/systems.schema.json ENGINES=$SOURCE_DIR/src/serving/engines.def "$python" - <<'END' || complain 'out.json'
+of_schema systems out.json
+ENGINES=$SOURCE_DIR/src/serving/engines.def "$python" - <<'END' || complain 'out.json'
 import json, math, os, re
 doc = json.load(open("out.json"))
-try:
-    import jsonschema
-    jsonschema.Draft202012Validator(json.load(open(os.environ["SCHEMA"]))).validate(doc)
-except ImportError:
-    pass
 row = {r["id"]: r for r in doc["rows"]}
 step = {r["id"]: r["predicted_s"] for r in json.load(open("steps.json"))["rows"]}
 engine = {(m[1], m[2]): [float(x) for x in m[3].split(",")[:8]]

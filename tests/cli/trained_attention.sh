@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What PyTorch trains attention with, GPU by GPU: one kernel forward and one backward wherever it has them, whose ratio is that of vendor/constants.def; it keeps its result and 4 B a query, never the probabilities.
 # depends: once cost: 2
-set -u
-: "${FUSESIM:?}" "${SOURCE_DIR:?}"
-python=${PYTHON:-python3}
-export LC_ALL=C
-unset COLUMNS NO_COLOR
-fail=0
-complain() { echo "FAILED: $1"; fail=1; }
+. "${SOURCE_DIR:?}/tests/answers.sh"
 size="--set B=2 --set Sq=2048 --set Sk=2048 --set heads=16 --set kv_heads=16"
 
 # GPU, dtype, features of a head, the constant of the share; - where PyTorch has no kernel for it

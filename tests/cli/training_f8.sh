@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Training in 8 bits: --precision f8 --train, --save-dtype. Products of all three passes read f8e4m3, gradients are bf16, weights and their update stay bf16; what is stored in 8 bits is no weight to update; the kernels compute what the reference does.
 # depends: once cost: 1
-set -u
-: "${FUSESIM:?}" "${SOURCE_DIR:?}"
-python=${PYTHON:-python3}
-export LC_ALL=C
-unset COLUMNS NO_COLOR
-fail=0
-complain() { echo "FAILED: $1"; fail=1; }
+. "${SOURCE_DIR:?}/tests/answers.sh"
 
 step="mlp --hw h100-sxm5-80gb --train --grad weights --optimizer adamw --search-steps 200000"
 for p in f8 bf16; do

@@ -47,15 +47,16 @@ for name, s in strategies("front.json").items():
 EOF
 
 # Below the least peak the limit is not met, and the peak is named. A plan with copies of copies is read back.
-"$FUSESIM" seeds/mlp_stack --hw a100-sxm4-80gb --train --grad weights --search-steps 1000 --memory-limit 750MB --json below.json >out 2>err
-[ $? = 1 ] || complain "a limit of 750 MB: $(cat out err)"
+"$FUSESIM" seeds/mlp_stack --hw a100-sxm4-80gb --set layers=5 --train --grad weights --search-steps 1000 --memory-limit 200MB --json below.json >out 2>err
+[ $? = 1 ] || complain "a limit of 200 MB: $(cat out err)"
 plan copies.json seeds/mlp_stack --hw a100-sxm4-80gb --set layers=5 --objective memory
 "$FUSESIM" seeds/mlp_stack --hw a100-sxm4-80gb --set layers=5 --train --grad weights --strategy optimal --search-steps 1000 --plan copies.json --json read.json >/dev/null 2>err || complain "copies: $(cat err)"
 "$python" - <<'EOF' || complain 'limits'
 import json
 below, written, read = (json.load(open(name + ".json"))["plans"][0] for name in ("below", "copies", "read"))
 kernels = lambda p: sorted(k["operators"] for k in p["plan"]["kernels"])
-assert below["least_memory_bytes"] == 755081220, below["least_memory_bytes"]
+least = min(s["peak_memory_bytes"] for s in written["strategies"])
+assert below["least_memory_bytes"] == least, (below["least_memory_bytes"], least)
 assert any(c["event"] > 1 for c in written["plan"]["derivation"]["copies"])
 assert kernels(written) == kernels(read)
 EOF

@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A training step of several micro-batches; validate --measurements on rows of a training: the column `mode`, peaks of memory, rows without l2 and launch, and what is wrong with such files.
 # depends: memory cost: 6
-set -u
-: "${FUSESIM:?}" "${SOURCE_DIR:?}"
-python=${PYTHON:-python3}
-export LC_ALL=C
-unset COLUMNS NO_COLOR
-fail=0
-complain() { echo "FAILED: $1"; fail=1; }
+. "${SOURCE_DIR:?}/tests/answers.sh"
 cat >rows.csv <<'END'
 id,hw,workload,set,mode,strategy,time_s,peak_bytes,source
 made/forward,t4,mlp,,forward,eager,1e-3,,made up

@@ -348,6 +348,16 @@ static void nothing_is_left_behind(void **state)
     assert_int_equal(entries(scratch, "cache"), 0);
 }
 
+/* Threads that sleep look like ones whose CPU other processes have. */
+static void count_and_sleep(long long first, long long end, void *const *args)
+{
+    (void)first, (void)end;
+    ++*(int *)args[0];
+    usleep(100000);
+}
+
+/* A sample that is disturbed is repeated, but not when its time is up: 3 rounds, each once cold and once warm, behind
+ * one run that is not timed. */
 static void measuring_interleaves(void **state)
 {
     (void)state;
@@ -359,18 +369,26 @@ static void measuring_interleaves(void **state)
     void *const args[] = {x, y};
     const fsim_cpu_call fused = {&m->kernel[FUSED], args},
                         steps[] = {{&m->kernel[0], args}, {&m->kernel[1], args}, {&m->kernel[2], args}};
-    const fsim_cpu_work work[] = {{&fused, 1}, {steps, STEPS}};
-    const fsim_cpu_how quick = {.compiler = &how, .rounds = 5};
+    int calls = 0;
+    void *const counter[] = {&calls};
+    fsim_cpu_entry *const sleep = count_and_sleep;
+    static fsim_launch once = {"count", 1, 1, 0};
+    static const fsim_program counting = {.name = "count", .launch = &once, .launches = 1};
+    const fsim_cpu_kernel sleeping = {.program = &counting, .entry = (fsim_cpu_entry **)&sleep};
+    const fsim_cpu_call counted = {&sleeping, counter};
+    const fsim_cpu_work work[] = {{&fused, 1}, {steps, STEPS}, {&counted, 1}};
+    const fsim_cpu_how quick = {.compiler = &how, .rounds = 5, .most_s = 1e-9};
     const char *why = "";
-    const fsim_cpu_measurement *got = fsim_cpu_measure(p, work, 2, &quick, a, &why);
+    const fsim_cpu_measurement *got = fsim_cpu_measure(p, work, 3, &quick, a, &why);
     assert_non_null(got);
-    assert_int_equal(got->rounds, 5);
-    assert_int_equal(got->copy.samples, 10);
+    assert_int_equal(got->rounds, 3);
+    assert_int_equal(calls, 1 + 3 * 2);
+    assert_int_equal(got->copy.samples, 9);
     assert_true(got->dispatch.samples > 0 && got->dispatch.median_s > 0 && got->dispatch.median_s < 1);
     assert_true(got->copy.median_s > 0 && got->copy.median_s < 100 && got->disturbed >= 0 && got->disturbed <= 1);
     for (int w = 0; w < 2; w++) {
         assert_true(got->work[w].cold.median_s < 100 && got->work[w].warm.median_s < 100);
-        assert_int_equal(got->work[w].cold.samples, 5);
+        assert_int_equal(got->work[w].cold.samples, 3);
         assert_true(got->work[w].cold.least_s > 0 && got->work[w].warm.low_s <= got->work[w].warm.high_s &&
                     got->work[w].cold_copies.median > 0);
     }

@@ -60,6 +60,14 @@ static const fsim_host_key *key_of(const fsim_host_key *key, int keys, fsim_hw_k
     return found;
 }
 
+/* That of a host's figures: NULL, it has none. */
+static const fsim_host_key *figure_of(const fsim_host_probes *h, fsim_arena *a, fsim_hw_key wanted)
+{
+    fsim_host_key *key;
+    const int keys = fsim_host_keys(h, a, &key);
+    return key_of(key, keys, wanted);
+}
+
 static bool equal(double x, double y) { return isnan(y) ? isnan(x) : fabs(x - y) <= 1e-9 * fabs(y); }
 
 static void keys_of_figures(void **unused)
@@ -144,22 +152,19 @@ static void what_was_not_measured(void **unused)
                 {FSIM_PROBE_EXP, {FSIM_HW_SPECIAL_RATE}},
                 {FSIM_PROBE_PRODUCT, {FSIM_HW_CONTRACTION_FP32, FSIM_HW_GEMM_FP32, FSIM_HW_GEMM_CALL}}};
     fsim_arena *a = fsim_arena_new();
-    fsim_host_key *key;
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         fsim_host_probes h = four_threads();
         h.of[none[i].probe] = (fsim_spread_of){0};
-        const int keys = fsim_host_keys(&h, a, &key);
         for (int k = 0; k < 3 && (k == 0 || none[i].key[k] != 0); k++)
-            assert_null(key_of(key, keys, none[i].key[k]));
-        assert_non_null(key_of(key, keys, FSIM_HW_SM_CLOCK));
+            assert_null(figure_of(&h, a, none[i].key[k]));
+        assert_non_null(figure_of(&h, a, FSIM_HW_SM_CLOCK));
     }
     fsim_host_probes h = four_threads();
     h.effective_bytes = 0;
     h.sizes = 0; /* a quick calibration */
-    int keys = fsim_host_keys(&h, a, &key);
-    assert_null(key_of(key, keys, FSIM_HW_L2_EFFECTIVE));
-    assert_null(key_of(key, keys, FSIM_HW_GEMM_CALL));
-    assert_non_null(key_of(key, keys, FSIM_HW_GEMM_FP32));
+    assert_null(figure_of(&h, a, FSIM_HW_L2_EFFECTIVE));
+    assert_null(figure_of(&h, a, FSIM_HW_GEMM_CALL));
+    assert_non_null(figure_of(&h, a, FSIM_HW_GEMM_FP32));
     h.effective_bytes = 1 << 25;
     h.core_cache_bytes = 1 << 20;
     h.of[FSIM_PROBE_INT32] = figure(1e9);   /* a quarter of a result a clock */
@@ -167,33 +172,28 @@ static void what_was_not_measured(void **unused)
     h.of[FSIM_PROBE_FP64] = figure(1e9);    /* an eighth of a lane */
     h.of[FSIM_PROBE_CLOCK].low = 1e7;
     h.of[FSIM_PROBE_CLOCK].high = 1e12;
-    keys = fsim_host_keys(&h, a, &key);
-    assert_true(key_of(key, keys, FSIM_HW_L2_EFFECTIVE)->value == 1);
-    assert_true(key_of(key, keys, FSIM_HW_SHARED_PER_BLOCK)->value == 262144); /* rows on the stack have no more */
-    assert_true(key_of(key, keys, FSIM_HW_INT32_RATE)->value == 1);
-    assert_true(key_of(key, keys, FSIM_HW_GEMM_FP32)->value == 0.05);
-    assert_true(key_of(key, keys, FSIM_HW_FP64_RATE)->value == 1);
-    assert_true(key_of(key, keys, FSIM_HW_SM_CLOCK)->spread == FSIM_HW_MOST_SPREAD);
+    assert_true(figure_of(&h, a, FSIM_HW_L2_EFFECTIVE)->value == 1);
+    assert_true(figure_of(&h, a, FSIM_HW_SHARED_PER_BLOCK)->value == 262144); /* rows on the stack have no more */
+    assert_true(figure_of(&h, a, FSIM_HW_INT32_RATE)->value == 1);
+    assert_true(figure_of(&h, a, FSIM_HW_GEMM_FP32)->value == 0.05);
+    assert_true(figure_of(&h, a, FSIM_HW_FP64_RATE)->value == 1);
+    assert_true(figure_of(&h, a, FSIM_HW_SM_CLOCK)->spread == FSIM_HW_MOST_SPREAD);
     h.effective_bytes = 1 << 10;
     h.of[FSIM_PROBE_PRODUCT] = figure(65e9);
-    keys = fsim_host_keys(&h, a, &key);
-    assert_true(key_of(key, keys, FSIM_HW_L2_EFFECTIVE)->value == 0.05);
-    assert_true(key_of(key, keys, FSIM_HW_GEMM_FP32)->value == 1);
+    assert_true(figure_of(&h, a, FSIM_HW_L2_EFFECTIVE)->value == 0.05);
+    assert_true(figure_of(&h, a, FSIM_HW_GEMM_FP32)->value == 1);
     /* tanh has 14 instructions, 1.75 cycles of 8 lanes, and two functions, which take all of it where it takes 8 cycles
      * more: two rates of r and 4 r are 2 r in the mean of logarithms, which scatter by log 2 */
     h = four_threads();
     h.of[FSIM_PROBE_TANH] = figure(4e9 / cbrt(1 + 1.75 * 1.75 * 1.75));
-    keys = fsim_host_keys(&h, a, &key);
-    assert_true(equal(key_of(key, keys, FSIM_HW_SPECIAL_RATE)->value, 1)); /* of 0.5 and of 2 */
-    assert_true(equal(key_of(key, keys, FSIM_HW_SPECIAL_RATE)->spread, log(2)));
+    assert_true(equal(figure_of(&h, a, FSIM_HW_SPECIAL_RATE)->value, 1)); /* of 0.5 and of 2 */
+    assert_true(equal(figure_of(&h, a, FSIM_HW_SPECIAL_RATE)->spread, log(2)));
     /* a function as quick as its instructions is taken to take a tenth of that */
     h = four_threads();
     h.of[FSIM_PROBE_EXP] = figure(4e9 / 0.75);
-    keys = fsim_host_keys(&h, a, &key);
-    assert_true(equal(key_of(key, keys, FSIM_HW_SPECIAL_RATE)->value, 1 / 0.075));
+    assert_true(equal(figure_of(&h, a, FSIM_HW_SPECIAL_RATE)->value, 1 / 0.075));
     h.of[FSIM_PROBE_EXP] = figure(4e9 / 100); /* no less than a file may state */
-    keys = fsim_host_keys(&h, a, &key);
-    assert_true(key_of(key, keys, FSIM_HW_SPECIAL_RATE)->value == 0.5);
+    assert_true(figure_of(&h, a, FSIM_HW_SPECIAL_RATE)->value == 0.5);
     assert_true(fsim_relative_spread((fsim_spread_of){0}) == 0 &&
                 fsim_relative_spread((fsim_spread_of){.samples = 1, .low = 1, .high = 2}) == 0);
     fsim_arena_free(a);
@@ -332,6 +332,17 @@ static void what_the_system_says(void **unused)
     assert_string_equal(fsim_cpu_name("model name", a), "unknown CPU");
     assert_string_equal(fsim_cpu_name("", a), "unknown CPU");
     assert_true(fsim_cpu_count() >= 1 && fsim_cpu_cache_bytes() >= 1 << 18 && fsim_cpu_core_cache_bytes() >= 1 << 16);
+    static const struct {
+        const char *says;
+        int64_t bytes; /* 0: what the system says, whatever that is */
+    } cases[] = {{"24 MiB", 24 << 20}, {"1MB", 1000000}, {"256KiB", 1 << 18},
+                 {"255 KiB", 0},       {"2000 GiB", 0},  {"much", 0}};
+    assert_int_equal(unsetenv("FUSESIM_CPU_CACHE"), 0);
+    const int64_t stated = fsim_cpu_cache_bytes();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(setenv("FUSESIM_CPU_CACHE", cases[i].says, 1), 0);
+        assert_int_equal(fsim_cpu_cache_bytes(), cases[i].bytes ? cases[i].bytes : stated);
+    }
     double s[] = {4, 1, 3, 2}; /* quartiles are linear between neighbours: a quarter of the way from 1 to 4 is 1.75 */
     const fsim_spread_of x = fsim_spread_of_samples(s, 4);
     assert_true(x.samples == 4 && x.median == 2.5 && x.low == 1.75 && x.high == 3.25);

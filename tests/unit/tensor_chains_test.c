@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attention on tensor units, worked by hand from a kernel's tile: what its products, exponentials and steps take, on
- * GPUs of three designs, and what rows that are shared by blocks add. depends: compiler memory cost: 1 */
+ * GPUs of three designs, and what rows that are shared by blocks add; where the result of a product flows to. depends:
+ * compiler memory cost: 1 */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "fusion/walks.h"
 #include "plan/price/price.h"
 #include "predict.h"
 #include <stdio.h>
@@ -87,8 +89,33 @@ static void steps_by_hand(void **unused)
     assert_true(met >= 3 && met <= CASES - 3); /* either counts in some */
 }
 
+/* h has three readers, of which the first is a product: the exponential and the sine behind it are followed, too, and
+ * the product of both. The primitives are matmul 0, matmul 1, exp 2, sin 3, matmul 4; a walk as far as 2 does not have
+ * the sine, but each product that reads one of its primitives. */
+static void all_readers_are_followed(void **unused)
+{
+    (void)unused;
+    static const char text[] =
+        "tensors: {x: {shape: [64, 64], dtype: f16}}\noperators:\n  - {op: matmul, in: [x, x], out: h}\n"
+        "  - {op: matmul, in: [h, x], out: p}\n  - {op: exp, in: h, out: e}\n  - {op: sin, in: h, out: s}\n"
+        "  - {op: matmul, in: [e, s], out: y}\noutputs: [p, y]\n";
+    fsim_arena *a = fsim_arena_new();
+    const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "readers.yaml", text, strlen(text), NULL);
+    assert_true(g && g->nodes == 5);
+    fsim_flow f;
+    fsim_flow_from(g, 0, g->nodes, &f);
+    assert_true(f.count == 2 && f.node[0] == 2 && f.node[1] == 3 && !f.more);
+    assert_true(f.contractions == 2 && f.contraction[0] == 1 && f.contraction[1] == 4);
+    assert_true(fsim_place_in_flow(&f, 3) == 1 && fsim_place_in_flow(&f, 1) == -1 && fsim_place_in_flow(&f, 4) == -1);
+    fsim_flow_from(g, 0, 2, &f);
+    assert_true(f.count == 1 && f.node[0] == 2 && f.contractions == 2);
+    fsim_flow_from(g, 1, g->nodes, &f);
+    assert_true(f.count == 0 && f.contractions == 0);
+    fsim_arena_free(a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(steps_by_hand)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(steps_by_hand), cmocka_unit_test(all_readers_are_followed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

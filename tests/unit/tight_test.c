@@ -133,29 +133,52 @@ static void say(int looked)
            priced.met, told.bounds, told.near);
 }
 
-static void bounds_are_tight(void **unused)
+/* A workload's text by the next random numbers, and what its gradients are wanted of: NULL, none. */
+typedef const char *make_workload(fsim_arena *a, int turn, const fsim_derive **back);
+
+/* How many graphs of so many turns were looked at. Each turn's random numbers are its own. */
+static int look_at(int turns, int seed, make_workload *workload)
 {
-    (void)unused;
     static const char *const gpu[] = {"t4", "a100-sxm4-40gb", "h100-sxm5-80gb"};
-    static const int sides[][2] = {{256, 256}, {1024, 1024}, {4096, 4096}, {8, 65536}, {512, 2048}};
-    static const fsim_derive back = {.mode = FSIM_REVERSE, .want = FSIM_WANT_ALL};
     int looked = 0;
     begin_anew();
-    for (int turn = 1; turn <= GRAPHS; turn++) {
+    for (int turn = 1; turn <= turns; turn++) {
         fixture f = {.a = fsim_arena_new()};
-        state = (uint64_t)turn;
-        const bool derived = turn % 9 == 4;
-        const int *side = sides[turn % 5];
+        state = (uint64_t)(turn + seed);
         const fsim_options o = options_of(turn);
-        const char *text =
-            random_workload(f.a, derived ? 2 : 4 + (int)draw(4), side[0], side[1], turn % 11 == 5 ? 2 : 1);
-        if (open_fixture(&f, text, gpu[turn % 3], &o, derived ? &back : NULL)) {
+        const fsim_derive *back = NULL;
+        const char *text = workload(f.a, turn, &back);
+        if (open_fixture(&f, text, gpu[turn % 3], &o, back)) {
             check_bounds(&f);
             looked++;
         }
         fsim_arena_free(f.a);
     }
     say(looked);
+    return looked;
+}
+
+static const char *any_workload(fsim_arena *a, int turn, const fsim_derive **back)
+{
+    static const int sides[][2] = {{256, 256}, {1024, 1024}, {4096, 4096}, {8, 65536}, {512, 2048}};
+    static const fsim_derive all = {.mode = FSIM_REVERSE, .want = FSIM_WANT_ALL};
+    const bool derived = turn % 9 == 4;
+    const int *side = sides[turn % 5];
+    *back = derived ? &all : NULL;
+    return random_workload(a, derived ? 2 : 4 + (int)draw(4), side[0], side[1], turn % 11 == 5 ? 2 : 1);
+}
+
+/* Of operators that kernels over rows have: concatenations, slices, gathers, running sums, norms. */
+static const char *workload_of_rows(fsim_arena *a, int turn, const fsim_derive **back)
+{
+    (void)turn, (void)back;
+    return random_rows(a, 3 + (int)draw(3));
+}
+
+static void bounds_are_tight(void **unused)
+{
+    (void)unused;
+    const int looked = look_at(GRAPHS, 0, any_workload);
     assert_true(!usual || (looked == 48 && effort.sets <= 1021 && effort.states <= 1851 && effort.steps <= 81675));
     assert_true(!usual || (priced.reached >= 0.99944 * priced.turns && priced.met >= 48 && told.bounds >= 384 &&
                            told.near >= 262));
@@ -170,24 +193,10 @@ static void bounds_are_tight(void **unused)
     check_share("told", told.shares, 0.62079, usual);
 }
 
-/* The same of operators that kernels over rows have: concatenations, slices, gathers, running sums, norms. */
 static void bounds_over_rows_are_tight(void **unused)
 {
     (void)unused;
-    static const char *const gpu[] = {"t4", "a100-sxm4-40gb", "h100-sxm5-80gb"};
-    int looked = 0;
-    begin_anew();
-    for (int turn = 1; turn <= ROWS; turn++) {
-        fixture f = {.a = fsim_arena_new()};
-        state = (uint64_t)turn + 1000;
-        const fsim_options o = options_of(turn);
-        if (open_fixture(&f, random_rows(f.a, 3 + (int)draw(3)), gpu[turn % 3], &o, NULL)) {
-            check_bounds(&f);
-            looked++;
-        }
-        fsim_arena_free(f.a);
-    }
-    say(looked);
+    const int looked = look_at(ROWS, 1000, workload_of_rows);
     assert_true(!usual || (looked == 60 && effort.sets <= 3251 && effort.states <= 1785 && effort.steps <= 108669));
     assert_true(!usual || (priced.reached >= 0.9863 * priced.turns && priced.met >= 59 && told.bounds >= 480 &&
                            told.near >= 182));

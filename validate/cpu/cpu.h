@@ -55,7 +55,8 @@ void fsim_cpu_unload(fsim_cpu_module *m);
 const char *fsim_cpu_info(fsim_arena *a, const char **why);
 /* The CPU's name, "AMD EPYC 9R14", of that text, in a; "unknown CPU" where it has none. */
 const char *fsim_cpu_name(const char *info, fsim_arena *a);
-/* Bytes of the last-level cache; 32 MiB where the system does not report it. */
+/* Bytes of the last-level cache: what FUSESIM_CPU_CACHE says, as in "32 MiB", else the system; 32 MiB where it does not
+ * report it. */
 int64_t fsim_cpu_cache_bytes(void);
 /* Bytes of a core's second-level cache; 1 MiB where the system does not report it. */
 int64_t fsim_cpu_core_cache_bytes(void);
@@ -100,7 +101,8 @@ typedef struct {
 typedef struct {
     const fsim_cpu_compiler *compiler; /* for the copy that measured times are compared with */
     int rounds;    /* 0: 15; each runs every work once cold and once warm, and starts with another work */
-    double most_s; /* no round begins after so many seconds, but at least 3 do; 0: no limit */
+    double most_s; /* after so many seconds no round begins, but at least 3 do, and no disturbed sample is
+                    * repeated; 0: no limit */
     bool warm_only, cold_only;
 } fsim_cpu_how;
 

@@ -3,6 +3,7 @@
  * runs its own part, and waits until `left` is 0. Threads that wait spin at first: between the launches of a plan
  * there is only the barrier, and going to sleep takes longer than most kernels. */
 #include "base/file.h"
+#include "base/unit.h"
 #include "validate/cpu/cpu.h"
 #include "validate/cpu/guard.h"
 
@@ -323,6 +324,9 @@ static long long number_in(const char *folder, int index, const char *name, char
     return number;
 }
 
+/* What FUSESIM_CPU_CACHE may say. */
+static const double least_cache = 1 << 18, most_cache = 1LL << 40;
+
 /* Size of the first CPU's data cache of this level. sysconf asks the processor instead, which under a hypervisor may
  * not describe this machine. */
 static int64_t cache_of_level(int level)
@@ -339,6 +343,10 @@ static int64_t cache_of_level(int level)
 
 int64_t fsim_cpu_cache_bytes(void)
 {
+    const char *own = getenv("FUSESIM_CPU_CACHE"), *why;
+    double bytes;
+    if (own && fsim_parse_unit(own, FSIM_DIM_BYTES, &bytes, &why) && bytes >= least_cache && bytes <= most_cache)
+        return (int64_t)bytes;
     for (int level = 4; level > 1; level--)
         if (cache_of_level(level) > 0)
             return cache_of_level(level);
