@@ -211,6 +211,16 @@ static void every_result_is_compared(void **unused)
     c = fsim_check_program(r, &p, fsim_host_fetch, at, f.a);
     assert_int_equal(c.tensor, y);
     fsim_host_stand_in(m, r, 0);
+    /* and of two that are equally close the first: x and z are exact */
+    for (int first = 0; first < 2; first++) {
+        fsim_parameter exact[] = {parameter[first ? 1 : 4], parameter[first ? 4 : 1]};
+        void *const there[] = {at[first ? 1 : 4], at[first ? 4 : 1]};
+        exact[0].written = exact[1].written = true;
+        const fsim_program both = {.name = "k1", .parameter = exact, .parameters = 2};
+        c = fsim_check_program(r, &both, fsim_host_fetch, (void *)there, f.a);
+        assert_true(!c.message && c.elems == 12 && c.found.worst == 0);
+        assert_int_equal(c.tensor, first ? x : z);
+    }
     assert_null(fsim_host_overrun(m, 0));
     static const struct {
         int parameter;
