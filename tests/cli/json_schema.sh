@@ -127,7 +127,7 @@ make layers.plan.json models/tiny_transformer.pt2 --dim s23=8 --dim s27=64 --hw 
 make onnx.model.json import models/tiny_transformer.onnx --dim batch=8 --dim seq=64 --json -
 for schema in "$SOURCE_DIR"/reports/schema/*.schema.json; do
     name=$(basename "$schema" .schema.json)
-    grep -lq "$name.schema.json\|\.$name\.json\|validator(\"$name\")" "$SOURCE_DIR"/tests/cli/*.sh || { echo "no test validates anything by $schema"; fail=1; }
+    grep -lq "$name.schema.json\|^of_schema $name \|\.$name\.json\|validator(\"$name\")" "$SOURCE_DIR"/tests/cli/*.sh || { echo "no test validates anything by $schema"; fail=1; }
 done
 
 SCHEMA=$SOURCE_DIR/reports/schema "$python" - <<'EOF' || fail=1
