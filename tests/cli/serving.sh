@@ -120,6 +120,13 @@ for experts in 1 64; do echo "e$experts,h100-sxm5-80gb,ops/moe_f8_block,T=$exper
 tr '{' '\n' <rows.json | sed -n 's/.*"id": "\([^"]*\)".*"predicted_s": \([^,]*\),.*/\1 \2/p' >predicted
 awk '{ of[$1] = $2 } END { exit !(of["m1280"] < of["m1025"] * 1.02 && of["m1281"] > of["m1280"] * 1.1 && of["e64"] > of["e1"] + 10e-6) }' predicted || complain "clusters, or experts with rows: $(cat predicted)"
 
+# Experts' 4-bit weights on a GPU that multiplies none are widened inside the product where few tokens read them, and by a kernel before it where many do.
+widened() { # widened STEP: "gate_up" where that product widens its weights, "apart" where it does not
+    "$FUSESIM" "llm/moe_$1" --hw h100-sxm5-80gb --strategy serving --launch graph --search-steps 1000 --set tp=2 --set weight_dtype=f4e2m1 --set weight_only=1 >out 2>&1 || complain "experts, $1: $(cat out)"
+    grep -q ' w_gate_up_wide.0 + gate_up.0$' out && echo gate_up || { grep -q ' w_gate_up_wide.0$' out && echo apart; }
+}
+[ "$(widened decode) $(widened prefill)" = "gate_up apart" ] || complain "experts of 4 bits: $(widened decode) $(widened prefill)"
+
 # A GPU that nothing was fitted to: 350 TFLOP/s in bf16 were measured on RTX PRO 6000 Workstation, 417 on Server (torch-performance-test-data, issues 160 and 162).
 { head -1 rows.csv; echo 'bf16,rtx-pro-6000,ops/matmul,M=8192;N=8192;K=8192;dtype=bf16,eager,unknown,graph,1,trtllm/1'; } >row.csv
 "$FUSESIM" validate --measurements row.csv --json row.json >out 2>&1 || complain "bf16: $(cat out)"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* serving.c: as a serving stack runs it: what the workload's `calls:` name as calls of its library (price/calls.h joins
- * them), what they name as `fused` in one kernel, everything else as PyTorch does. */
+ * them), what they name as `fused` in one kernel, everything else as PyTorch does. A product that is faster beside a
+ * kernel with the rest of its entry stays apart: stacks have both, and choose by size. */
 #include "plan/rivals/rivals.h"
 
 #include "plan/price/price.h"
@@ -10,6 +11,7 @@
 #include "plan/search/ways.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
     fsim_problem *p;
@@ -45,35 +47,73 @@ static int add_part(const fsim_part *part, int *of, int count)
     return count;
 }
 
-/* One part for each entry, in place of the last of its pieces, where all of them together can be one kernel; rule[i]
- * then names part i. */
-static fsim_partition merged(const merging *m, const fsim_partition *eager, const char **rule)
+/* All pieces of an entry. Their nodes are in m->a. */
+static fsim_part gathered(const merging *m, const fsim_partition *eager, int entry)
+{
+    int room = 0;
+    for (int i = 0; i < eager->parts; i++)
+        room += m->part_in[i] == entry ? eager->part[i].count : 0;
+    fsim_part all = {.node = fsim_new(m->a, int, room + 1)};
+    for (int i = 0; i < eager->parts; i++)
+        if (m->part_in[i] == entry)
+            all.count = add_part(&eager->part[i], all.node, all.count);
+    return all;
+}
+
+static double alone_s(const merging *m, const fsim_part *part)
+{
+    const fsim_kernel *k = part->count > 0 ? fsim_kernel_alone(m->p, part->node, part->count, m->a) : NULL;
+    return k ? k->time_s : INFINITY;
+}
+
+static bool has_product(const merging *m, const fsim_part *part)
+{
+    for (int i = 0; i < part->count; i++)
+        if (fsim_ops[m->p->graph->node[part->node[i]].op].class == FSIM_CONTRACTION)
+            return true;
+    return false;
+}
+
+/* Which pieces become the entry's kernel: all of them; all but products, where that takes less time; none, where they
+ * can be no kernel. */
+static void choose_pieces(merging *m, const fsim_partition *eager, int entry)
+{
+    const fsim_part all = gathered(m, eager, entry);
+    const double together_s = alone_s(m, &all);
+    int *part_in = fsim_new(m->a, int, eager->parts + 1);
+    double apart_s = 0;
+    memcpy(part_in, m->part_in, (size_t)eager->parts * sizeof *part_in);
+    for (int i = 0; i < eager->parts; i++)
+        if (m->part_in[i] == entry && (isinf(together_s) || has_product(m, &eager->part[i]))) {
+            apart_s += alone_s(m, &eager->part[i]);
+            m->part_in[i] = 0;
+        }
+    if (isinf(together_s))
+        return;
+    const fsim_part rest = gathered(m, eager, entry);
+    if (!(apart_s + alone_s(m, &rest) < together_s))
+        m->part_in = part_in;
+}
+
+/* One part for each entry, in place of the last of its pieces; rule[i] then names part i. */
+static fsim_partition merged(merging *m, const fsim_partition *eager, const char **rule)
 {
     const int entries = m->p->graph->hand_fusions;
     fsim_partition out = {.part = fsim_new(m->a, fsim_part, eager->parts + 1)};
-    fsim_part *whole = fsim_new(m->a, fsim_part, entries + 1);
-    int *pieces = fsim_new(m->a, int, entries + 1), *room = fsim_new(m->a, int, entries + 1);
-    for (int i = 0; i < eager->parts; i++) {
-        room[m->part_in[i]] += eager->part[i].count;
-        pieces[m->part_in[i]]++;
-    }
+    int *pieces = fsim_new(m->a, int, entries + 1);
     for (int e = 1; e <= entries; e++)
-        whole[e].node = fsim_new(m->a, int, room[e] + 1);
+        choose_pieces(m, eager, e);
     for (int i = 0; i < eager->parts; i++)
-        if (m->part_in[i] > 0)
-            whole[m->part_in[i]].count =
-                add_part(&eager->part[i], whole[m->part_in[i]].node, whole[m->part_in[i]].count);
-    for (int e = 1; e <= entries; e++)
-        if (pieces[e] > 0 && !fsim_kernel_alone(m->p, whole[e].node, whole[e].count, m->a))
-            pieces[e] = 0;
+        pieces[m->part_in[i]]++;
     for (int i = 0; i < eager->parts; i++) {
         const int e = m->part_in[i];
-        if (e == 0 || pieces[e] == 0)
+        if (e == 0)
             out.part[out.parts++] = eager->part[i];
         else if (--pieces[e] == 0) {
-            whole[e].clone = fsim_new(m->a, bool, whole[e].count);
+            fsim_part whole = gathered(m, eager, e);
+            whole.clone = fsim_new(m->a, bool, whole.count);
             rule[out.parts] = "fused by hand";
-            out.part[out.parts++] = whole[e];
+            out.part[out.parts++] = whole;
         }
     }
     return out;
