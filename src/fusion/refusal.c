@@ -97,6 +97,43 @@ static const char *reduced_elsewhere_text(const fsim_graph *g, const fsim_refusa
                              y, x);
 }
 
+static bool share_argument(const fsim_node *m, const fsim_node *n)
+{
+    for (int i = 0; i < m->args; i++)
+        for (int k = 0; k < n->args; k++)
+            if (m->arg[i].tensor == n->arg[k].tensor)
+                return true;
+    return false;
+}
+
+/* The sum of a product's operand, such as a bias's gradient beside the weight's, needs what no length of a row gives;
+ * NULL: it is another reduction. */
+static const char *beside_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a)
+{
+    const bool first = g->node[r->a].gemm.k > 0;
+    if (r->unit != FSIM_IN_TILE_ROW || r->b < 0 || first == (g->node[r->b].gemm.k > 0) ||
+        !share_argument(&g->node[r->a], &g->node[r->b]))
+        return NULL;
+    return fsim_printf(a,
+                       "'%s' reduces what contraction '%s' reads; a kernel with a contraction reduces only the "
+                       "contraction's results%s",
+                       g->node[first ? r->b : r->a].name, g->node[first ? r->a : r->b].name,
+                       r->final ? "" : ", or what one contraction makes and another reads");
+}
+
+static const char *reduced_epilogue_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a)
+{
+    const char *beside = beside_text(g, r, a), *limit = number(a, r->limit);
+    if (r->unit == FSIM_IN_TILE_ROW && r->needed <= r->limit)
+        return reduced_elsewhere_text(g, r, a);
+    if (beside)
+        return beside;
+    return fsim_printf(
+        a, "a reduction fused with a contraction needs %s %s, and there can be %s%s", number(a, r->needed),
+        fsim_refusal_units[r->unit], r->limit > 1 ? fsim_printf(a, "at most %s", limit) : "none",
+        r->limit > 1 && !r->final ? "; with the contraction at their other end the three could be one kernel" : "");
+}
+
 /* a leads to an output, b needs the gradient of one. */
 static const char *barrier_text(const fsim_graph *g, const fsim_refusal *r, fsim_arena *a)
 {
@@ -164,12 +201,7 @@ const char *fsim_refusal_text(const fsim_graph *g, const fsim_refusal *r, fsim_a
     case FSIM_RULE_CONTRACTIONS:
         return fsim_printf(a, "two contractions ('%s' and '%s') in one kernel: %s", x, y, unit);
     case FSIM_RULE_REDUCED_EPILOGUE:
-        if (r->unit == FSIM_IN_TILE_ROW && r->needed <= r->limit)
-            return reduced_elsewhere_text(g, r, a);
-        return fsim_printf(
-            a, "a reduction fused with a contraction needs %s %s, and there can be %s%s", needed, unit,
-            r->limit > 1 ? fsim_printf(a, "at most %s", limit) : "none",
-            r->limit > 1 && !r->final ? "; with the contraction at their other end the three could be one kernel" : "");
+        return reduced_epilogue_text(g, r, a);
     case FSIM_RULE_PROLOGUE:
         return fsim_printf(a, "'%s' would have to be computed while the contraction loads its operand, but %s", x,
                            r->needed == 0 && r->unit == FSIM_IN_NONE && r->b >= 0 &&

@@ -244,8 +244,13 @@ static void refusals_in_words(void **unused)
         {{FSIM_RULE_REDUCED_EPILOGUE, 2, -1, -1, 64, 64, FSIM_IN_TILE_ROW, false},
          "'c' does not reduce whole rows of the results of contraction 'c', and a tile holds nothing else"},
         {{FSIM_RULE_REDUCED_EPILOGUE, 2, 1, -1, 257, 256, FSIM_IN_TILE_ROW, true},
+         "'s' reduces what contraction 'c' reads; a kernel with a contraction reduces only the contraction's results"},
+        {{FSIM_RULE_REDUCED_EPILOGUE, 1, 2, -1, 257, 256, FSIM_IN_TILE_ROW, false},
+         "'s' reduces what contraction 'c' reads; a kernel with a contraction reduces only the contraction's results, "
+         "or what one contraction makes and another reads"},
+        {{FSIM_RULE_REDUCED_EPILOGUE, 2, -1, -1, 257, 256, FSIM_IN_TILE_ROW, true},
          "a reduction fused with a contraction needs 257 elements of a row in one tile, and there can be at most 256"},
-        {{FSIM_RULE_REDUCED_EPILOGUE, 2, 1, -1, 257, 256, FSIM_IN_TILE_ROW, false},
+        {{FSIM_RULE_REDUCED_EPILOGUE, 2, -1, -1, 257, 256, FSIM_IN_TILE_ROW, false},
          "a reduction fused with a contraction needs 257 elements of a row in one tile, and there can be at most 256; "
          "with the "
          "contraction at their other end the three could be one kernel"},
