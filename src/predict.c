@@ -108,8 +108,10 @@ static fsim_arithmetic find_arithmetic(const fsim_prediction *p, double until_s,
     other.until_s = until_s;
     const fsim_problem theirs = problem_for(&other, p->chosen, a);
     fsim_problem own = other;
+    if (p->graph->unreduced)
+        take_graph(&own, fsim_arithmetic_of(fsim_graph_unreduced(p->graph, a), p->hw, a).instead, a);
     fsim_baseline(&own, FSIM_STRATEGY_EAGER, a, &instead);
-    out.instead_eager_s = launched_plan(&other, FSIM_STRATEGY_EAGER, &instead, a).time_s;
+    out.instead_eager_s = launched_plan(&own, FSIM_STRATEGY_EAGER, &instead, a).time_s;
     out.eager_s = p->plan[FSIM_STRATEGY_EAGER].time_s;
     out.instead_s = fsim_relaunched_s(&theirs, out.instead, p->options.regime, fsim_maker_in(p, p->chosen),
                                       fsim_priced_partition(&p->plan[p->chosen]));
