@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 16 };
+enum { MOST = 40 };
 
-/* A graph on an A100, and its list before it is searched. */
+/* A graph on an A100, one with gradients on an H100, and its list before it is searched. */
 typedef struct {
     fsim_arena *a;
     const fsim_graph *g;
@@ -25,14 +25,17 @@ typedef struct {
     fsim_frontier *f;
 } bench;
 
-static void open_bench(bench *b, const char *text)
+static void open_derived(bench *b, const char *text, fsim_derive_mode mode, fsim_scope scope)
 {
     static const fsim_options how = {
         .strategy = FSIM_STRATEGY_OPTIMAL, .regime = FSIM_REGIME_GRAPH, .search_steps = 10000000};
     *b = (bench){.a = fsim_arena_new()};
     fsim_diag *d = fsim_diag_new(b->a);
-    const fsim_hw *hw = fsim_hw_read(b->a, d, FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml");
-    b->g = fsim_graph_parse(b->a, d, "test.yaml", text, strlen(text), NULL);
+    const fsim_hw *hw = fsim_hw_read(b->a, d,
+                                     mode == FSIM_NOT_DERIVED ? FUSESIM_SOURCE_DIR "/hwmodels/a100-sxm4-40gb.yaml"
+                                                              : FUSESIM_SOURCE_DIR "/hwmodels/h100-sxm5-80gb.yaml");
+    b->g = fsim_graph_parse(b->a, d, "test.yaml", text, strlen(text),
+                            &(fsim_bindings){.derive = &(fsim_derive){.mode = mode}});
     if (!hw || !b->g)
         fsim_diag_print(d, stderr, false);
     assert_true(hw && b->g && b->g->nodes <= MOST);
@@ -41,7 +44,12 @@ static void open_bench(bench *b, const char *text)
     static int node[MOST];
     for (int n = 0; n < MOST; n++)
         node[n] = n;
-    b->f = fsim_frontier_ready(&b->p, node, b->g->nodes, (fsim_scope){FSIM_BEST_ONLY, NULL}, &b->budget, b->a);
+    b->f = fsim_frontier_ready(&b->p, node, b->g->nodes, scope, &b->budget, b->a);
+}
+
+static void open_bench(bench *b, const char *text)
+{
+    open_derived(b, text, FSIM_NOT_DERIVED, (fsim_scope){FSIM_BEST_ONLY, NULL});
 }
 
 static bool take(void *to, const fsim_plan *plan)
@@ -145,6 +153,87 @@ static void prices_are_no_more_than_the_best_plan(void **unused)
     }
 }
 
+/* A step of training, with calls of the library that take the slope of a GELU in and store the sums of columns beside
+ * it: such a kernel has copies of what makes the slope and one result more than it must, and is faster than any of
+ * ours. Whatever choices of clones are tried, a set whose kernel a plan has is no more than that. */
+static void sets_are_no_more_than_the_kernels_of_a_plan(void **unused)
+{
+    static const char text[] = "name: mlp\ntensors:\n  x: {shape: [4096, 1024], dtype: f16}\n"
+                               "  w: {shape: [4096, 1024], dtype: f16, role: weight}\n"
+                               "  b: {shape: [4096], dtype: f16, role: weight}\n"
+                               "  v: {shape: [1024, 4096], dtype: f16, role: weight}\noperators:\n"
+                               "  - {op: linear, in: [x, w, b], out: h}\n"
+                               "  - {op: gelu, in: h, out: g, approximate: tanh}\n"
+                               "  - {op: linear, in: [g, v], out: y}\noutputs: [y]\n";
+    static const fsim_one_side few = {.clone_sets = FSIM_FEW_CLONE_SETS};
+    static const fsim_scope scope[] = {{FSIM_BEST_ONLY, NULL}, {FSIM_BEST_ONLY, &few}, {FSIM_PARTED, &few}};
+    (void)unused;
+    for (int k = 0; k < (int)(sizeof scope / sizeof *scope); k++) {
+        bench b;
+        open_derived(&b, text, FSIM_REVERSE, scope[k]);
+        fsim_plan plan;
+        fsim_proof proof;
+        fsim_problem fast = b.p;
+        fast.search_steps = 100000;
+        fast.store = fsim_store_new(b.a);
+        fsim_optimal(&fast, NULL, 0, b.a, &plan, &proof);
+        int sums = 0;
+        for (int i = 0; i < plan.kernels; i++) {
+            const fsim_part *part = &plan.partition.part[i];
+            fsim_bits own = {{0}};
+            int root = -1;
+            for (int n = 0; n < part->count; n++) {
+                root = root < 0 && !part->clone[n] ? part->node[n] : root;
+                if (!part->clone[n])
+                    fsim_bit_set(&own, part->node[n] - root + FSIM_BACK);
+                sums += part->clone[0] && b.g->node[part->node[n]].op == FSIM_OP_SUM;
+            }
+            const fsim_family *family = fsim_family_of(&b.f->l, root);
+            for (int s = 0; s < family->sets; s++)
+                for (int how = FSIM_BY_UNITS; how <= FSIM_BY_PRICE && fsim_bits_equal(&family->set[s].own, &own); how++)
+                    assert_true(fsim_least_of_set(b.f, root, family, &family->set[s], (fsim_closeness)how) <=
+                                fsim_objective_of(&b.p, &plan.kernel[i]));
+        }
+        fsim_shadow y;
+        assert_true(sums > 0);
+        if (scope[k].side && fsim_find_shadow(b.f, &y)) {
+            assert_true(y.bound <= plan.objective);
+            printf("bound %.3f us, plan %.3f us\n", (double)y.bound * FSIM_TICK_S * 1e6,
+                   (double)plan.objective * FSIM_TICK_S * 1e6);
+        }
+        fsim_arena_free(b.a);
+    }
+}
+
+/* Members that only copies hang together: of a set's choices of these the first two may be none of a kernel, and
+ * another one is. Where few choices are tried, the set is a kernel all the same. */
+static void few_choices_tell_nothing_of_the_others(void **unused)
+{
+    static const char text[] = "name: gelu\ntensors:\n  h: {shape: [4096, 4096], dtype: f16}\noperators:\n"
+                               "  - {op: gelu, in: h, out: g, approximate: tanh}\noutputs: [g]\n";
+    static const fsim_one_side side = {.clone_sets = FSIM_FEW_CLONE_SETS};
+    (void)unused;
+    bench few, all;
+    int kernels = 0;
+    open_derived(&few, text, FSIM_REVERSE, (fsim_scope){FSIM_BEST_ONLY, &side});
+    open_derived(&all, text, FSIM_REVERSE, (fsim_scope){FSIM_BEST_ONLY, NULL});
+    for (int root = 0; root < few.f->l.count; root++) {
+        const fsim_family *x = fsim_family_of(&few.f->l, root), *y = fsim_family_of(&all.f->l, root);
+        assert_int_equal(x->sets, y->sets);
+        for (int s = 0; s < x->sets; s += 3) {
+            if (x->set[s].connected)
+                continue;
+            const fsim_sum least = fsim_least_of_set(all.f, root, y, &y->set[s], FSIM_BY_PRICE);
+            assert_true(fsim_least_of_set(few.f, root, x, &x->set[s], FSIM_BY_PRICE) <= least);
+            kernels += least != FSIM_NEVER;
+        }
+    }
+    printf("%d sets that copies hang together\n", kernels);
+    assert_true(kernels > 5);
+    fsim_arena_free(few.a);
+    fsim_arena_free(all.a);
+}
+
 /* Where the budget has ended, a set whose kernel stores what it must has its cost all the same. Of one that may also
  * leave a result to be computed again only one choice is looked at: nothing is known of the others, so nothing is
  * claimed. */
@@ -183,6 +272,8 @@ int main(void)
         cmocka_unit_test(sets_alike_that_read_otherwise_have_costs_of_their_own),
         cmocka_unit_test(half_kernels_are_none),
         cmocka_unit_test(prices_are_no_more_than_the_best_plan),
+        cmocka_unit_test(sets_are_no_more_than_the_kernels_of_a_plan),
+        cmocka_unit_test(few_choices_tell_nothing_of_the_others),
         cmocka_unit_test(a_bound_that_is_cut_short_claims_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

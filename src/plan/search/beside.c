@@ -255,7 +255,8 @@ static bool is_free_beyond(const fsim_places *l, const surroundings *x, int q)
 
 /* May another part of a kernel own place q? No member needs it, and a kernel may hold it beside each. It needs no
  * member but those that the kernel may have as copies, since a part may be launched before the kernel that owns them;
- * and not all of them, or nothing of the set would be the kernel's own. */
+ * and not all of them, or nothing of the set would be the kernel's own. Where all members are the kernel's own
+ * (l->owned), it may hold it beside those that might be copies, too. */
 static bool may_stand_beside(fsim_places *l, const surroundings *x, int q)
 {
     const int base = x->root - FSIM_BACK, bit = q - base;
@@ -264,7 +265,8 @@ static bool may_stand_beside(fsim_places *l, const surroundings *x, int q)
     FSIM_EACH_BIT(i, x->set->own)
     if (l->p->graph->calls && !fsim_calls_agree(l->p->graph, l->node[base + i], l->node[q]))
         return false;
-    FSIM_EACH_BIT(i, x->fixed)
+    const fsim_bits held = l->owned ? x->set->own : x->fixed;
+    FSIM_EACH_BIT(i, held)
     if (fsim_never_together(l, base + i, q))
         return false;
     return true;
@@ -350,7 +352,7 @@ static reach reach_of(const fsim_places *l, int root, const fsim_own_set *s)
 
 bool fsim_may_meet_contraction(fsim_places *l, int root, fsim_own_set *s)
 {
-    if (s->met == root + 1)
+    if (s->met == fsim_asked_for(l, root))
         return s->meets;
     const reach near = reach_of(l, root, s);
     const surroundings x = surroundings_of(l, root, s);
@@ -358,7 +360,7 @@ bool fsim_may_meet_contraction(fsim_places *l, int root, fsim_own_set *s)
     for (int q = near.low; q < near.end; q++)
         if (fsim_place_node(l, q)->gemm.k && may_stand_beside(l, &x, q))
             contraction[count++] = q;
-    s->met = root + 1;
+    s->met = fsim_asked_for(l, root);
     return s->meets = count > 0 && !fsim_is_aloof_set(l, root, s, contraction, count);
 }
 
@@ -466,13 +468,13 @@ static bool is_whole(const fsim_places *l, const fsim_company *x)
 
 fsim_company fsim_company_of(fsim_places *l, int root, fsim_own_set *s)
 {
-    if (s->company_for == root + 1)
+    if (s->company_for == fsim_asked_for(l, root))
         return s->company;
     const fsim_mark mark = fsim_save(l->a);
     hosting x = {.root = root, .set = s, .around = surroundings_of(l, root, s), .queue = {.a = l->a}};
     x.sinks = find_sinks(l, root, s, x.sink);
     l->seens++;
-    s->company_for = root + 1;
+    s->company_for = fsim_asked_for(l, root);
     s->company = (fsim_company){0};
     FSIM_EACH_BIT(i, s->own)
     {

@@ -211,9 +211,10 @@ static bool worth_a_copy(const expansion *x, int place)
            may_read_less(x, place, true) || (!fsim_bits_empty(&x->at.owed) && reads_owed(x, place));
 }
 
-static int most_choices(const fsim_frontier *f)
+static int most_choices(const expansion *x)
 {
-    return f->every_clone ? MOST_OF_ALL : f->side && f->side->clone_sets ? f->side->clone_sets : MOST_CLONE_SETS;
+    const fsim_one_side *side = x->patient ? NULL : x->f->side;
+    return x->f->every_clone ? MOST_OF_ALL : side && side->clone_sets ? side->clone_sets : MOST_CLONE_SETS;
 }
 
 void fsim_choose_copies(expansion *x, fsim_bits copies, fsim_bits barred)
@@ -226,7 +227,7 @@ void fsim_choose_copies(expansion *x, fsim_bits copies, fsim_bits barred)
         return;
     if (fsim_bits_meet(&copies, &barred))
         return;
-    if (x->choices == most_choices(x->f)) {
+    if (x->choices == most_choices(x)) {
         x->clipped = true;
         return;
     }

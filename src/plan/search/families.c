@@ -9,7 +9,6 @@
 
 enum {
     TRIED_IN_HASTE = 60, /* sets tried for a root after the budget is used up */
-    WIDE = 4000,         /* sets tried for a root before a watched list is given up */
     ALWAYS_TRIED = 32,   /* places further behind a root are tried only with what could be in one kernel with them */
     LEAST_TRIED = 60, /* sets tried for a root of a linked list; more where there is budget for so many such roots, */
     ROOTS_AHEAD = 24,
@@ -315,7 +314,7 @@ static void grow(builder *b, growth x)
     fsim_places *l = b->l;
     refused why;
     gain below = {-1, {{0}}};
-    if (l->watched && b->tried > WIDE)
+    if (l->watched && b->tried > l->wide_from)
         l->wide = true;
     if (++b->tried > b->most && l->linked) {
         b->f->many = true;

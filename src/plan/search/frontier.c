@@ -436,11 +436,14 @@ fsim_frontier *fsim_frontier_ready(fsim_problem *p, const int *node, int count, 
                          .side = side,
                          .last = -1,
                          .lost = FSIM_NEVER};
-    const fsim_set_limits limits = {.most = how == FSIM_LINKED && side && side->most > 0 ? side->most : MOST_TRIED,
+    const fsim_set_limits limits = {.most = how == FSIM_LINKED && side && side->most > 0 ? side->most
+                                            : side && side->wide > MOST_TRIED            ? side->wide
+                                                                                         : MOST_TRIED,
                                     .watched = how == FSIM_UNLESS_WIDE,
                                     .parted = how == FSIM_PARTED || how == FSIM_LINKED,
                                     .linked = how == FSIM_LINKED,
                                     .ahead = side ? side->ahead : 0,
+                                    .wide = side ? side->wide : 0,
                                     .wanted = side ? side->wanted : NULL};
     fsim_places_of(p, node, count, limits, a, &f->l);
     f->l.budget = &f->budget;

@@ -6,7 +6,10 @@
 #include "fusion/fuse.h"
 #include <string.h>
 
-enum { NEAR = 8 }; /* producers further back look alike: families.c compares which they are, and where they are read */
+enum {
+    NEAR = 8,   /* producers further back look alike: families.c compares which they are, and where they are read */
+    WIDE = 4000 /* sets tried for a root before a watched list is given up */
+};
 
 static void link_producers(fsim_places *l, const bool *wanted)
 {
@@ -359,6 +362,7 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
                          .watched = limits.watched,
                          .parted = limits.parted,
                          .linked = limits.linked,
+                         .wide_from = limits.wide > 0 ? limits.wide : WIDE,
                          .ahead = limits.ahead > 0 ? limits.ahead : FSIM_AHEAD};
     out->place = fsim_new(a, int, p->graph->nodes + 1);
     for (int n = 0; n < p->graph->nodes; n++)

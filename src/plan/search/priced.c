@@ -18,6 +18,14 @@ typedef struct {
     fsim_scope scope;
     int leaves; /* this part of what is left of the budget is for those behind it */
 } listing;
+/* Of a step of training very many sets begin with one primitive, by sums of gradients beside each other; all of them
+ * can be listed where none is too wide for the bits. */
+enum { WIDE_SETS = 150000 };
+static const listing whole_way[] = {
+    {{FSIM_UNLESS_WIDE, &(const fsim_one_side){.wide = WIDE_SETS, .clone_sets = FSIM_FEW_CLONE_SETS}}, 4},
+    {{FSIM_UNLESS_WIDE, &(const fsim_one_side){.wide = WIDE_SETS, .clone_sets = 50}}, 2},
+    {{FSIM_UNLESS_WIDE, &(const fsim_one_side){.wide = WIDE_SETS}}, INT_MAX}};
+enum { WHOLE_WAYS = sizeof whole_way / sizeof whole_way[0] };
 /* All of them; or the few that soon bound a plan, and then more and more of those that begin with one primitive, with
  * more and more choices of clones. What is in others is worth its work. */
 static const listing way[] = {
@@ -71,7 +79,7 @@ static void find_prices(part_priced *x, const fsim_budget *budget, const listing
                    knows_all = found && fsim_frontier_knows_all(f),
                    enough = found && ((knows_all && !of[i].scope.side) || shadow.bound >= known),
                    better = found && (!x->f || shadow.bound >= x->shadow.bound || enough);
-        ended = enough || (!found && of[i].scope.how == FSIM_LINKED); /* more sets take more */
+        ended = enough || (!found && (of == whole_way || of[i].scope.how == FSIM_LINKED)); /* more sets take more */
         fsim_arena *left = better ? x->kept : own;
         if (left)
             fsim_arena_free(left);
@@ -81,7 +89,7 @@ static void find_prices(part_priced *x, const fsim_budget *budget, const listing
             x->scope = of[i].scope;
             x->kept = own;
         }
-        if (knows_all && i < ways - 2)
+        if (knows_all && of[i].scope.how == FSIM_LINKED && i < ways - 2)
             i = ways - 2; /* what is left are choices of clones */
     }
 }
@@ -189,8 +197,11 @@ void fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budg
     *out = (fsim_priced){.part = {{0, fsim_new(a, fsim_part, 2 * nodes + 2)}, {0, fsim_new(a, fsim_part, nodes + 1)}}};
     for (int n = 0; n < nodes; n++)
         node[n] = n;
-    const bool shortens = fsim_leave_out_given(p, node, nodes, FSIM_FAR_READER, a, &without);
-    find_prices(&x, budget, way, shortens ? 1 : WAYS, known, a);
+    if (p->graph->derived == FSIM_REVERSE)
+        find_prices(&x, budget, whole_way, WHOLE_WAYS, known, a);
+    const bool shortens = !x.f && fsim_leave_out_given(p, node, nodes, FSIM_FAR_READER, a, &without);
+    if (!x.f)
+        find_prices(&x, budget, way, shortens ? 1 : WAYS, known, a);
     if (!x.f && shortens) {
         y = (part_priced){.p = *p, .whole = budget, .left_out = &without, .node = without.node, .nodes = without.nodes};
         y.p.graph = y.p.limits.graph = without.graph;

@@ -56,18 +56,38 @@ fsim_sum fsim_relaxed_cost(const expansion *x, fsim_variant *v)
     return fsim_cost_of(&x->f->l, v, hit, absorbed);
 }
 
+/* May the library multiply its product by what the primitive computes, the slope of an activation? */
+static bool is_slope(const fsim_frontier *f, const fsim_node *n, const fsim_gemm *product)
+{
+    const fsim_graph *g = f->p->graph;
+    return (n->op == FSIM_OP_WHERE_OTHER && fsim_library_has(f->p->hw, product, FSIM_EPILOGUE_DRELU)) ||
+           (n->phase == FSIM_BACKWARD && g->source[n->source].gradient_of >= 0 &&
+            fsim_library_has(f->p->hw, product, FSIM_EPILOGUE_DGELU));
+}
+
+/* May the library's call have the reduction: the sums of columns behind a slope, or eight bits of a mask as a byte? */
+static bool is_sum_of_call(const fsim_frontier *f, const fsim_node *n, const fsim_gemm *product)
+{
+    const fsim_graph *g = f->p->graph;
+    const int from = n->op == FSIM_OP_SUM ? g->tensor[n->arg[0].tensor].producer : -1;
+    return from >= 0 &&
+           ((fsim_library_has(f->p->hw, product, FSIM_EPILOGUE_BGRAD) && is_slope(f, &g->node[from], product)) ||
+            (g->node[from].op == FSIM_OP_BIT_PLACE && fsim_library_has(f->p->hw, product, FSIM_EPILOGUE_RELU_AUX)));
+}
+
 /* Of members that the library's call has besides a contraction, more than one of which are none of one call: how many
- * this one counts for. It is none of a call alone (2) where it reduces, or combines what depends on the contraction
- * with another value of each point; a residual (1) where the library adds one. */
+ * this one counts for. It is none of a call alone (2) where it reduces what no call reduces, or combines what depends
+ * on the contraction with another value of each point, which is no slope; a residual (1) where the library adds one. */
 static int beyond_call(const fsim_frontier *f, int place, int contraction)
 {
     const fsim_graph *g = f->p->graph;
     const fsim_node *n = fsim_node_of(f, place);
+    const fsim_gemm *product = &fsim_node_of(f, contraction)->gemm;
     int values = 0, last = -1;
     if (fsim_ops[n->op].class == FSIM_REDUCE)
-        return 2;
+        return is_sum_of_call(f, n, product) ? 0 : 2;
     if (fsim_ops[n->op].class != FSIM_ELEMENTWISE || fsim_ops[g->source[n->source].op].class == FSIM_COMPOSITE ||
-        place <= contraction || place - contraction > FSIM_BITS ||
+        is_slope(f, n, product) || place <= contraction || place - contraction > FSIM_BITS ||
         !fsim_bit(&f->l.after[contraction], place - contraction - 1))
         return 0;
     for (int k = 0; k < n->args; k++) {
@@ -76,10 +96,7 @@ static int beyond_call(const fsim_frontier *f, int place, int contraction)
     }
     if (values < 2)
         return 0;
-    return n->op == FSIM_OP_ADD &&
-                   fsim_library_has(f->p->hw, &fsim_node_of(f, contraction)->gemm, FSIM_EPILOGUE_RESIDUAL)
-               ? 1
-               : 2;
+    return n->op == FSIM_OP_ADD && fsim_library_has(f->p->hw, product, FSIM_EPILOGUE_RESIDUAL) ? 1 : 2;
 }
 
 /* The least work of the set's contraction, where it has one and is part of no library's call; 0. */
@@ -140,9 +157,9 @@ bool fsim_is_joinable_here(const expansion *x)
     fsim_own_set *s = x->set;
     if (x->f->run || !(s->joinable || s->joinable_product))
         return s->joinable || s->joinable_product;
-    if (s->asked != x->root + 1) {
+    if (s->asked != fsim_asked_for(&x->f->l, x->root)) {
         s->has_company = fsim_may_be_beside(&x->f->l, x->root, s);
-        s->asked = x->root + 1;
+        s->asked = fsim_asked_for(&x->f->l, x->root);
     }
     return s->has_company;
 }
@@ -159,6 +176,35 @@ fsim_sum fsim_least_untiled(const expansion *x)
     if (count != 1 || p->objective == FSIM_MINIMISE_BYTES)
         return FSIM_NEVER;
     return least_with(x, NULL, fsim_contraction_untiled_s(p->graph, p->hw, contraction) * (1 - 1e-9));
+}
+
+/* The least of `known` and what the kernel costs with one result more that may be stored: a library's call writes two
+ * at most, and where v lacks one of these, it is no call. */
+static fsim_sum least_storing_one_more(expansion *x, const fsim_variant *v, fsim_sum known)
+{
+    bool multiplies = false;
+    FSIM_EACH_BIT(i, x->set->own)
+    multiplies = multiplies || fsim_is_product(fsim_node_of(x->f, x->root - FSIM_BACK + i));
+    if (!multiplies || fsim_bits_count(&v->stored) != 1)
+        return known;
+    FSIM_EACH_BIT(i, x->set->may)
+    {
+        fsim_bits stored = v->stored;
+        fsim_bit_set(&stored, i);
+        fsim_variant *more = fsim_variant_of(&x->f->l, x->family, x->set, &v->clones, &stored);
+        const fsim_sum cost = more ? fsim_relaxed_cost(x, more) : -1;
+        known = cost >= 0 && cost < known ? cost : known;
+    }
+    return known;
+}
+
+fsim_sum fsim_cost_alone(expansion *x, fsim_variant *v, bool many)
+{
+    const fsim_sum cost = fsim_relaxed_cost(x, v);
+    if (!many || cost < 0)
+        return cost;
+    const fsim_sum least = least_storing_one_more(x, v, fsim_least_without_call(&x->f->l, v, cost));
+    return fsim_bits_empty(&x->set->may) ? least : fsim_sum_least(least, fsim_least_untiled(x));
 }
 
 fsim_sum fsim_least_as_part(const expansion *x, fsim_variant *v, fsim_sum alone)

@@ -69,7 +69,7 @@ typedef struct {
     bool waits;            /* for the barrier: for all places before it (fsim_side) */
     bool joinable_product; /* the same, with a contraction: costs no more alone, unless that is a poor call, or slower
                               than without tiles */
-    int asked;             /* 1 + the root for which it was last asked whether a larger kernel may have it, */
+    int asked;             /* for which it was last asked whether a larger kernel may have it (fsim_asked_for), */
     bool has_company;      /* and the answer */
     int met;               /* the same for whether that kernel may have a contraction beside it */
     bool meets;
@@ -134,6 +134,7 @@ typedef struct {
     const fsim_budget *budget;     /* beyond it only a few sets are tried */
     bool complete;                 /* no set that could be a kernel is too wide for the bits */
     bool watched, wide;            /* watched: give up where a root has very many sets; wide: that happened */
+    int wide_from;                 /* so many, tried */
     bool parted; /* sets whose parts have only inputs in common are left out; only their contractions may be side by
                     side */
     bool *shares, *joinable; /* parted: does it access a tensor that a place accesses too which neither needs it nor is
@@ -148,6 +149,8 @@ typedef struct {
     bool *borrows; /* parted: is it in a set that is no kernel, but a part of one, with a reduction of another part that
                       gives it its space? Marked by families */
     bool any_joinable;
+    bool owned; /* parted: it is asked for a set that a kernel owns as a whole. Else some member may be a copy in the
+                   kernel: in a search a part owns what it is the first to compute */
     struct fsim_far_end *far_end; /* beside.c: answers about places that are far apart; NULL: there are none */
     uint64_t *far_path;           /* beside.c: and whether a path is between two */
     int *seen, seens;             /* beside.c: per place: the number of the last walk that met it; */
@@ -161,6 +164,7 @@ typedef struct {
     int64_t most;                 /* tried for one root */
     bool watched, parted, linked; /* as in fsim_places */
     int ahead;          /* linked: places behind a root that its sets may have; 0: as many as there are bits */
+    int wide;           /* watched: sets tried for a root before the list is given up; 0: as usual */
     const bool *wanted; /* per primitive of the graph: is it stored for readers outside of the list? NULL: it is where
                            there are any, and so are outputs */
 } fsim_set_limits;
@@ -185,6 +189,7 @@ typedef struct {
     bool any_order;           /* for a bound of kernels that may be launched in another order than here */
     const bool *nothing;      /* per primitive of the graph: it has no price (shadow.h); NULL: all have one */
     int most, ahead;          /* linked: as in fsim_set_limits; 0: as usual */
+    int wide;                 /* watched: as in fsim_set_limits; 0: as usual */
 } fsim_one_side;
 
 /* Prices such that no kernel costs less, in relaxed costs, than the primitives that it owns are worth: those of a
@@ -200,6 +205,8 @@ typedef struct fsim_shadow {
 /* Prepares the list node[0, count) of p's graph, ascending, which stays referenced. Results live in a. */
 void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits limits, fsim_arena *a,
                     fsim_places *out);
+/* What an answer about a set beside others is for, more than 0: its root, and whether all members are owned. */
+static inline int fsim_asked_for(const fsim_places *l, int root) { return 2 * (root + 1) + l->owned; }
 /* May no kernel own both places, since one runs before the barrier and the other after it? */
 static inline bool fsim_across_barrier(const fsim_places *l, int x, int y)
 {

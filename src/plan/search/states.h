@@ -204,7 +204,9 @@ typedef struct {
     fsim_bits upstream; /* all clones that the set may have, as bits of the set */
     fsim_bits *choice;  /* the choices of clones found so far */
     int choices, room, stores;
-    bool clipped;     /* there are more choices */
+    bool clipped;     /* there are more choices; */
+    bool legal;       /* some choice that was tried is a kernel */
+    bool patient;     /* of those with few choices as many as of others are tried */
     bool anywhere;    /* whatever has run, and was stored: no steps are made, */
     fsim_sum least;   /* but the least cost is found */
     bool as_launched; /* a cost for a plan of the kernels in the order of these steps, which is no bound */
@@ -355,6 +357,9 @@ bool fsim_is_joinable_here(const expansion *x);
 /* What a kernel with the set costs at least where it stores something, in this part or another one, that has no place
  * in a tile of its contraction; FSIM_NEVER where it has none, or several. */
 fsim_sum fsim_least_untiled(const expansion *x);
+/* The kernel's relaxed cost. many: it stands for all kernels that store more than it does, of what they may; what none
+ * of them beats. */
+fsim_sum fsim_cost_alone(expansion *x, fsim_variant *v, bool many);
 /* A lower bound of what the kernel costs, alone (which is given) or as a part of a larger one. */
 fsim_sum fsim_least_as_part(const expansion *x, fsim_variant *v, fsim_sum alone);
 

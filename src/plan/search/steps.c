@@ -142,21 +142,12 @@ void fsim_link_step(fsim_frontier *f, int from, const state *next, step by)
     *FSIM_PUSH(f->a, f->step, f->steps, f->step_room) = by;
 }
 
-/* Its relaxed cost; where it stands for too many choices of results to store, what none of them beats. */
-static fsim_sum cost_alone(expansion *x, fsim_variant *v)
-{
-    const fsim_sum cost = fsim_relaxed_cost(x, v);
-    if (x->stores <= MOST_STORES || cost < 0)
-        return cost;
-    const fsim_sum least = fsim_least_without_call(&x->f->l, v, cost);
-    return fsim_bits_empty(&x->set->may) ? least : fsim_sum_least(least, fsim_least_untiled(x));
-}
-
 static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped, fsim_bits owed)
 {
     fsim_frontier *f = x->f;
     const bool free = fsim_is_free(x);
-    const fsim_sum alone = free ? 0 : cost_alone(x, v), joined = free ? 0 : fsim_least_as_part(x, v, alone),
+    const fsim_sum alone = free ? 0 : fsim_cost_alone(x, v, x->stores > MOST_STORES),
+                   joined = free ? 0 : fsim_least_as_part(x, v, alone),
                    least = x->clipped && !free ? fsim_least_with(x, v) : joined, cost = least < joined ? least : joined;
     if (alone < 0)
         return;
@@ -178,7 +169,7 @@ static void add_step(expansion *x, fsim_variant *v, fsim_bits dropped, fsim_bits
                .set = x->set,
                .kernel = v,
                .cost = cost,
-               .alone = f->l.parted && !free ? cost_alone(x, v) : alone};
+               .alone = f->l.parted && !free ? fsim_cost_alone(x, v, x->stores > MOST_STORES) : alone};
     x->as_launched = false;
     if (f->lean)
         by.peak = peak;
@@ -262,7 +253,7 @@ static bool may_store(const expansion *x, int place, const fsim_bits *copies)
 /* x->anywhere: what the kernel costs at least, in relaxed costs. */
 static void note_cost(expansion *x, fsim_variant *v)
 {
-    const fsim_sum alone = cost_alone(x, v);
+    const fsim_sum alone = fsim_cost_alone(x, v, x->stores > MOST_STORES);
     if (alone < 0)
         return;
     const fsim_sum joined = fsim_least_as_part(x, v, alone), any = x->clipped ? fsim_least_with(x, v) : joined,
@@ -286,6 +277,7 @@ static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_b
     if (bit < 0) {
         fsim_variant *v =
             ++x->stores > MOST_STORES ? NULL : fsim_variant_of(&x->f->l, x->family, x->set, &x->choice[c], &stored);
+        x->legal = x->legal || v;
         if (v && !fsim_bits_empty(&owed) && !fsim_owing_pays(x, v, &x->choice[c], &owed)) {
             v = NULL;
             x->stores--; /* no choice */
@@ -321,11 +313,31 @@ static void choose_stores(expansion *x, int c, int bit, fsim_bits stored, fsim_b
     choose_stores(x, c, bit - 1, stored, dropped, owed);
 }
 
+/* Makes steps of the choices of clones from `first` on. */
+static void launch_choices(expansion *x, int first)
+{
+    fsim_frontier *f = x->f;
+    const fsim_bits none = {{0}};
+    fsim_proceed(f, &f->budget, 4 * (x->choices - first));
+    for (int c = first; c < x->choices; c++)
+        if (!fsim_out_of_order(x, &x->choice[c])) {
+            x->stores = 0;
+            choose_stores(x, c, fsim_bits_last(&x->set->own), none, none, none);
+            fsim_variant *v = x->stores > MOST_STORES
+                                  ? fsim_variant_of(&f->l, x->family, x->set, &x->choice[c], &x->set->must)
+                                  : NULL;
+            x->legal = x->legal || v;
+            if (v) /* too many choices: one step as if all results that may be stored were stored for free, which no
+                      choice beats */
+                add_step(x, v, none, none);
+        }
+}
+
 static void launch(expansion *x)
 {
     fsim_frontier *f = x->f;
     fsim_bits copies = {{0}}, none = {{0}};
-    x->clipped = false;
+    x->clipped = x->legal = x->patient = false;
     if (fsim_is_free(x)) {
         fsim_variant *free = fsim_free_kernel(x);
         if (free)
@@ -345,18 +357,15 @@ static void launch(expansion *x)
         return;
     fsim_choose_copies(x, copies, none);
     f->clipped = f->clipped || x->clipped;
-    fsim_proceed(f, &f->budget, 4 * x->choices);
-    for (int c = 0; c < x->choices; c++)
-        if (!fsim_out_of_order(x, &x->choice[c])) {
-            x->stores = 0;
-            choose_stores(x, c, fsim_bits_last(&x->set->own), none, none, none);
-            fsim_variant *v = x->stores > MOST_STORES
-                                  ? fsim_variant_of(&f->l, x->family, x->set, &x->choice[c], &x->set->must)
-                                  : NULL;
-            if (v) /* too many choices: one step as if all results that may be stored were stored for free, which no
-                      choice beats */
-                add_step(x, v, none, none);
-        }
+    launch_choices(x, 0);
+    if (!x->clipped || x->legal)
+        return;
+    x->clipped = false; /* none of them is a kernel: another one may be */
+    x->patient = true;
+    x->choices = 0;
+    fsim_choose_copies(x, copies, none);
+    launch_choices(x, 0);
+    x->cut = x->cut || (x->clipped && !x->legal);
 }
 
 /* What its members take of each unit, as a kernel or, where that may be less, as a part of one; a product costs no less
@@ -373,29 +382,49 @@ static fsim_sum least_by_units(const expansion *x)
     return v ? fsim_sum_least(alone, fsim_least_joined(x->f, x->set, x->root, v, true)) : -1;
 }
 
+/* Notes what the kernel costs with each of the choices of clones. */
+static void price_choices(expansion *x)
+{
+    const fsim_bits none = {{0}};
+    fsim_own_set *set = x->set;
+    for (int c = 0; c < x->choices; c++) {
+        x->stores = fsim_bits_empty(&set->may) ? MOST_STORES + 1 : 0;
+        choose_stores(x, c, fsim_bits_last(&set->own), none, none, none);
+        fsim_variant *v =
+            x->stores > MOST_STORES ? fsim_variant_of(&x->f->l, x->family, set, &x->choice[c], &set->must) : NULL;
+        if (v)
+            note_cost(x, v);
+    }
+}
+
+/* The same by prices of its choices of clones and results. */
+static fsim_sum least_by_price(expansion *x)
+{
+    fsim_frontier *f = x->f;
+    fsim_own_set *set = x->set;
+    const fsim_bits none = {{0}};
+    if (f->p->recompute)
+        FSIM_EACH_BIT(i, set->own)
+    fsim_find_upstream(x, x->root - FSIM_BACK + i);
+    if (!set->connected && fsim_bits_empty(&x->upstream))
+        return FSIM_NEVER;
+    fsim_borrow_room(x);
+    fsim_choose_copies(x, none, none);
+    price_choices(x);
+    fsim_return_room(x);
+    if (x->clipped && x->least == FSIM_NEVER) /* none of those that were tried is a kernel: another one may be */
+        x->least = fsim_sum_most(0, least_by_units(x));
+    return x->cut ? 0 : x->least; /* cut: the budget ended before all choices were seen */
+}
+
 fsim_sum fsim_least_of_set(fsim_frontier *f, int root, const fsim_family *family, fsim_own_set *set, fsim_closeness how)
 {
     expansion x = {.f = f, .family = family, .set = set, .root = root, .anywhere = true, .least = FSIM_NEVER};
-    const fsim_bits none = {{0}};
     x.at.base = f->l.count;
-    if (how == FSIM_BY_UNITS)
-        return least_by_units(&x);
-    if (f->p->recompute)
-        FSIM_EACH_BIT(i, set->own)
-    fsim_find_upstream(&x, root - FSIM_BACK + i);
-    if (!set->connected && fsim_bits_empty(&x.upstream))
-        return FSIM_NEVER;
-    fsim_borrow_room(&x);
-    fsim_choose_copies(&x, none, none);
-    for (int c = 0; c < x.choices; c++) {
-        x.stores = fsim_bits_empty(&set->may) ? MOST_STORES + 1 : 0;
-        choose_stores(&x, c, fsim_bits_last(&set->own), none, none, none);
-        fsim_variant *v = x.stores > MOST_STORES ? fsim_variant_of(&f->l, family, set, &x.choice[c], &set->must) : NULL;
-        if (v)
-            note_cost(&x, v);
-    }
-    fsim_return_room(&x);
-    return x.cut ? 0 : x.least; /* cut: the budget ended before all choices were seen */
+    f->l.owned = true;
+    const fsim_sum least = how == FSIM_BY_UNITS ? least_by_units(&x) : least_by_price(&x);
+    f->l.owned = false;
+    return least;
 }
 
 /* Can the kernel of `place`, which is ready, be passed over, so that a kernel with this root or a higher one is

@@ -136,7 +136,7 @@ fsim_sum fsim_least_joined(fsim_frontier *f, fsim_own_set *part, int root, fsim_
         else if (beside.heavy && !heavy)
             launches = 0;
     }
-    const int asks = 2 * root + 1 + any;
+    const int asks = 2 * fsim_asked_for(&f->l, root) + any;
     if (v->joined_for != asks) { /* what equal layers take from each other may say nothing of what is around them */
         const double unit = f->p->objective == FSIM_MINIMISE_BYTES ? 1 : 1 / FSIM_TICK_S,
                      least = f->products && !f->run ? transfers_of_part(f, part, root, v, any) * unit
