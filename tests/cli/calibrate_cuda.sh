@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # calibrate --device cuda on the mock GPU: a hardware file that passes the checks; each fault has its message and status and leaves no file.
-# depends: memory cost: 31
+# depends: memory cost: 8
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 [ -n "${MOCKGPU:-}" ] && [ -e "$MOCKGPU" ] || { echo 'no mock GPU'; exit 77; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 27
+# depends: once cost: 13
 # validate/ci: check.sh passes on the mock GPU and on this CPU, finds a regression against the last good run, and fails closed: no step that fails, is skipped, is not reached or
 # writes no report is a pass. The workflow and the job only call it.
 set -u

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # calibrate --device cpu writes a hardware file that passes the checks and that predictions take; what it measures is not asserted.
-# depends: once cost: 10
+# depends: once cost: 6
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=${PYTHON:-python3}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # depends: once
-# cost: 3
+# cost: 8
 # A step of training in little memory: no plan of another strategy, and none with --checkpoint, needs less than the one that is found for it, and the front has none that another plan beats in both.
 set -u
 : "${FUSESIM:?}"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # validate --device cpu: plans run as real kernels on this machine's threads: what is checked, measured, written; the command line of
 # --device.
-# depends: once cost: 24
+# depends: once cost: 12
 . "${SOURCE_DIR:?}/tests/trial.sh"
 export CC="${CC:-cc} -O1" # what is compared and written is asked, not how fast kernels are
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # validate --device cuda on a GPU that is none (tests/mock): what is checked, measured, written; each fault's message and exit status.
-# depends: memory cost: 51
+# depends: memory cost: 24
 . "${SOURCE_DIR:?}/tests/trial.sh"
 
 gpu 0 seeds/softmax_primitive seeds/linear_gelu $small --json gpu.json

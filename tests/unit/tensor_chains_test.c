@@ -89,26 +89,26 @@ static void steps_by_hand(void **unused)
     assert_true(met >= 3 && met <= CASES - 3); /* either counts in some */
 }
 
-/* h has three readers, of which the first is a product: the exponential and the sine behind it are followed, too, and
- * the product of both. The primitives are matmul 0, matmul 1, exp 2, sin 3, matmul 4; a walk as far as 2 does not have
- * the sine, but each product that reads one of its primitives. */
+/* h has four readers: a product, and one that no kernel inlines, are not followed, but those behind them are, and the
+ * product of both. The primitives are matmul 0, matmul 1, custom 2, exp 3, sin 4, matmul 5; a walk as far as 3 does not
+ * have the sine, but each product that reads one of its primitives. */
 static void all_readers_are_followed(void **unused)
 {
     (void)unused;
     static const char text[] =
         "tensors: {x: {shape: [64, 64], dtype: f16}}\noperators:\n  - {op: matmul, in: [x, x], out: h}\n"
-        "  - {op: matmul, in: [h, x], out: p}\n  - {op: exp, in: h, out: e}\n  - {op: sin, in: h, out: s}\n"
-        "  - {op: matmul, in: [e, s], out: y}\noutputs: [p, y]\n";
+        "  - {op: matmul, in: [h, x], out: p}\n  - {op: custom, in: h, out: c}\n  - {op: exp, in: h, out: e}\n"
+        "  - {op: sin, in: h, out: s}\n  - {op: matmul, in: [e, s], out: y}\noutputs: [p, c, y]\n";
     fsim_arena *a = fsim_arena_new();
     const fsim_graph *g = fsim_graph_parse(a, fsim_diag_new(a), "readers.yaml", text, strlen(text), NULL);
-    assert_true(g && g->nodes == 5);
+    assert_true(g && g->nodes == 6);
     fsim_flow f;
     fsim_flow_from(g, 0, g->nodes, &f);
-    assert_true(f.count == 2 && f.node[0] == 2 && f.node[1] == 3 && !f.more);
-    assert_true(f.contractions == 2 && f.contraction[0] == 1 && f.contraction[1] == 4);
-    assert_true(fsim_place_in_flow(&f, 3) == 1 && fsim_place_in_flow(&f, 1) == -1 && fsim_place_in_flow(&f, 4) == -1);
-    fsim_flow_from(g, 0, 2, &f);
-    assert_true(f.count == 1 && f.node[0] == 2 && f.contractions == 2);
+    assert_true(f.count == 2 && f.node[0] == 3 && f.node[1] == 4 && !f.more);
+    assert_true(f.contractions == 2 && f.contraction[0] == 1 && f.contraction[1] == 5);
+    assert_true(fsim_place_in_flow(&f, 4) == 1 && fsim_place_in_flow(&f, 1) == -1 && fsim_place_in_flow(&f, 5) == -1);
+    fsim_flow_from(g, 0, 3, &f);
+    assert_true(f.count == 1 && f.node[0] == 3 && f.contractions == 2);
     fsim_flow_from(g, 1, g->nodes, &f);
     assert_true(f.count == 0 && f.contractions == 0);
     fsim_arena_free(a);
