@@ -43,14 +43,18 @@ static bool has_own_rate(const fsim_hw *hw, fsim_dtype t)
     return (t == FSIM_F16 || t == FSIM_BF16) && generation_of(hw) < GENERATIONS && fsim_hw_has(hw, key);
 }
 
+/* Without tensor units a generated chain reaches what was measured. */
 double fsim_chain_rate(const fsim_costing *c, fsim_dtype t)
 {
     bool tensor;
     double efficiency;
-    const double rate = fsim_contraction_rate(c, t, &efficiency, &tensor);
-    return has_own_rate(c->hw, t) ? fsim_hw_peak(c->hw, t == FSIM_F16 ? FSIM_HW_TENSOR_F16 : FSIM_HW_TENSOR_BF16) *
-                                        generations[generation_of(c->hw)].tensor_share
-                                  : rate * fmin(1, efficiency);
+    const double peak = fsim_contraction_rate(c, t, &efficiency, &tensor), rate = peak * fmin(1, efficiency);
+    if (has_own_rate(c->hw, t))
+        return fsim_hw_peak(c->hw, t == FSIM_F16 ? FSIM_HW_TENSOR_F16 : FSIM_HW_TENSOR_BF16) *
+               generations[generation_of(c->hw)].tensor_share;
+    if (tensor || c->hw->host || c->hw->arch->plain)
+        return rate;
+    return fmin(rate, chain_thread_flops * fsim_hw_get(c->hw, FSIM_HW_SMS) * fsim_hw_get(c->hw, FSIM_HW_SM_CLOCK));
 }
 
 typedef struct {
@@ -82,14 +86,6 @@ static double steps_s(const fsim_costing *c, const fsim_chain_shape *s, const fs
     return b->steps * cycles * (t.m * t.n / usual) * deeper * (s->causal > 0 ? chain_masked : 1) / c->clock;
 }
 
-/* What generated chains reach of fsim_chain_rate. */
-static double generated_rate(const fsim_costing *c, fsim_dtype t, bool tensor)
-{
-    const double most = fsim_chain_rate(c, t);
-    const bool known = !tensor && !c->hw->host && !c->hw->arch->plain;
-    return known ? fmin(most, chain_thread_flops * c->sms * c->clock) : most;
-}
-
 /* busy: share of the schedulers at work. */
 static chain_rates chain_rates_of(const fsim_costing *c, int m, double busy)
 {
@@ -101,8 +97,7 @@ static chain_rates chain_rates_of(const fsim_costing *c, int m, double busy)
         double e0;
         fsim_contraction_rate(c, c->g->node[node[i]].gemm.arithmetic, &e0, &tensor);
         const double less = (tensor ? chain_tensor_narrow : chain_vector_narrow) * fmax(0, efficiency_tile / m - 1);
-        r.rate[i] =
-            generated_rate(c, c->g->node[node[i]].gemm.arithmetic, tensor) * fmin(busy, 1 / (1 + less)) / c->sms;
+        r.rate[i] = fsim_chain_rate(c, c->g->node[node[i]].gemm.arithmetic) * fmin(busy, 1 / (1 + less)) / c->sms;
         r.tensor = i ? r.tensor : tensor;
     }
     if (r.tensor && generation < GENERATIONS) {
@@ -333,20 +328,63 @@ static fsim_kernel by_rows(const fsim_costing *c, fsim_arena *a)
     return k;
 }
 
-double fsim_least_chain_s(const fsim_graph *g, const fsim_hw *hw, fsim_chain_pair pair)
+/* The chain in tiles of m rows: at least so many rounds of blocks, with what may_beat counts. Tiles are filled up; a
+ * batch's last one is counted as if another batch shared it. split: blocks share a row's width, however many. */
+static double tiled_least_s(const fsim_costing *c, const fsim_chain_pair *pair, double m, bool split)
 {
-    enum { INSTRUCTIONS = 3 }; /* as in by_rows */
-    const fsim_costing c = {.g = g, .hw = hw};
-    const fsim_node *first = &g->node[pair.first], *second = &g->node[pair.second];
-    const double results = (double)second->points / pair.rows,
-                 chunks = ceil(results / FSIM_KEPT_WIDTH), /* kernel/chain.c */
-        element = pair.rows * pair.width, one = 2 * element * (double)first->gemm.k, two = 2 * element * results,
-                 seen = pair.masked ? 0.5 : 1,
-                 rate = fmax(fsim_chain_rate(&c, first->gemm.arithmetic), fsim_chain_rate(&c, second->gemm.arithmetic)),
-                 lanes = fsim_hw_get(hw, FSIM_HW_SMS) * fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
-    const double rows_s =
-        INSTRUCTIONS * (one + two) / 2 / (lanes * FSIM_ISSUE_PER_SM * fsim_hw_get(hw, FSIM_HW_WARP_SIZE));
-    return fmin(seen * (one * chunks + two) / rate, rows_s);
+    enum {
+        WHOLE_MOST = 4096,
+        COLUMNS = 128
+    }; /* kernel/chain.c: a tile as wide as the row has no more columns; others */
+    const fsim_node *node[2] = {&c->g->node[pair->first], &c->g->node[pair->second]};
+    const double results = (double)node[1]->points / pair->rows, chunks = ceil(results / FSIM_KEPT_WIDTH),
+                 seen = pair->masked ? 0.5 : 1, depth[2] = {(double)node[0]->gemm.k, results / chunks};
+    double products = 0, start = 0, step_cycles = 0;
+    for (int i = 0; i < 2; i++) {
+        bool tensor;
+        double efficiency;
+        fsim_contraction_rate(c, node[i]->gemm.arithmetic, &efficiency, &tensor);
+        const double less = (tensor ? chain_tensor_narrow : chain_vector_narrow) * fmax(0, efficiency_tile / m - 1),
+                     rate = fsim_chain_rate(c, node[i]->gemm.arithmetic) / (1 + less) / c->sms;
+        products += 2 * m * pair->width * seen * depth[i] / rate;
+        if (i == 0)
+            start = 2 * m * FSIM_CHAIN_LEAST * fmin(chain_tensor_startup, chain_vector_startup) / rate;
+        step_cycles = tensor ? CHAIN_TENSOR_STEP_CYCLES : CHAIN_VECTOR_STEP_CYCLES;
+    }
+    const double steps = !split && pair->width > WHOLE_MOST ? pair->width / COLUMNS * seen : 0,
+                 waits = c->hw->arch->plain ? 0 : chain_start_s + steps * step_cycles / c->clock,
+                 rounds = ceil(pair->rows / m) * chunks / c->sms,
+                 busy = (split ? rounds : ceil(rounds)) * products + (split ? 1 : ceil(rounds)) * start;
+    return cbrt(busy * busy * busy + waits * waits * waits);
+}
+
+/* The chain without tiles, as in by_rows. */
+static double by_rows_least_s(const fsim_costing *c, const fsim_chain_pair *pair)
+{
+    enum { INSTRUCTIONS = 3, ROW_THREADS = 1024 }; /* kernel/rows.h: most threads of a row */
+    const double depth = (double)c->g->node[pair->first].gemm.k,
+                 columns = (double)c->g->node[pair->second].points / pair->rows, most = ROW_THREADS,
+                 products = pair->rows * pair->width * (depth + columns),
+                 issue = INSTRUCTIONS * products /
+                         (c->sms * c->clock * FSIM_ISSUE_PER_SM * fsim_hw_get(c->hw, FSIM_HW_WARP_SIZE)),
+                 waits = c->hw->arch->plain
+                             ? 0
+                             : chain_start_s + (depth * ceil(pair->width / most) + pair->width * ceil(columns / most)) *
+                                                   DIRECT_STEP_CYCLES / c->clock;
+    return cbrt(issue * issue * issue + waits * waits * waits);
+}
+
+double fsim_least_chain_s(const fsim_graph *g, const fsim_hw *hw, fsim_chain_pair pair, double second_s)
+{
+    const fsim_costing c = {
+        .g = g, .hw = hw, .sms = fsim_hw_get(hw, FSIM_HW_SMS), .clock = fsim_hw_get(hw, FSIM_HW_SM_CLOCK)};
+    double least = by_rows_least_s(&c, &pair);
+    const int rows = hw->arch->design == FSIM_BLACKWELL ? 2 * FSIM_CHAIN_ROWS_MOST : FSIM_CHAIN_ROWS_MOST;
+    for (int m = FSIM_CHAIN_LEAST; m <= rows; m *= 2) {
+        least = fmin(least, tiled_least_s(&c, &pair, m, false));
+        least = fmin(least, tiled_least_s(&c, &pair, m, true) + second_s);
+    }
+    return least;
 }
 
 static double less_than(const fsim_kernel *best) { return best->time_s > 0 ? best->time_s : INFINITY; }

@@ -117,8 +117,8 @@ typedef struct {
     bool masked;
 } fsim_chain_pair;
 /* A lower bound of what their kernel takes: where a row has more results than a block computes, several blocks compute
- * the intermediate. */
-double fsim_least_chain_s(const fsim_graph *g, const fsim_hw *hw, fsim_chain_pair pair);
+ * the intermediate. second_s: what a second launch takes, which a kernel has whose blocks share a row's width. */
+double fsim_least_chain_s(const fsim_graph *g, const fsim_hw *hw, fsim_chain_pair pair, double second_s);
 /* Seconds that DRAM takes for so many bytes read and written. */
 double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes);
 /* A lower bound of that in any kernel. products: for the vendor's matrix products, whose writes take as long as

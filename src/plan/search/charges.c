@@ -251,7 +251,7 @@ static double least_of_pair(const grouping *w, int first, int second, const fsim
     const fsim_frontier *f = w->f;
     const fsim_chain_pair both = {f->l.node[first], chain->second, (double)chain->rows, (double)chain->width,
                                   w->masked[first] || w->masked[second]};
-    const double work = fsim_least_chain_s(f->p->graph, f->p->hw, both),
+    const double work = fsim_least_chain_s(f->p->graph, f->p->hw, both, fsim_floor_launch(f->p)),
                  dram = fmax(w->moves_s[first], w->moves_s[second]),
                  norm = cbrt(work * work * work + dram * dram * dram);
     const bool beside = dram * dram >= most_beside * norm * norm;

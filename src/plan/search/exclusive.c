@@ -45,7 +45,9 @@ static void find_least(exclusive *w)
             const fsim_chain_pair pair = {n, joint[k].second, (double)joint[k].rows, (double)joint[k].width, false};
             if (second >= 0)
                 *FSIM_PUSH(f->a, w->chain, w->chains, w->room) =
-                    (chained){i, second, f->floor_launch + in_ticks(fsim_least_chain_s(f->p->graph, f->p->hw, pair))};
+                    (chained){i, second,
+                              f->floor_launch +
+                                  in_ticks(fsim_least_chain_s(f->p->graph, f->p->hw, pair, fsim_floor_launch(f->p)))};
         }
     }
     for (int i = 0; i < f->l.count; i++) {

@@ -126,7 +126,7 @@ void fsim_floor_find_best_alone(fsim_floor *f, const int *node, int count, fsim_
         for (int k = 0; k < chains; k++) {
             const int second = chain[k].second;
             const fsim_chain_pair pair = {n, second, (double)chain[k].rows, (double)chain[k].width, false};
-            if (fsim_least_chain_s(g, f->p->hw, pair) < alone[n] + alone[second])
+            if (fsim_least_chain_s(g, f->p->hw, pair, fsim_floor_launch(f->p)) < alone[n] + alone[second])
                 best_alone[n] = best_alone[second] = false;
         }
     }

@@ -145,7 +145,8 @@ static fsim_sum least_with(const expansion *x, const fsim_variant *v, double wor
     const fsim_group *o = v ? v->kernel->group : NULL;
     if (o && o->template == FSIM_CHAINED_CONTRACTION && f->p->objective != FSIM_MINIMISE_BYTES) {
         const fsim_chain_pair pair = {o->first, o->anchor, (double)o->rows, (double)o->width, o->causal > 0};
-        all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], fsim_least_chain_s(f->p->graph, f->p->hw, pair));
+        all.s[FSIM_FLOOR_WORK] =
+            fmax(all.s[FSIM_FLOOR_WORK], fsim_least_chain_s(f->p->graph, f->p->hw, pair, fsim_floor_launch(f->p)));
     }
     return (fsim_sum)((f->floor_launch + fsim_floor_norm(&all) * unit) * (1 - 1e-9));
 }
