@@ -122,45 +122,27 @@ if v["orders"]:
     print(f"- Rank correlation of the time per output token within a model and GPU: {v['order_mean']:.3f} on average over rows, "
           f"median {v['order_median']:.3f}, least {v['order_least']:.3f}, of {v['orders']}.")
 
-
-def ranks(values):
-    """Their places in ascending order; equal ones share the mean of theirs."""
-    return [sum(x < v for x in values) + (sum(x == v for x in values) - 1) / 2 for v in values]
-
-
-def rank_correlation(pairs):
-    x, y = (ranks([p[i] for p in pairs]) for i in (0, 1))
-    return statistics.correlation(x, y)
-
-
-# By Little's law, requests that run are those in flight times the share of a request's time behind its first token.
+# Times per token that contradict the time to the first token of the same system: the row before or behind it that is equal but for its figure.
 times = {}
 for r in rows:
     if r["mode"] == "fixed concurrency":
         times.setdefault(r["id"].rsplit("/", 1)[0], {})["first" if "first token" in r["metric"] else "token"] = r
-ORDERED, QUARTER = 3, 0.25
-few, running, whole, alone, groups = [], [], [], [], {}
+predicted = lambda r: answers[r["id"], r["metric"]]["predicted"]
+running, whole, alone, what = [], [], [], set()
 for of in times.values():
-    if "token" not in of or answers[of["token"]["id"], of["token"]["metric"]]["predicted"] is None:
+    if "token" not in of or not answers[of["token"]["id"], of["token"]["metric"]]["contradiction"]:
         continue
-    r = of["token"]
-    behind = (int(r["output_len"]) - 1) * float(r["value"])
-    if "first" in of and behind < QUARTER * (behind + float(of["first"]["value"])):
-        few.append(r)
-        said = behind + float(of["first"]["value"])
-        answer = answers[of["first"]["id"], of["first"]["metric"]]["predicted"] + (int(r["output_len"]) - 1) * answers[r["id"], r["metric"]]["predicted"]
-        whole.append(abs(answer / said - 1))
-        alone.append(abs(answers[r["id"], r["metric"]]["predicted"] / float(r["value"]) - 1))
-        running.append(behind / (behind + float(of["first"]["value"])))
-    else:
-        groups.setdefault((r["model"], r["hw"]), []).append((answers[r["id"], r["metric"]]["predicted"], float(r["value"])))
-groups = {k: g for k, g in groups.items() if len(g) >= ORDERED}
-if few and groups:
-    of = sum(rank_correlation(g) * len(g) for g in groups.values()) / sum(map(len, groups.values()))
-    what = sorted({f"{r['model']} on {r['hw']}, {r['batch']} in flight" for r in few})
-    print(f"- {len(few)} rows ({'; '.join(what)}) contradict themselves: by their own times to the first token and per token less than a quarter of the requests in flight run, "
-          f"{100 * min(running):.0f} to {100 * max(running):.0f} % in them, whatever the GPUs and lengths. Their time per token is off by {100 * statistics.median(alone):.0f} % in the median, "
-          f"that of a whole answer, both times together, by {100 * statistics.median(whole):.0f} %: what was timed seems to be the first token behind another part of the answer, as GPT-OSS's reasoning is. They are predicted as they are stated, and count above; without them the rank correlation is {of:.3f}.")
+    r, first = of["token"], of["first"]
+    behind, answer = (float(r["output_len"]) - 1) * float(r["value"]), float(first["value"])
+    running.append(behind / (behind + answer))
+    whole.append(abs((predicted(first) + (int(r["output_len"]) - 1) * predicted(r)) / (behind + answer) - 1))
+    alone.append(abs(predicted(r) / float(r["value"]) - 1))
+    what.add(f"{r['model']} on {r['hw']}, {r['batch']} in flight")
+if running and v["orders"]:
+    print(f"- {v['contradictions']} systems ({'; '.join(sorted(what))}) contradict themselves: by their own times to the first token and per token {100 * min(running):.0f} to {100 * max(running):.0f} % of the requests in "
+          "flight make tokens, while the others have a place and steps have room for their prompts (`src/serving/contradictions.h`; `validate --systems` names the rows). "
+          f"Their time per token is off by {100 * statistics.median(alone):.0f} % in the median, that of a whole answer, both times together, by {100 * statistics.median(whole):.0f} %: what was timed seems to be the first token behind "
+          f"another part of the answer, as GPT-OSS's reasoning is. They are predicted as they are stated, and count above; without them the rank correlation is {v['order_mean_consistent']:.3f}.")
 print("""
 ## What intervals stand on
 

@@ -2,6 +2,7 @@
 /* validate --systems: whole serving systems and trainings, predicted beside what was measured. */
 #include "command/command.h"
 #include "report/systems.h"
+#include "serving/contradictions.h"
 
 #include <string.h>
 
@@ -97,11 +98,12 @@ static bool predict(fsim_context *c, const fsim_systems *rows, const gpus *all, 
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < rows->count; i++) {
             const fsim_hw *hw = all->hw[gpu_of(all, rows->at[i].hw)];
-            at[i] = (fsim_judged_system){&rows->at[i], fsim_system_predict(&rows->at[i], hw, steps, c->arena)};
+            at[i] = (fsim_judged_system){&rows->at[i], fsim_system_predict(&rows->at[i], hw, steps, c->arena), NULL};
         }
         if (!fsim_price_steps(steps, &where, fsim_jobs_of(c->set.jobs), c->diag))
             return false;
     }
+    fsim_find_contradictions(at, rows->count, c->arena);
     *out = (fsim_shown_systems){c->set.systems, at, rows->count, fsim_priced_steps_count(steps), (int)c->set.top};
     return true;
 }

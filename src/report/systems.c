@@ -53,6 +53,11 @@ static const char *verdict_text(const fsim_shown_systems *x, fsim_arena *a)
                            "%sRank correlation of the time per output token within a model and GPU: median %.2f, least "
                            "%.2f, of %d. ",
                            text, v.order_median, v.order_least, v.orders);
+    if (v.orders && v.contradictions)
+        text = fsim_printf(a,
+                           "%sOn average over rows %.3f, and %.3f without the times per token that contradict their "
+                           "system's time to the first token. ",
+                           text, v.order_all, v.order_consistent);
     return text;
 }
 
@@ -94,6 +99,23 @@ static void print_worst(const fsim_page *page, const fsim_shown_systems *x, fsim
     }
 }
 
+/* Rows that contradict each other, with why. */
+static void print_contradictions(const fsim_page *page, const fsim_shown_systems *x)
+{
+    const char *title = "rows that contradict each other; they are predicted as they are stated, and count above";
+    for (int i = 0; i < x->count; i++) {
+        if (!x->at[i].contradiction)
+            continue;
+        if (title) {
+            fprintf(page->out, "\n");
+            fsim_paragraph(page, FSIM_PLAIN, 0, 0, title);
+        }
+        title = NULL;
+        fprintf(page->out, "  %s\n", x->at[i].row->id);
+        fsim_paragraph(page, FSIM_FAINT, 4, 4, x->at[i].contradiction);
+    }
+}
+
 void fsim_report_systems(const fsim_page *page, const fsim_shown_systems *x)
 {
     fsim_arena *a = fsim_arena_new();
@@ -112,6 +134,7 @@ void fsim_report_systems(const fsim_page *page, const fsim_shown_systems *x)
     fprintf(page->out, "\n");
     fsim_paragraph(page, FSIM_PLAIN, 0, 0, verdict_text(x, a));
     print_worst(page, x, a);
+    print_contradictions(page, x);
     fsim_arena_free(a);
 }
 
@@ -144,6 +167,7 @@ static void json_rows(FILE *out, const fsim_shown_systems *x)
         fsim_json_number(out, ", ", "low", w->low);
         fsim_json_number(out, ", ", "high", w->high);
         fsim_json_text(out, ", ", "reason", w->reason);
+        fsim_json_text(out, ", ", "contradiction", x->at[i].contradiction);
         if (w->judged) {
             fsim_json_bool(out, ", ", "fits", w->fits);
             fsim_json_number(out, ", ", "weight_bytes", w->weight_bytes);
@@ -193,6 +217,8 @@ void fsim_json_systems(FILE *out, const fsim_shown_systems *x)
     fsim_json_number(out, ", ", "order_median", v.order_median);
     fsim_json_number(out, ", ", "order_least", v.order_least);
     fsim_json_number(out, ", ", "order_mean", v.order_all);
+    fsim_json_number(out, ", ", "contradictions", v.contradictions);
+    fsim_json_number(out, ", ", "order_mean_consistent", v.order_consistent);
     fprintf(out, "}");
     json_groups(out, x, a);
     json_rows(out, x);

@@ -13,7 +13,7 @@ typedef struct {
     int worst;        /* rows to list */
 } fsim_shown_systems;
 
-/* Errors by group, verdicts, the worst rows. */
+/* Errors by group, verdicts, the worst rows, those that contradict each other. */
 void fsim_report_systems(const fsim_page *page, const fsim_shown_systems *x);
 /* The same without the worst rows. */
 void fsim_markdown_systems(FILE *out, const fsim_shown_systems *x);

@@ -151,6 +151,9 @@ static double fixed_concurrency(const fsim_serving *s, fsim_system_answer *x)
         l.decode_s[i] = decode_s(s, at[i], cached);
         l.stage_s[i] = s->on.pp > 1 ? fsim_decode_stage_s(&s->on, at[i], cached) : 0;
     }
+    const double copies = fmax(1, (double)(r->gpus / (r->tp * s->on.pp))); /* attention data parallel */
+    x->places = copies * (double)l.most;
+    x->prompt_tokens = copies * (double)l.tokens;
     x->requests = (double)r->batch;
     const fsim_loop_times t = fsim_continuous_batching(&l, s->on.arena);
     return strstr(r->metric, "first token") ? t.first_s : t.token_s;

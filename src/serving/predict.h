@@ -19,6 +19,8 @@ typedef struct {
     bool fits, judged;           /* do weights and one request fit the GPUs; judged: that can be said */
     double weight_bytes, token_bytes, left_bytes; /* a GPU's: weights; the cache of a token; what the cache may have */
     double requests;                              /* in a step */
+    double places, prompt_tokens; /* fixed concurrency: requests that may run at once, tokens of prompts that a step may
+                                     have, on all GPUs; else 0 */
 } fsim_system_answer;
 
 /* hw is NULL where no file has the row's GPU. steps: see steps.h, called twice. Texts in a. */

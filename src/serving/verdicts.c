@@ -10,7 +10,7 @@
 const char *const fsim_systems_grouping_names[FSIM_SYSTEMS_GROUPINGS] = {"kind", "framework", "gpu", "model",
                                                                          "precision"};
 
-static bool is_first_token(const fsim_system *r) { return strstr(r->metric, "first token") != NULL; }
+bool fsim_is_first_token(const fsim_system *r) { return strstr(r->metric, "first token") != NULL; }
 
 /* "time per output token, experts" */
 static const char *kind_of(const fsim_system *r, bool experts)
@@ -26,7 +26,7 @@ static const char *kind_of(const fsim_system *r, bool experts)
     case FSIM_SYSTEM_TRAINING:
         return strcmp(r->precision, "bf16") == 0 ? "training step, bf16" : "training step, other";
     default:
-        if (is_first_token(r))
+        if (fsim_is_first_token(r))
             return r->batch <= NO_QUEUE ? "time to first token, up to 8" : "time to first token, queue";
         return experts ? "time per token, experts" : "time per token, dense";
     }
@@ -157,15 +157,23 @@ static void judge_choices(const fsim_judged_system *s, int count, fsim_systems_v
     }
 }
 
-static void judge_orders(const fsim_judged_system *s, int count, fsim_systems_verdicts *v, fsim_arena *a)
+/* Rank correlations of the times per output token within a model and GPU, ascending; all: their mean, weighted by rows.
+ * consistent: of the rows without a contradiction alone. */
+typedef struct {
+    double *at, all;
+    int count;
+} orders;
+
+static orders orders_of(const fsim_judged_system *s, int count, bool consistent, fsim_arena *a)
 {
     enum { LEAST = 3 };
     const char **key = fsim_new(a, const char *, count + 1);
     int *number = fsim_new(a, int, count + 1), total = 0;
-    double *x = fsim_new(a, double, count + 1), *y = fsim_new(a, double, count + 1);
-    double *order = fsim_new(a, double, count + 1), sum = 0;
+    double *x = fsim_new(a, double, count + 1), *y = fsim_new(a, double, count + 1), sum = 0;
+    orders o = {.at = fsim_new(a, double, count + 1)};
     for (int i = 0; i < count; i++)
-        if (s[i].row->mode == FSIM_SYSTEM_FIXED && !is_first_token(s[i].row) && !s[i].answer.reason)
+        if (s[i].row->mode == FSIM_SYSTEM_FIXED && !fsim_is_first_token(s[i].row) && !s[i].answer.reason &&
+            !(consistent && s[i].contradiction))
             key[i] = fsim_printf(a, "%s|%s", s[i].row->model, s[i].row->hw);
     const int keys = keys_of(key, count, a, number);
     for (int k = 0; k < keys; k++) {
@@ -178,14 +186,25 @@ static void judge_orders(const fsim_judged_system *s, int count, fsim_systems_ve
         const double of = rows < LEAST ? NAN : fsim_rank_correlation(x, y, rows, a);
         if (isnan(of))
             continue;
-        order[v->orders++] = of;
+        o.at[o.count++] = of;
         sum += of * rows;
         total += rows;
     }
-    qsort(order, (size_t)v->orders, sizeof *order, ascending);
-    v->order_median = fsim_quantile(order, v->orders, 0.5);
-    v->order_least = v->orders ? order[0] : NAN;
-    v->order_all = total ? sum / total : NAN;
+    qsort(o.at, (size_t)o.count, sizeof *o.at, ascending);
+    o.all = total ? sum / total : NAN;
+    return o;
+}
+
+static void judge_orders(const fsim_judged_system *s, int count, fsim_systems_verdicts *v, fsim_arena *a)
+{
+    const orders all = orders_of(s, count, false, a);
+    for (int i = 0; i < count; i++)
+        v->contradictions += s[i].contradiction && !fsim_is_first_token(s[i].row);
+    v->orders = all.count;
+    v->order_median = fsim_quantile(all.at, all.count, 0.5);
+    v->order_least = all.count ? all.at[0] : NAN;
+    v->order_all = all.all;
+    v->order_consistent = orders_of(s, count, true, a).all;
 }
 
 fsim_systems_verdicts fsim_systems_judge(const fsim_judged_system *s, int count, fsim_arena *a)

@@ -9,6 +9,7 @@
 typedef struct {
     const fsim_system *row;
     fsim_system_answer answer;
+    const char *contradiction; /* why its figure and another one of the same system can't both hold; NULL: none found */
 } fsim_judged_system;
 
 /* What rows are grouped by. */
@@ -21,6 +22,9 @@ typedef enum {
     FSIM_SYSTEMS_GROUPINGS
 } fsim_systems_grouping;
 extern const char *const fsim_systems_grouping_names[FSIM_SYSTEMS_GROUPINGS];
+
+/* Is the row's figure a time to the first token? */
+bool fsim_is_first_token(const fsim_system *r);
 
 typedef struct {
     const char *name;
@@ -39,6 +43,8 @@ typedef struct {
     int orders;                       /* models and GPUs with at least three times per output token */
     double order_median, order_least; /* Spearman's rank correlation of these; NaN where there is none */
     double order_all;                 /* mean of them, weighted by their rows */
+    int contradictions;               /* times per output token that contradict another row */
+    double order_consistent;          /* order_all without these */
 } fsim_systems_verdicts;
 /* Scratch in a. */
 fsim_systems_verdicts fsim_systems_judge(const fsim_judged_system *s, int count, fsim_arena *a);
