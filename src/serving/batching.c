@@ -2,7 +2,6 @@
 #include "serving/batching.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct {
     double arrived_s, first_token_s, ended_s, waited_s;
@@ -380,29 +379,6 @@ static void serve_in_stages(loop_state *s, fsim_arena *a)
     }
 }
 
-static int ascending(const void *x, const void *y)
-{
-    const double p = *(const double *)x, q = *(const double *)y;
-    return (p > q) - (p < q);
-}
-
-/* Sorts. NaN where there are none. */
-static fsim_percentiles percentiles_of(double *at, int64_t count)
-{
-    fsim_percentiles p = {NAN, NAN, NAN, NAN};
-    double sum = 0;
-    if (count == 0)
-        return p;
-    qsort(at, (size_t)count, sizeof *at, ascending);
-    for (int64_t i = 0; i < count; i++)
-        sum += at[i];
-    p.mean = sum / (double)count;
-    p.p50 = at[(int64_t)ceil(0.50 * (double)count) - 1];
-    p.p90 = at[(int64_t)ceil(0.90 * (double)count) - 1];
-    p.p99 = at[(int64_t)ceil(0.99 * (double)count) - 1];
-    return p;
-}
-
 static double first_s(const loop_state *s, int64_t i)
 {
     return s->queue[i].first_token_s - s->queue[i].arrived_s + s->queue[i].waited_s + s->loop->first_s;
@@ -459,9 +435,9 @@ static void measure(const loop_state *s, fsim_loop_times *out, fsim_arena *a)
     }
     out->requests = s->queued - from;
     out->steady = is_steady(s, begin);
-    out->first = percentiles_of(first, out->requests);
-    out->token = percentiles_of(token, tokens);
-    out->whole = percentiles_of(whole, out->requests);
+    out->first = fsim_percentiles_of(first, out->requests, a);
+    out->token = fsim_percentiles_of(token, tokens, a);
+    out->whole = fsim_percentiles_of(whole, out->requests, a);
 }
 
 static loop_state state_of(const fsim_loop *l)

@@ -5,9 +5,8 @@
 #ifndef FUSESIM_SERVING_BATCHING_H
 #define FUSESIM_SERVING_BATCHING_H
 
-#include "base/arena.h"
+#include "serving/percentiles.h"
 #include <stdbool.h>
-#include <stdint.h>
 
 enum { FSIM_LOOP_POINTS = 16 };
 
@@ -49,11 +48,6 @@ typedef struct {
     bool filled;     /* keys and values of prompts come with the requests: a step has new tokens alone */
     uint64_t stream; /* of random numbers: others give other lengths and Poisson arrivals */
 } fsim_loop;
-
-/* Times of which half, nine of ten and 99 of 100 requests have no longer ones. */
-typedef struct {
-    double mean, p50, p90, p99;
-} fsim_percentiles;
 
 typedef struct {
     double first_s, token_s; /* means of all requests: arrival to first token; per token behind it */

@@ -125,36 +125,49 @@ static const char *failed_goal(const fsim_capacity_asked *q, const fsim_loop_tim
     return overloaded(q->load, t) ? "the queue grows without end" : NULL;
 }
 
-/* What fails with so many replicas; NULL: nothing. */
-static const char *fault_with(const search *s, const fsim_option *x, int64_t replicas, double longer, fsim_arena *a)
+/* What fails with so many replicas, whose times are *t; NULL: nothing. In a. */
+static const char *fault_of(const search *s, const fsim_option *x, int64_t replicas, double longer, fsim_loop_times *t,
+                            fsim_arena *a)
 {
     const fsim_mark mark = fsim_save(a);
-    const fsim_loop_times t = times_with(x, s->q->load, replicas, longer, a);
+    *t = times_with(x, s->q->load, replicas, longer, a);
     fsim_rewind(a, mark);
-    return failed_goal(s->q, &t, a);
+    return failed_goal(s->q, t, a);
 }
 
-/* The fewest replicas that hold all goals, at most so many; 0: none do, and *fault says why. */
-static int64_t fewest_replicas(const search *s, const fsim_option *x, double longer, const char **fault, fsim_arena *a)
+static const char *fault_with(const search *s, const fsim_option *x, int64_t replicas, double longer, fsim_arena *a)
+{
+    fsim_loop_times t;
+    return fault_of(s, x, replicas, longer, &t, a);
+}
+
+/* Sets the fewest replicas that hold all goals, with their times. False where none do, at most as many as may be:
+ * *fault says why. */
+static bool find_replicas(const search *s, fsim_option *x, double longer, const char **fault, fsim_arena *a)
 {
     const int64_t gpus = fsim_deployed_gpus(&x->on);
     int64_t most = s->q->most_gpus / gpus, bad = 0, good = 1;
+    fsim_loop_times t;
     if (s->q->load->arrivals == FSIM_ARRIVE_CLOSED && most > s->q->load->concurrency)
         most = s->q->load->concurrency ? s->q->load->concurrency : 1;
-    while ((*fault = fault_with(s, x, good, longer, a)) != NULL) {
+    x->replicas = 0;
+    while ((*fault = fault_of(s, x, good, longer, &x->times, a)) != NULL) {
         if (good == most)
-            return 0;
+            return false;
         bad = good;
         good = 2 * good < most ? 2 * good : most;
     }
     while (good - bad > 1) {
         const int64_t middle = bad + (good - bad) / 2;
-        if (fault_with(s, x, middle, longer, a))
+        if (fault_of(s, x, middle, longer, &t, a)) {
             bad = middle;
-        else
+        } else {
             good = middle;
+            x->times = t;
+        }
     }
-    return good;
+    x->replicas = good;
+    return true;
 }
 
 /* Costs. */
@@ -257,15 +270,10 @@ static void settle(void *to, int i, int worker)
             x->unpriced ? fsim_printf(a, "a step can't be priced: %s", x->unpriced) : "a step of it can't be priced";
         return;
     }
-    x->replicas = fewest_replicas(s, x, 1, &x->fault, a);
-    if (x->replicas == 0) {
+    if (find_replicas(s, x, 1, &x->fault, a))
+        fill_costs(s, x);
+    else
         x->reason = x->fault;
-        return;
-    }
-    const fsim_mark mark = fsim_save(a);
-    x->times = times_with(x, s->q->load, x->replicas, 1, a);
-    fsim_rewind(a, mark);
-    fill_costs(s, x);
 }
 
 /* The answer. */
@@ -343,10 +351,8 @@ static const fsim_option *option_with(const search *s, const fsim_option *x, dou
     const char *fault;
     fsim_option *y = fsim_new(s->arena, fsim_option, 1);
     *y = *x;
-    y->replicas = fewest_replicas(s, x, longer, &fault, s->arena);
-    if (y->replicas == 0)
+    if (!find_replicas(s, y, longer, &fault, s->arena))
         return NULL;
-    y->times = times_with(x, s->q->load, y->replicas, longer, s->arena);
     fill_costs(s, y);
     return y;
 }
@@ -413,9 +419,8 @@ static bool fuse_best(const search *s, const fsim_folders *where, int jobs, fsim
             return false;
     }
     c->steps += fsim_priced_steps_count(x->on.steps);
-    if (!fsim_loop_is_priced(&x->loop) || (x->replicas = fewest_replicas(s, x, 1, &fault, s->arena)) == 0)
+    if (!fsim_loop_is_priced(&x->loop) || !find_replicas(s, x, 1, &fault, s->arena))
         return true;
-    x->times = times_with(x, s->q->load, x->replicas, 1, s->arena);
     fill_costs(s, x);
     c->fused = x;
     return true;
