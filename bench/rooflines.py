@@ -132,7 +132,8 @@ def line_of(name, gpu, rows):
 
 def shared_layouts(rows):
     """The ids of experts' rows whose layout (hidden width, a rank's width, experts of a rank) another model of these rows has, too, on some number of ranks: the collector keeps the library's tuning
-    under these three numbers, but the library looks it up with the experts a token and the numbers of ranks besides, so that of two such models one ran untuned."""
+    under these three numbers, but the library looks it up with the experts a token and the numbers of ranks besides, so that of two such models one ran untuned. In NVFP4 each layout of a model of at
+    most 256 experts was collected twice, for two of the library's backends, and both have one file: about half of these rows ran untuned."""
     models, of = set(), {}
     for r, v in rows:
         models.add((int(v["H"]), int(v["F"]) * int(v["tp"]), int(v["experts"]), int(v["topk"])))
@@ -141,7 +142,8 @@ def shared_layouts(rows):
             for tp in (1 << i for i in range(7)):
                 if e % ranks == 0 and f % tp == 0:
                     of.setdefault((h, f // tp, e // ranks), set()).add((f, e, k))
-    return {r["id"] for r, v in rows if len(of.get((int(v["H"]), int(v["F"]), int(v["experts"]) // int(v["ep"])), ())) > 1}
+    twice = lambda r, v: "nvfp4" in r["workload"] and int(v["experts"]) <= 256
+    return {r["id"] for r, v in rows if twice(r, v) or len(of.get((int(v["H"]), int(v["F"]), int(v["experts"]) // int(v["ep"])), ())) > 1}
 
 
 def lines_of_tuned(names, held):
@@ -274,8 +276,8 @@ intervals, whose widths are those of rows not fitted. A dash: too few rows (belo
         print("""
 Mixtures of experts under TensorRT-LLM, errors of the same rows not fitted, by whether another model of the file has the row's layout, too (hidden width, a rank's width, experts of a rank). The collector of these rows
 (aiconfigurator, `collector/trtllm/collect_moe.py`) keeps what the library tuned in a file named by these three numbers and takes an existing file instead of tuning; the library (`MoERunner.unique_id`) looks its kernels up with the
-experts a token and the numbers of ranks besides. So of two models with one layout the one that came second ran untuned kernels, which take 2 to 5 times as long. Which one that was followed from a shuffle; a server tunes its own layout. A row
-belongs to a column by its shape alone, whatever it took.
+experts a token and the numbers of ranks besides. So of two models with one layout the one that came second ran untuned kernels, which take 2 to 5 times as long. Which one that was followed from a shuffle; a server tunes its own layout. In NVFP4
+every layout of a model of at most 256 experts was collected for two backends of the library (`min_latency_mode`), which share the file: all of these rows count as shared. A row belongs to a column by its shape alone, whatever it took.
 
 | rows | GPU | all | shared | errors | others | errors | limit |
 |---|---|--:|--:|--:|--:|--:|--:|""")

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* refit.c: the fit. Numbers are fitted as logarithms, by Levenberg's and Marquardt's method with weights that make the
- * sum of squares one of sizes: a row's loss is sqrt(r^2 + NEAR^2), r = ln(predicted / measured), so that a few rows
- * that the equations cannot reach do not decide. From several starts, of which the best counts. */
+ * sum of squares one of sizes: a row's loss is sqrt(r^2 + NEAR^2), r = predicted / measured - 1, which is what the
+ * reports print, so that a few rows that the equations cannot reach do not decide. Of a row that took several times as
+ * long (a library that ran an untuned kernel) r hardly changes with the prediction, as a logarithm would. From several
+ * starts, of which the best counts. */
 #include "evidence/refit.h"
 
 #include "base/jobs.h"
@@ -125,7 +127,7 @@ typedef struct {
     struct fsim_refit refit;
     fsim_arena *scratch;
     int *hw_of;             /* per sample */
-    double x[MOST], *error; /* error: ln(predicted / measured) of each sample; */
+    double x[MOST], *error; /* error: predicted / measured - 1 of each sample; */
     double *slope;          /* its slopes, MOST a sample */
 } fit;
 
@@ -153,7 +155,7 @@ static double loss_at(fit *f, const double *x)
     put(f, x);
     for (int i = 0; i < f->of->count; i++)
         if (is_in(f, i)) {
-            f->error[i] = log(seconds_of(f, i) / f->of->of[i]->e->row->time_s);
+            f->error[i] = seconds_of(f, i) / f->of->of[i]->e->row->time_s - 1;
             sum += sqrt(f->error[i] * f->error[i] + near * near);
         }
     return sum;
