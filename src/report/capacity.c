@@ -146,6 +146,16 @@ static const char *beside_text(const fsim_capacity *x, fsim_arena *a)
                                    more < 0 ? "fewer" : "more");
 }
 
+/* " (80 % interval: 10 to 16)" */
+static const char *apart_interval(const fsim_capacity *x, fsim_arena *a)
+{
+    const fsim_disaggregated *q = x->apart.quick, *w = x->apart.slow;
+    if (!is_open(x->asked->load) || !q)
+        return "";
+    return w ? fsim_printf(a, " (80 %% interval: %lld to %lld)", (long long)q->gpus, (long long)w->gpus)
+             : fsim_printf(a, " (80 %% interval: from %lld to more than may be used)", (long long)q->gpus);
+}
+
 /* What prompts on GPUs of their own would bring. */
 static const char *apart_text(const fsim_capacity *x, fsim_arena *a)
 {
@@ -154,14 +164,18 @@ static const char *apart_text(const fsim_capacity *x, fsim_arena *a)
                                        : fsim_printf(a, ", %s USD/h, %s USD per million tokens out",
                                                      digits(a, p->usd_h), digits(a, p->usd_million));
     const char *energy = isnan(p->joules) ? "" : fsim_printf(a, ", %s J/token", digits(a, p->joules));
-    const char *times = fsim_printf(a, "ttft %s and %s, tpot %s and %s (half of the requests, 99 of 100)",
-                                    seconds(a, p->times.first.p50), seconds(a, p->times.first.p99),
-                                    seconds(a, p->times.token.p50), seconds(a, p->times.token.p99));
+    const double first = fsim_evidence_factor(fsim_first_evidence(x->asked->model)),
+                 token = fsim_evidence_factor(fsim_token_evidence(x->asked->model));
+    const char *times = fsim_printf(
+        a, "ttft %s and %s (%s to %s), tpot %s and %s (%s to %s; half of the requests, 99 of 100 with 80 %% intervals)",
+        seconds(a, p->times.first.p50), seconds(a, p->times.first.p99), seconds(a, p->times.first.p99 / first),
+        seconds(a, p->times.first.p99 * first), seconds(a, p->times.token.p50), seconds(a, p->times.token.p99),
+        seconds(a, p->times.token.p99 / token), seconds(a, p->times.token.p99 * token));
     return fsim_printf(a,
-                       "Prompts apart (disaggregated): %lld x %s, %s: %s for prompts, %s for new tokens, %s weights, "
+                       "Prompts apart (disaggregated): %lld x %s%s, %s: %s for prompts, %s for new tokens, %s weights, "
                        "%s cache%s%s; %s. A prompt's cache of %s moves in %s over the %s; none of the measured systems "
-                       "is of this kind",
-                       (long long)p->gpus, p->prompt->machine->name, beside_text(x, a),
+                       "is of this kind: intervals are those of systems that have both on the same GPUs",
+                       (long long)p->gpus, p->prompt->machine->name, apart_interval(x, a), beside_text(x, a),
                        copies_text(p->prompt, p->prompts, a), copies_text(p->token, p->tokens, a),
                        stored_as(p->prompt, p->prompt->on.weights), stored_as(p->prompt, p->prompt->on.cache), cost,
                        energy, times, bytes(a, p->bytes), seconds(a, p->move_s),
@@ -435,6 +449,19 @@ static const char *running_text(const fsim_option *o, fsim_arena *a)
     return fsim_printf(a, "%s requests%s%s", all, each, batches);
 }
 
+/* Of an engine that lets in more than it may keep: how often it takes the cache from a request. */
+static const char *preempted_text(const fsim_option *o, fsim_arena *a)
+{
+    static const double worth_a_word = 0.005;
+    return o->times.given_up < worth_a_word
+               ? ""
+               : fsim_printf(
+                     a,
+                     " It fills up: of 100 requests %.*f lose theirs to older ones, on average, and read prompt "
+                     "and answer again.",
+                     o->times.given_up < 0.1, 100 * o->times.given_up);
+}
+
 /* What stages do, and what they send. */
 static void report_stages(const fsim_page *page, const fsim_option *o, int64_t batch, fsim_arena *a)
 {
@@ -501,8 +528,10 @@ static void report_memory(const fsim_page *page, const fsim_option *o, fsim_aren
     const char *all =
         each > 1 ? fsim_printf(a, " on each %s, %.0f in a copy", part_text(o, a), each * (double)o->places) : "";
     fsim_paragraph(page, FSIM_PLAIN, 0, 0,
-                   fsim_printf(a, "That is %.0f tokens of cache; at most %lld such requests at once%s.",
-                               floor(m->cache / m->token), (long long)o->places, all));
+                   fsim_printf(a, "That is %.0f tokens of cache; %s %lld such requests at once%s.%s",
+                               floor(m->cache / m->token),
+                               o->loop.cache_tokens ? "on average it has place for" : "at most", (long long)o->places,
+                               all, preempted_text(o, a)));
 }
 
 /* The points of a kind of GPU, thinned to a few. */

@@ -67,6 +67,7 @@ static void put_served(FILE *out, const fsim_option *o)
     fsim_json_number(out, ", ", "running", o->times.running * fsim_option_parts(o));
     fsim_json_number(out, ", ", "busy", o->times.busy);
     fsim_json_number(out, ", ", "prompts", o->times.prompts);
+    fsim_json_number(out, ", ", "preempted", o->times.given_up);
     fsim_json_number(out, ", ", "usd_per_h", o->usd_h);
     fsim_json_number(out, ", ", "usd_per_million_tokens", o->usd_million);
     fsim_json_number(out, ", ", "watts", o->watts);
@@ -120,8 +121,45 @@ static void put_kind(FILE *out, const char *key, const fsim_option *o, int64_t c
     putc('}', out);
 }
 
-static void put_apart(FILE *out, const fsim_disaggregated *x)
+/* An option's index, or null. */
+static void put_choice(FILE *out, const char *key, int option)
 {
+    option < 0 ? fprintf(out, ", \"%s\": null", key) : fprintf(out, ", \"%s\": %d", key, option);
+}
+
+static void put_range(FILE *out, const char *before, const char *key, double x, double y)
+{
+    fprintf(out, "%s\"%s\": {", before, key);
+    fsim_json_number(out, "", "low", fmin(x, y));
+    fsim_json_number(out, ", ", "high", fmax(x, y));
+    putc('}', out);
+}
+
+/* Figures of prompts apart with all times at the ends of their interval; null: no number of GPUs meets the goals then.
+ */
+static void put_apart_intervals(FILE *out, const fsim_capacity *x)
+{
+    const double first = fsim_evidence_factor(fsim_first_evidence(x->asked->model)),
+                 token = fsim_evidence_factor(fsim_token_evidence(x->asked->model));
+    const fsim_disaggregated *q = x->apart.quick, *w = x->apart.slow;
+    const fsim_loop_times *t = &x->disaggregated->times;
+    fsim_json_number(out, ", \"intervals\": {\"gpus\": {", "low", q ? (double)q->gpus : NAN);
+    fsim_json_number(out, ", ", "high", w ? (double)w->gpus : NAN);
+    putc('}', out);
+    put_range(out, ", ", "ttft_p99_s", t->first.p99 / first, t->first.p99 * first);
+    put_range(out, ", ", "tpot_p99_s", t->token.p99 / token, t->token.p99 * token);
+    if (q && w) {
+        put_range(out, ", ", "tokens_per_s", q->tokens_s, w->tokens_s);
+        put_range(out, ", ", "usd_per_h", q->usd_h, w->usd_h);
+        put_range(out, ", ", "usd_per_million_tokens", q->usd_million, w->usd_million);
+        put_range(out, ", ", "joules_per_token", q->joules, w->joules);
+    }
+    putc('}', out);
+}
+
+static void put_apart(FILE *out, const fsim_capacity *c)
+{
+    const fsim_disaggregated *x = c->disaggregated;
     if (!x) {
         fputs(", \"disaggregated\": null", out);
         return;
@@ -147,20 +185,7 @@ static void put_apart(FILE *out, const fsim_disaggregated *x)
     fsim_json_number(out, ", ", "usd_per_million_tokens", x->usd_million);
     fsim_json_number(out, ", ", "watts", x->watts);
     fsim_json_number(out, ", ", "joules_per_token", x->joules);
-    putc('}', out);
-}
-
-/* An option's index, or null. */
-static void put_choice(FILE *out, const char *key, int option)
-{
-    option < 0 ? fprintf(out, ", \"%s\": null", key) : fprintf(out, ", \"%s\": %d", key, option);
-}
-
-static void put_range(FILE *out, const char *before, const char *key, double x, double y)
-{
-    fprintf(out, "%s\"%s\": {", before, key);
-    fsim_json_number(out, "", "low", fmin(x, y));
-    fsim_json_number(out, ", ", "high", fmax(x, y));
+    put_apart_intervals(out, c);
     putc('}', out);
 }
 
@@ -234,7 +259,7 @@ void fsim_json_capacity(FILE *out, const fsim_capacity *x)
     fsim_json_number(out, ", ", "one_copy_fewer_needs", x->fewest < 0 ? NAN : x->needed);
     fputs(", \"fused\": ", out);
     x->fused ? put_option(out, x->fused) : (void)fputs("null", out);
-    put_apart(out, x->disaggregated);
+    put_apart(out, x);
     put_evidence(out, q->model);
     fprintf(out, ", \"steps\": %d, \"options\": [", x->steps);
     for (int i = 0; i < x->options; i++) {

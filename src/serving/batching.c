@@ -6,7 +6,9 @@
 typedef struct {
     double arrived_s, first_token_s, ended_s, waited_s;
     int64_t input, prompt, tokens; /* of the prompt, all and left; of the output */
+    int64_t left;                  /* tokens that it makes once all of its prompt is taken */
     int64_t ends;                  /* number of the step that makes its last token */
+    int64_t spot;                  /* in its batch's heap; -1: it waits, or has ended */
 } request;
 
 /* Requests that are in the same steps: all of them, or a batch of a pipeline. */
@@ -23,6 +25,11 @@ typedef struct {
     const fsim_loop *loop;
     request *queue; /* in the order of arrival, queue[first, queued) */
     int64_t first, queued;
+    request **again;  /* in front of the queue, the last one first: they have lost their cache */
+    request **taken;  /* whose prompt the step has the rest of */
+    request **let_in; /* in that order; some have ended */
+    int64_t agains, takens, let_ins, given_up;
+    int64_t cache, used; /* tokens that the cache has place for, 0: not counted; that it needs in the next step */
     batch one;
     batch *batch;      /* of a pipeline, `stages` of them */
     double *free_s;    /* of a pipeline: when the host, then each stage, is done with the batch before */
@@ -66,14 +73,16 @@ static void arrive(loop_state *s, double at_s)
     if (s->queued >= l->requests)
         return;
     request *r = &s->queue[s->queued];
-    *r = (request){.arrived_s = at_s, .prompt = prompt, .tokens = tokens};
+    *r = (request){.arrived_s = at_s, .prompt = prompt, .tokens = tokens, .spot = -1};
     if (l->arrivals == FSIM_ARRIVE_TRACE) {
         r->prompt = l->trace[s->queued].input;
         r->tokens = l->trace[s->queued].output;
         r->waited_s = l->trace[s->queued].waited_s;
     }
     r->input = r->prompt;
-    r->tokens = s->alone ? 1 : r->tokens;
+    r->tokens = r->left = s->alone ? 1 : r->tokens;
+    if (s->cache && s->cache < r->input + r->tokens)
+        s->cache = r->input + r->tokens; /* what does not fit alone is served alone */
     s->queued++;
 }
 
@@ -86,29 +95,42 @@ static void arrive_until_now(loop_state *s)
     }
 }
 
-static void push(batch *b, request *r)
+static void put(batch *b, request *r, int64_t i)
 {
-    int64_t i = b->runs++;
-    for (; i > 0 && b->running[(i - 1) / 2]->ends > r->ends; i = (i - 1) / 2)
-        b->running[i] = b->running[(i - 1) / 2];
     b->running[i] = r;
+    r->spot = i;
 }
 
-static request *pop(batch *b)
+/* Puts r into the heap, whose place i is free. */
+static void sift(batch *b, request *r, int64_t i)
 {
-    request *top = b->running[0], *last = b->running[--b->runs];
-    int64_t i = 0;
+    for (; i > 0 && b->running[(i - 1) / 2]->ends > r->ends; i = (i - 1) / 2)
+        put(b, b->running[(i - 1) / 2], i);
     while (2 * i + 1 < b->runs) {
         int64_t child = 2 * i + 1;
         if (child + 1 < b->runs && b->running[child + 1]->ends < b->running[child]->ends)
             child++;
-        if (b->running[child]->ends >= last->ends)
+        if (b->running[child]->ends >= r->ends)
             break;
-        b->running[i] = b->running[child];
+        put(b, b->running[child], i);
         i = child;
     }
-    b->running[i] = last;
-    return top;
+    put(b, r, i);
+}
+
+static void push(batch *b, request *r)
+{
+    b->runs++;
+    sift(b, r, b->runs - 1);
+}
+
+static void take_out(batch *b, request *r)
+{
+    const int64_t i = r->spot;
+    request *last = b->running[--b->runs];
+    if (last != r)
+        sift(b, last, i);
+    r->spot = -1;
 }
 
 /* The value at n of what is known at the points of `running`: between them on straight lines. */
@@ -123,6 +145,19 @@ static double between(const fsim_loop *l, const double *value, double n)
 }
 
 double fsim_loop_decode_s(const fsim_loop *l, double n) { return between(l, l->decode_s, n); }
+
+fsim_loop fsim_loop_longer(const fsim_loop *l, double factor)
+{
+    fsim_loop x = *l;
+    for (int i = 0; i < x.points; i++) {
+        x.decode_s[i] *= factor;
+        x.stage_s[i] *= factor;
+    }
+    x.alone_s *= factor;
+    x.beside_s *= factor;
+    x.host_s *= factor;
+    return x;
+}
 
 double fsim_loop_batch(const fsim_loop *l, double n)
 {
@@ -145,44 +180,56 @@ static void spend(loop_state *s, double time_s, double prompts_s, int64_t runnin
     s->running_s += time_s * (double)running;
 }
 
+/* The request that is next to have its prompt taken; NULL: none waits. */
+static request *head(const loop_state *s)
+{
+    return s->agains > 0 ? s->again[s->agains - 1] : s->first < s->queued ? &s->queue[s->first] : NULL;
+}
+
+static void leave_queue(loop_state *s) { *(s->agains > 0 ? &s->agains : &s->first) += s->agains > 0 ? -1 : 1; }
+
+/* Tokens of r's prompt, with what it had made when it lost its cache. */
+static int64_t whole_prompt(const request *r) { return r->input + r->tokens - r->left; }
+
+/* Has the cache place for what is left of the head's prompt? */
+static bool fits(const loop_state *s) { return s->cache == 0 || s->used + head(s)->prompt <= s->cache; }
+
 /* Takes prompts of the queue into a batch's step: as many tokens as a step has, of requests that have place. Returns
- * the prompts' seconds; *taken: requests that are in the step with all or the rest of their prompt, at queue[first -
- * *whole]; *begun: 1 where one's rest comes later. */
+ * the prompts' seconds; *whole: requests that are in the step with all or the rest of their prompt, in s->taken;
+ * *begun: 1 where one's rest comes later. */
 static double take(loop_state *s, bool beside, int64_t place, int64_t *whole, int64_t *begun)
 {
     const fsim_loop *l = s->loop;
     int64_t left = l->tokens;
-    const int64_t from = s->first;
-    *begun = 0;
-    if (l->filled) {
-        *whole = s->queued - from < place ? s->queued - from : place;
-        s->first += *whole;
-        return 0;
-    }
-    while (s->first < s->queued && left > 0 && s->first - from < place) {
-        request *r = &s->queue[s->first];
-        const int64_t taken = r->prompt < left ? r->prompt : left;
+    request *r;
+    *begun = s->takens = 0;
+    while ((r = head(s)) && left > 0 && s->takens < place && fits(s)) {
+        const int64_t taken = l->filled ? 0 : r->prompt < left ? r->prompt : left;
         r->prompt -= taken;
         left -= taken;
-        if (r->prompt > 0) {
+        s->used += taken;
+        if (r->prompt > 0 && !l->filled) {
             *begun = 1;
             break;
         }
-        s->first++;
+        leave_queue(s);
+        s->taken[s->takens++] = r;
     }
-    *whole = s->first - from;
+    *whole = s->takens;
     return (double)(l->tokens - left) / (double)l->input * (beside ? l->beside_s : l->alone_s);
 }
 
-/* The first tokens of the last so many requests that were taken. */
-static void begin(loop_state *s, batch *b, int64_t whole, double now_s)
+/* Tokens of the requests whose prompts were taken: the first, or the next one where a cache was lost. */
+static void begin(loop_state *s, batch *b, double now_s)
 {
-    for (int64_t i = s->first - whole; i < s->first; i++) {
-        request *r = &s->queue[i];
-        r->first_token_s = now_s;
-        r->ends = b->step + r->tokens - 1;
+    for (int64_t i = 0; i < s->takens; i++) {
+        request *r = s->taken[i];
+        r->first_token_s = r->left == r->tokens ? now_s : r->first_token_s;
+        r->ends = b->step + r->left - 1;
         push(b, r);
+        s->let_in[s->let_ins++] = r;
     }
+    s->used += s->takens;
 }
 
 /* A step that takes prompts. */
@@ -195,11 +242,12 @@ static void prefill(loop_state *s)
     const int64_t decodes = b->runs + (l->filled ? whole : 0);
     spend(s, l->host_s + (decodes ? fsim_loop_decode_s(l, (double)decodes) : 0) + prompts_s, prompts_s,
           b->runs + whole + begun);
+    s->used += b->runs;
     b->step++;
-    begin(s, b, whole, s->now_s);
+    begin(s, b, s->now_s);
 }
 
-/* Steps without prompts, until a request ends or one comes. */
+/* Steps without prompts, until a request ends or one comes, or the cache is full. */
 static void decode(loop_state *s)
 {
     batch *b = &s->one;
@@ -207,7 +255,10 @@ static void decode(loop_state *s)
     int64_t steps = b->running[0]->ends - b->step;
     if (isfinite(s->next_s) && b->runs < s->loop->most)
         steps = (int64_t)fmin((double)steps, fmax(1, ceil((s->next_s - s->now_s) / step_s)));
+    if (s->cache && steps > (s->cache - s->used) / b->runs + 1)
+        steps = (s->cache - s->used) / b->runs + 1;
     spend(s, (double)steps * step_s, 0, b->runs);
+    s->used += steps * b->runs;
     b->step += steps;
 }
 
@@ -215,7 +266,10 @@ static void decode(loop_state *s)
 static void end(loop_state *s, batch *b, double now_s)
 {
     while (b->runs > 0 && b->running[0]->ends <= b->step) {
-        pop(b)->ended_s = now_s;
+        request *r = b->running[0];
+        take_out(b, r);
+        r->ended_s = now_s;
+        s->used -= r->input + r->tokens;
         b->same = 0;
         s->under_way--;
         if (s->loop->arrivals == FSIM_ARRIVE_CLOSED)
@@ -223,15 +277,44 @@ static void end(loop_state *s, batch *b, double now_s)
     }
 }
 
+/* The request that was let in last and has not ended, out of its batch. */
+static request *last_in(loop_state *s)
+{
+    while (s->let_in[s->let_ins - 1]->spot < 0)
+        s->let_ins--;
+    return s->let_in[--s->let_ins];
+}
+
+/* While the cache has not a place for a token of each: the request that came in last loses what it has there. One whose
+ * prompt is taken in parts is behind all others. True where one did. */
+static bool give_up(loop_state *s)
+{
+    bool any = false;
+    for (; s->cache && s->used > s->cache; s->given_up++, any = true) {
+        request *r = head(s);
+        if (r && r->prompt < whole_prompt(r)) {
+            s->used -= whole_prompt(r) - r->prompt;
+        } else {
+            r = last_in(s);
+            r->left = r->ends - s->one.step;
+            s->used -= whole_prompt(r);
+            take_out(&s->one, r);
+            s->again[s->agains++] = r;
+        }
+        r->prompt = whole_prompt(r);
+    }
+    return any;
+}
+
 static void serve_all(loop_state *s)
 {
     const fsim_loop *l = s->loop;
     batch *b = &s->one;
-    while (s->first < s->queued || b->runs > 0 || isfinite(s->next_s)) {
-        if (s->first == s->queued && b->runs == 0)
+    while (head(s) || b->runs > 0 || isfinite(s->next_s)) {
+        if (!head(s) && b->runs == 0)
             s->now_s = fmax(s->now_s, s->next_s);
         arrive_until_now(s);
-        if (s->first < s->queued && b->runs < l->most)
+        if (!give_up(s) && head(s) && b->runs < l->most && fits(s))
             prefill(s);
         else if (b->runs > 0)
             decode(s);
@@ -335,6 +418,7 @@ static void next_step(loop_state *s, batch *b)
     const int64_t all = s->under_way + s->queued - s->first, even = (all + l->stages - 1) / l->stages;
     const int64_t room = l->most - s->under_way, place = even - b->runs < room ? even - b->runs : room;
     int64_t whole = 0, begun = 0;
+    s->takens = 0;
     const double prompts_s = place > 0 && s->first < s->queued ? take(s, b->runs > 0, place, &whole, &begun) : 0;
     if (s->first == s->queued && whole == 0 && begun == 0)
         repeat(s);
@@ -344,7 +428,7 @@ static void next_step(loop_state *s, batch *b)
     pass(s, b, times, prompts_s);
     if (whole + begun > 0)
         b->same = 0;
-    begin(s, b, whole, b->ready_s);
+    begin(s, b, b->ready_s);
     s->under_way += whole;
 }
 
@@ -443,13 +527,19 @@ static void measure(const loop_state *s, fsim_loop_times *out, fsim_arena *a)
 static loop_state state_of(const fsim_loop *l)
 {
     static const uint64_t apart = 0x9E3779B97F4A7C15u; /* streams begin at other places */
-    return (loop_state){.loop = l, .seed = 1 + l->stream * apart, .clock_seed = 2 + l->stream * apart};
+    return (loop_state){.loop = l,
+                        .seed = 1 + l->stream * apart,
+                        .clock_seed = 2 + l->stream * apart,
+                        .cache = l->stages > 1 || l->filled ? 0 : l->cache_tokens};
 }
 
 static void serve(loop_state *s, fsim_arena *a)
 {
     const fsim_loop *l = s->loop;
     s->queue = fsim_new(a, request, l->requests + 1);
+    s->again = fsim_new(a, request *, l->requests + 1);
+    s->taken = fsim_new(a, request *, l->requests + 1);
+    s->let_in = fsim_new(a, request *, l->requests + 1);
     for (int64_t i = 0; i < l->slots && l->arrivals == FSIM_ARRIVE_CLOSED; i++)
         arrive(s, 0);
     s->next_s = next_arrival(s, 0);
@@ -494,6 +584,7 @@ fsim_loop_times fsim_continuous_batching(const fsim_loop *l, fsim_arena *a)
     out.running = s.running_s / (l->stages > 1 ? s.now_s - s.idle_s : s.busy_s);
     out.busy = s.busy_s / s.now_s;
     out.prompts = s.prompts_s / s.busy_s;
+    out.given_up = (double)s.given_up / (double)s.queued;
     measure(&s, &out, a);
     fsim_rewind(a, mark);
     return out;

@@ -32,7 +32,13 @@ typedef struct {
     double rate;
     const fsim_traced *trace; /* of `requests` rows, in the order of time */
     int64_t slots, requests, input, output, tokens;
-    int64_t most; /* requests that the cache has place for: others wait until one ends; at least 1 */
+    int64_t most; /* requests that may be in a step: others wait until one ends; at least 1 */
+    /* Tokens that the cache has place for; 0, of a pipeline and of filled requests: not counted, `most` alone holds. A
+     * request is let in where all of its prompt has place, and needs a token more for each that it makes. Where there
+     * is no place for one of each, the request that was let in last gives up its cache; it is the first of those that
+     * wait, its prompt is then what it has read and made, and nobody is let in in that step (vLLM's scheduler V1,
+     * without what its prefix cache may keep). */
+    int64_t cache_tokens;
     double shortest, longest;
     int points;
     double running[FSIM_LOOP_POINTS],
@@ -57,10 +63,11 @@ typedef struct {
     int64_t requests;
     fsim_percentiles first, token, whole; /* to the first token; per token behind it; to the last token */
     /* Of all of the run: */
-    double rate;    /* requests that end a second */
-    double running; /* mean of the requests in a step; of a pipeline, in all of its batches */
-    double busy;    /* share of the time in steps; of a pipeline, of its stages' time */
-    double prompts; /* share of the time in steps that is prompts' */
+    double rate;     /* requests that end a second */
+    double running;  /* mean of the requests in a step; of a pipeline, in all of its batches */
+    double busy;     /* share of the time in steps; of a pipeline, of its stages' time */
+    double prompts;  /* share of the time in steps that is prompts' */
+    double given_up; /* how often a request lost its cache, in the mean */
 } fsim_loop_times;
 
 /* Scratch in a. */
@@ -77,6 +84,8 @@ int64_t fsim_prompts_alone(const fsim_loop *l, fsim_prefilled *out, fsim_arena *
 /* The next number of a stream, from 0 to 1. */
 double fsim_drawn(uint64_t *seed);
 
+/* The same with all times of steps longer by a factor. */
+fsim_loop fsim_loop_longer(const fsim_loop *l, double factor);
 /* Seconds of a step with n decodes: between the points on straight lines. Of a pipeline n is a batch. */
 double fsim_loop_decode_s(const fsim_loop *l, double n);
 /* How many of n requests are in a batch, where as many batches are under way as there are stages: n without stages. */

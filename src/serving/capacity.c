@@ -43,11 +43,13 @@ static void fill_loop(fsim_option *x)
     const fsim_deployed *on = &x->on;
     const int64_t batch = (x->places + on->pp - 1) / on->pp; /* requests in a step at most */
     const double cached = (double)on->input + (double)on->output / 2;
+    const fsim_let_in let_in = fsim_let_in_of(on, &x->memory);
     fsim_loop *l = &x->loop;
     *l = (fsim_loop){.input = on->input,
                      .output = on->output,
                      .tokens = on->budget,
-                     .most = x->places,
+                     .most = let_in.requests,
+                     .cache_tokens = let_in.tokens,
                      .shortest = 1 - length_spread,
                      .longest = 1 + length_spread,
                      .alone_s = fsim_prompt_alone_s(on),
@@ -82,14 +84,7 @@ static fsim_loop_times times_with(const fsim_option *x, const fsim_load *load, i
 {
     enum { REQUESTS = 2000, EACH_PLACE = 8, LEAST = 400 };
     const int64_t parts = replicas * ranks_of(x);
-    fsim_loop l = x->loop;
-    for (int i = 0; i < l.points; i++) {
-        l.decode_s[i] *= longer;
-        l.stage_s[i] *= longer;
-    }
-    l.alone_s *= longer;
-    l.beside_s *= longer;
-    l.host_s *= longer;
+    fsim_loop l = fsim_loop_longer(&x->loop, longer);
     l.arrivals = load->arrivals;
     l.rate = load->rate / (double)parts;
     l.requests = REQUESTS;
@@ -403,7 +398,11 @@ static void look_around(const search *s, fsim_capacity *c, fsim_arena *a)
         if (choice[i] >= 0)
             c->ends[i] = (fsim_option_ends){option_with(s, &c->option[choice[i]], 1 / factor),
                                             option_with(s, &c->option[choice[i]], factor)};
-    find_fewer(s, c, a);
+    if (c->disaggregated)
+        c->apart = (fsim_disaggregated_ends){fsim_disaggregated_with(s->q, c->disaggregated, 1 / factor, a),
+                                             fsim_disaggregated_with(s->q, c->disaggregated, factor, a)};
+    if (c->fewest >= 0)
+        find_fewer(s, c, a);
 }
 
 /* The fewest GPUs again, with the kernels of the best plans. False after errors in d. */
@@ -501,8 +500,6 @@ bool fsim_capacity_find(const fsim_capacity_asked *q, const fsim_folders *where,
     out->cheapest = best_by(out, 1);
     out->coolest = best_by(out, 2);
     out->disaggregated = find_disaggregated(&s, out, jobs, a);
-    if (out->fewest < 0)
-        return true;
     look_around(&s, out, a);
-    return !q->fused || fuse_best(&s, where, jobs, out, d);
+    return out->fewest < 0 || !q->fused || fuse_best(&s, where, jobs, out, d);
 }

@@ -11,6 +11,11 @@ typedef struct {
     const fsim_option *quick, *slow;
 } fsim_option_ends;
 
+/* The same of prompts apart. */
+typedef struct {
+    const fsim_disaggregated *quick, *slow;
+} fsim_disaggregated_ends;
+
 enum { FSIM_FEWEST, FSIM_CHEAPEST, FSIM_COOLEST, FSIM_CHOICES };
 
 /* Tokens a second of a GPU beside those that each request sees, with so many requests in a step. */
@@ -32,6 +37,7 @@ typedef struct {
                       of the tail of them, which is long; otherwise NaN */
     const fsim_disaggregated *disaggregated; /* prompts on GPUs of their own; NULL: no way was found with at most twice
                                                 the GPUs */
+    fsim_disaggregated_ends apart;           /* of that */
     const fsim_option *fused;                /* the fewest again, with the kernels of the best plans; NULL */
     fsim_front_point *front;                 /* of all GPUs of a kind, one kind after another, batch ascending */
     int fronts;

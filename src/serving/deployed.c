@@ -422,3 +422,10 @@ int64_t fsim_places(const fsim_deployed *s, const fsim_deployed_memory *m)
     const double places = floor(fmin((double)s->engine->most, m->cache / (m->token * tokens)));
     return places > 0 ? (int64_t)places : 0;
 }
+
+fsim_let_in fsim_let_in_of(const fsim_deployed *s, const fsim_deployed_memory *m)
+{
+    const int64_t places = fsim_places(s, m);
+    const bool grows = s->engine->reserved < 1 && s->pp <= 1 && places > 0;
+    return (fsim_let_in){grows ? s->engine->most : places, grows ? (int64_t)floor(m->cache / m->token) : 0};
+}

@@ -82,4 +82,12 @@ fsim_deployed_memory fsim_deployed_memory_of(const fsim_deployed *s, int64_t tok
 /* Requests at once that memory and engine allow; 0: not one. */
 int64_t fsim_places(const fsim_deployed *s, const fsim_deployed_memory *m);
 
+/* Who is let in: requests that may be in a step, and tokens that the cache has place for where the engine counts these.
+ */
+typedef struct {
+    int64_t requests, tokens; /* tokens: 0 where the engine keeps a place for the whole answer, and of a pipeline, which
+                                 has as many requests as fit on average */
+} fsim_let_in;
+fsim_let_in fsim_let_in_of(const fsim_deployed *s, const fsim_deployed_memory *m);
+
 #endif

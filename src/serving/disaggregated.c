@@ -408,3 +408,24 @@ const fsim_disaggregated *fsim_disaggregate(const fsim_capacity_asked *q, const 
     }
     return best;
 }
+
+const fsim_disaggregated *fsim_disaggregated_with(const fsim_capacity_asked *q, const fsim_disaggregated *x,
+                                                  double longer, fsim_arena *a)
+{
+    fsim_option *kind = fsim_new(a, fsim_option, 2);
+    fsim_disaggregated *y = fsim_new(a, fsim_disaggregated, 1);
+    fsim_arena *worker = fsim_arena_child(a);
+    bool good = false;
+    kind[0] = *x->prompt;
+    kind[1] = *x->token;
+    for (int i = 0; i < 2; i++)
+        kind[i].loop = fsim_loop_longer(&kind[i].loop, longer);
+    *y = (fsim_disaggregated){.prompt = &kind[0], .token = &kind[1]};
+    search s = {.q = q, .most_gpus = q->most_gpus, .pair = y, .serves = &good, .worker = &worker};
+    if (estimate(q, y))
+        settle(&s, 0, 0);
+    if (!good || y->gpus > q->most_gpus)
+        return NULL;
+    fill_costs(y);
+    return y;
+}

@@ -25,4 +25,9 @@ typedef struct {
 const fsim_disaggregated *fsim_disaggregate(const fsim_capacity_asked *q, const fsim_option *option, int options,
                                             int64_t most_gpus, int jobs, fsim_arena *a);
 
+/* The same kinds of copies with all times of steps longer by a factor, on as many GPUs as they need then; NULL: on none
+ * that may be used. What moves between the copies takes as long. In a. */
+const fsim_disaggregated *fsim_disaggregated_with(const fsim_capacity_asked *q, const fsim_disaggregated *x,
+                                                  double longer, fsim_arena *a);
+
 #endif

@@ -131,13 +131,15 @@ static double fixed_concurrency(const fsim_serving *s, fsim_system_answer *x)
     const fsim_system *r = s->row;
     const double cached = (double)r->input + (double)r->output / 2;
     const int64_t in = batch_of(s, r->batch), at[POINTS] = {1, in > 4 ? in / 4 : 1, in};
+    const fsim_let_in let_in = fsim_let_in_of(&s->on, &s->memory);
     fsim_loop l = {.points = POINTS,
                    .slots = r->batch,
                    .requests = r->batch * REQUESTS_A_SLOT,
                    .input = r->input,
                    .output = r->output,
                    .tokens = s->on.budget,
-                   .most = (int64_t)fmax(1, (double)fsim_places(&s->on, &s->memory)),
+                   .most = let_in.requests > 1 ? let_in.requests : 1,
+                   .cache_tokens = let_in.tokens,
                    .shortest = shortest_request,
                    .longest = 1,
                    .alone_s = fsim_prefill_s(&s->on, 1, r->input),
@@ -152,7 +154,7 @@ static double fixed_concurrency(const fsim_serving *s, fsim_system_answer *x)
         l.stage_s[i] = s->on.pp > 1 ? fsim_decode_stage_s(&s->on, at[i], cached) : 0;
     }
     const double copies = fmax(1, (double)(r->gpus / (r->tp * s->on.pp))); /* attention data parallel */
-    x->places = copies * (double)l.most;
+    x->places = copies * fmax(1, (double)fsim_places(&s->on, &s->memory));
     x->prompt_tokens = copies * (double)l.tokens;
     x->requests = (double)r->batch;
     const fsim_loop_times t = fsim_continuous_batching(&l, s->on.arena);

@@ -143,6 +143,30 @@ for o in small:
     assert o["reason"] is None and o["tpot_s"]["p99"] <= 0.04 and (same["reason"] or o["gpus"] < same["gpus"]), (o, same)
     assert o["memory"]["activation_bytes"] == 12 * o["step_tokens"] * 8192 * 2 and o["ttft_s"]["p50"] > (0 if same["reason"] else same["ttft_s"]["p50"]), o
 END
+# Prompts apart have an interval by the rule of the others: times by what measured systems are off, the rest searched again with all times at its ends.
+"$python" - <<'END' || complain "prompts apart: $(grep -A 6 '^Prompts apart' chunks.json.out)"
+import json
+d = json.load(open("chunks.json"))
+x, off = d["disaggregated"], {e["figure"]: e["factor"] for e in d["evidence"]}
+between = x["intervals"]
+assert between["gpus"]["low"] < between["gpus"]["high"], between
+assert all(r["low"] <= x[k] <= r["high"] for k, r in between.items() if k in x), (x, between)
+for key, figure in (("ttft_p99_s", "ttft"), ("tpot_p99_s", "tpot")):
+    p99 = x[key.replace("_p99", "")]["p99"]
+    assert abs(between[key]["low"] * off[figure] / p99 - 1) < 1e-12 and abs(between[key]["high"] / off[figure] / p99 - 1) < 1e-12, (key, between)
+END
+# vLLM lets in whose prompt has place, and takes the cache from the last where answers fill it; TensorRT-LLM keeps a place for the whole answer.
+full() { run "$1" llama-3.1-70b --hw h100-sxm5-80gb --weights f8 --cache bf16 --node 1 --gpus 1 --engine "$2" --load input=2048,output=256,concurrency=24; }
+full full.json vllm
+full kept.json trtllm
+tr '\n' ' ' <full.json.out | grep -q 'on average it has place for 4 such requests .* of 100 requests [0-9.]* lose theirs to older ones' || complain "a full cache: $(cat full.json.out)"
+"$python" - <<'END' || complain 'a full cache'
+import json
+full, kept = (json.load(open(n))["options"][0] for n in ("full.json", "kept.json"))
+assert 0.01 < full["preempted"] < 1 and kept["preempted"] == 0, (full["preempted"], kept["preempted"])
+tail = [o["tpot_s"]["p99"] / o["tpot_s"]["p50"] for o in (full, kept)]
+assert tail[0] > 1.5 and tail[1] < 1.2, tail
+END
 # Shared experts without latent attention: each token meets them. The same without them takes less by what they read at least; queries that are not compressed are two products of as many weights.
 moe() { # FILE SHARED
     echo '{"model_type": "qwen2_moe", "hidden_size": 2048, "num_hidden_layers": 24, "num_attention_heads": 16, "num_key_value_heads": 16, "intermediate_size": 5632, "vocab_size": 151936, "num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408, "shared_expert_intermediate_size": '"$2"', "tie_word_embeddings": false}' >"$1.config.json"

@@ -216,6 +216,48 @@ static void test_overload(void **state)
     assert_true(fabs(t.first.p99 - 0.251) < 1e-9); /* the step, and the way in: nobody waits */
 }
 
+/* A cache of 220 tokens. Both prompts of 100 are in the first step, 0.401 s. Steps of both need 202, 204, ... 218 and
+ * 220 tokens of it: ten more of 0.021 s, in which each has made 11. The next needs 222: the second gives up its cache,
+ * and has 111 tokens to read again, for which 220 - 111 is no place while the first runs. That makes its last 9 alone,
+ * at 0.011: 0.710 s. Then the second's 111 tokens take 0.222 + 0.001 s and make its 12th; 8 follow: 1.021 s. */
+static void test_given_up(void **state)
+{
+    (void)state;
+    fsim_loop l = plain;
+    l.slots = 2;
+    l.tokens = 200;
+    l.output = 20;
+    l.cache_tokens = 220;
+    check(&l, 0.401 + 0.050, ((0.710 - 0.401) / 19 + (1.021 - 0.401) / 19) / 2);
+    fsim_arena *a = fsim_arena_new();
+    assert_true(fsim_continuous_batching(&l, a).given_up == 0.5);
+    l.cache_tokens = 238; /* the last step needs 200 + 2 x 19 */
+    assert_true(fsim_continuous_batching(&l, a).given_up == 0);
+    l.cache_tokens = 1; /* one after the other: the second comes in at 0.201 + 19 x 0.011 */
+    assert_true(fsim_continuous_batching(&l, a).given_up == 0);
+    fsim_arena_free(a);
+    check(&l, (0.201 + 0.410 + 0.201) / 2 + 0.050, 0.011);
+}
+
+/* The first has its third token at 0.101 + 0.011 + 0.101 = 0.213 s, in the step that takes 60 of the second's 80
+ * tokens, for which there was place. Then 113 of 132 tokens are in use and the other 20 have none: after 20 more steps
+ * of the first the second, which came in last, gives up its part. Seven steps later the first ends, at 0.510 s; the
+ * second's prompt takes 0.121 + 0.041 s. */
+static void test_given_up_part(void **state)
+{
+    (void)state;
+    static const fsim_traced rows[] = {{0, 50, 30, 0}, {0.102, 80, 1, 0}};
+    fsim_loop l = plain;
+    l.arrivals = FSIM_ARRIVE_TRACE;
+    l.trace = rows;
+    l.tokens = 60;
+    l.cache_tokens = 132;
+    check(&l, (0.101 + 0.672 - 0.102) / 2 + 0.050, (0.510 - 0.101) / 29);
+    fsim_arena *arena = fsim_arena_new();
+    assert_true(fsim_continuous_batching(&l, arena).given_up == 0.5);
+    fsim_arena_free(arena);
+}
+
 /* Caches of prompts come with the requests, which have waited elsewhere. Steps of one, of both twice, of one: 0.011,
  * 0.032, 0.053, 0.064 s. */
 static void test_filled(void **state)
@@ -275,6 +317,8 @@ int main(void)
                                        cmocka_unit_test(test_long_prompt),
                                        cmocka_unit_test(test_points),
                                        cmocka_unit_test(test_filled),
+                                       cmocka_unit_test(test_given_up),
+                                       cmocka_unit_test(test_given_up_part),
                                        cmocka_unit_test(test_prompts_alone),
                                        cmocka_unit_test(test_stages),
                                        cmocka_unit_test(test_stages_repeat),
