@@ -149,7 +149,7 @@ static const char *beside_text(const fsim_capacity *x, fsim_arena *a)
 /* " (80 % interval: 10 to 16)" */
 static const char *apart_interval(const fsim_capacity *x, fsim_arena *a)
 {
-    const fsim_disaggregated *q = x->apart.quick, *w = x->apart.slow;
+    const fsim_disaggregated *q = x->disaggregated_ends.quick, *w = x->disaggregated_ends.slow;
     if (!is_open(x->asked->load) || !q)
         return "";
     return w ? fsim_printf(a, " (80 %% interval: %lld to %lld)", (long long)q->gpus, (long long)w->gpus)

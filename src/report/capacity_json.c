@@ -141,7 +141,7 @@ static void put_apart_intervals(FILE *out, const fsim_capacity *x)
 {
     const double first = fsim_evidence_factor(fsim_first_evidence(x->asked->model)),
                  token = fsim_evidence_factor(fsim_token_evidence(x->asked->model));
-    const fsim_disaggregated *q = x->apart.quick, *w = x->apart.slow;
+    const fsim_disaggregated *q = x->disaggregated_ends.quick, *w = x->disaggregated_ends.slow;
     const fsim_loop_times *t = &x->disaggregated->times;
     fsim_json_number(out, ", \"intervals\": {\"gpus\": {", "low", q ? (double)q->gpus : NAN);
     fsim_json_number(out, ", ", "high", w ? (double)w->gpus : NAN);

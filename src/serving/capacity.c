@@ -399,8 +399,9 @@ static void look_around(const search *s, fsim_capacity *c, fsim_arena *a)
             c->ends[i] = (fsim_option_ends){option_with(s, &c->option[choice[i]], 1 / factor),
                                             option_with(s, &c->option[choice[i]], factor)};
     if (c->disaggregated)
-        c->apart = (fsim_disaggregated_ends){fsim_disaggregated_with(s->q, c->disaggregated, 1 / factor, a),
-                                             fsim_disaggregated_with(s->q, c->disaggregated, factor, a)};
+        c->disaggregated_ends =
+            (fsim_disaggregated_ends){fsim_disaggregated_with(s->q, c->disaggregated, 1 / factor, a),
+                                      fsim_disaggregated_with(s->q, c->disaggregated, factor, a)};
     if (c->fewest >= 0)
         find_fewer(s, c, a);
 }

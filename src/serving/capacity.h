@@ -37,9 +37,9 @@ typedef struct {
                       of the tail of them, which is long; otherwise NaN */
     const fsim_disaggregated *disaggregated; /* prompts on GPUs of their own; NULL: no way was found with at most twice
                                                 the GPUs */
-    fsim_disaggregated_ends apart;           /* of that */
-    const fsim_option *fused;                /* the fewest again, with the kernels of the best plans; NULL */
-    fsim_front_point *front;                 /* of all GPUs of a kind, one kind after another, batch ascending */
+    fsim_disaggregated_ends disaggregated_ends;
+    const fsim_option *fused; /* the fewest again, with the kernels of the best plans; NULL */
+    fsim_front_point *front;  /* of all GPUs of a kind, one kind after another, batch ascending */
     int fronts;
     int steps; /* different ones that were priced */
 } fsim_capacity;

@@ -88,6 +88,7 @@ typedef struct {
     int64_t requests, tokens; /* tokens: 0 where the engine keeps a place for the whole answer, and of a pipeline, which
                                  has as many requests as fit on average */
 } fsim_let_in;
+/* What memory and engine allow. */
 fsim_let_in fsim_let_in_of(const fsim_deployed *s, const fsim_deployed_memory *m);
 
 #endif
