@@ -65,6 +65,6 @@ for name, rate in (("far.dgx-h100", 50e9), ("far.slow.yaml", 5e9)):
         assert math.isclose(x["move"]["s"], 26e-6 + 2000 * 327680 / parts / (0.72 * rate)), x["move"]
 assert any(apart[n]["move"]["by"] == "network" for n in ("far.dgx-h100", "far.slow.yaml")), apart
 END
-tr '\n' ' ' <busy.json.out | grep -q 'Prompts apart (disaggregated): [0-9]* x h100-sxm5-80gb, .* for prompts, .* for new tokens, .* moves in .* over the links of a node; none of the measured systems is of this kind' || complain "in words: $(head -n 12 busy.json.out)"
+tr '\n' ' ' <busy.json.out | grep -q 'Prompts apart (disaggregated): [0-9]* x h100-sxm5-80gb (80 % interval: [0-9]* to [0-9]*), .* for prompts, .* for new tokens, .* moves in .* over the links of a node; none of the measured systems is of this kind: intervals are those of systems that have both on the same GPUs' || complain "in words: $(head -n 12 busy.json.out)"
 grep -q 'Prompts apart (disaggregated): .* together no number of GPUs serves' strict.json.out || complain "where none serves together: $(cat strict.json.out)"
 exit $fail
