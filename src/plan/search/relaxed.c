@@ -165,7 +165,9 @@ bool fsim_is_joinable_here(const expansion *x)
     return s->has_company;
 }
 
-fsim_sum fsim_least_untiled(const expansion *x)
+/* What a kernel with the set costs at least where it stores something, in this part or another one, that has no place
+ * in a tile of its contraction; FSIM_NEVER where it has none, or several. */
+static fsim_sum least_untiled(const expansion *x)
 {
     const fsim_problem *p = x->f->p;
     int contraction = -1, count = 0;
@@ -205,7 +207,7 @@ fsim_sum fsim_cost_alone(expansion *x, fsim_variant *v, bool many)
     if (!many || cost < 0)
         return cost;
     const fsim_sum least = least_storing_one_more(x, v, fsim_least_without_call(&x->f->l, v, cost));
-    return fsim_bits_empty(&x->set->may) ? least : fsim_sum_least(least, fsim_least_untiled(x));
+    return fsim_bits_empty(&x->set->may) ? least : fsim_sum_least(least, least_untiled(x));
 }
 
 fsim_sum fsim_least_as_part(const expansion *x, fsim_variant *v, fsim_sum alone)
@@ -214,8 +216,7 @@ fsim_sum fsim_least_as_part(const expansion *x, fsim_variant *v, fsim_sum alone)
         return 0;
     if (!fsim_is_joinable_here(x))
         return alone;
-    const fsim_sum least = x->set->joinable
-                               ? fsim_least_joined(x->f, x->set, x->root, v, x->clipped)
-                               : fsim_sum_least(fsim_least_beside(&x->f->l, v, alone), fsim_least_untiled(x));
+    const fsim_sum least = x->set->joinable ? fsim_least_joined(x->f, x->set, x->root, v, x->clipped)
+                                            : fsim_sum_least(fsim_least_beside(&x->f->l, v, alone), least_untiled(x));
     return least < alone ? least : alone;
 }

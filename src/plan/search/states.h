@@ -354,9 +354,6 @@ fsim_sum fsim_least_with(const expansion *x, const fsim_variant *v);
 /* May the kernel be a part of a larger one? Where equal layers take their steps from each other, places that are alike
  * are not told apart. */
 bool fsim_is_joinable_here(const expansion *x);
-/* What a kernel with the set costs at least where it stores something, in this part or another one, that has no place
- * in a tile of its contraction; FSIM_NEVER where it has none, or several. */
-fsim_sum fsim_least_untiled(const expansion *x);
 /* The kernel's relaxed cost. many: it stands for all kernels that store more than it does, of what they may; what none
  * of them beats. */
 fsim_sum fsim_cost_alone(expansion *x, fsim_variant *v, bool many);
