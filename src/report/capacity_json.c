@@ -135,26 +135,39 @@ static void put_range(FILE *out, const char *before, const char *key, double x, 
     putc('}', out);
 }
 
-/* Figures of prompts apart with all times at the ends of their interval; null: no number of GPUs meets the goals then.
- */
-static void put_apart_intervals(FILE *out, const fsim_capacity *x)
+/* Figures at the two ends of an interval. */
+typedef struct {
+    double gpus, tokens_s, usd_h, usd_million, joules;
+} end_figures;
+
+#define END_FIGURES(x) (&(end_figures){(double)(x)->gpus, (x)->tokens_s, (x)->usd_h, (x)->usd_million, (x)->joules})
+
+/* Figures with all times at the ends of their interval; an end that is NULL: no number of GPUs meets the goals there.
+ * Times are those of as many GPUs as were chosen. */
+static void put_interval(FILE *out, const fsim_capacity *x, const fsim_loop_times *t, const end_figures *quick,
+                         const end_figures *slow)
 {
     const double first = fsim_evidence_factor(fsim_first_evidence(x->asked->model)),
                  token = fsim_evidence_factor(fsim_token_evidence(x->asked->model));
-    const fsim_disaggregated *q = x->disaggregated_ends.quick, *w = x->disaggregated_ends.slow;
-    const fsim_loop_times *t = &x->disaggregated->times;
-    fsim_json_number(out, ", \"intervals\": {\"gpus\": {", "low", q ? (double)q->gpus : NAN);
-    fsim_json_number(out, ", ", "high", w ? (double)w->gpus : NAN);
+    fsim_json_number(out, "{\"gpus\": {", "low", quick ? quick->gpus : NAN);
+    fsim_json_number(out, ", ", "high", slow ? slow->gpus : NAN);
     putc('}', out);
     put_range(out, ", ", "ttft_p99_s", t->first.p99 / first, t->first.p99 * first);
     put_range(out, ", ", "tpot_p99_s", t->token.p99 / token, t->token.p99 * token);
-    if (q && w) {
-        put_range(out, ", ", "tokens_per_s", q->tokens_s, w->tokens_s);
-        put_range(out, ", ", "usd_per_h", q->usd_h, w->usd_h);
-        put_range(out, ", ", "usd_per_million_tokens", q->usd_million, w->usd_million);
-        put_range(out, ", ", "joules_per_token", q->joules, w->joules);
+    if (quick && slow) {
+        put_range(out, ", ", "tokens_per_s", quick->tokens_s, slow->tokens_s);
+        put_range(out, ", ", "usd_per_h", quick->usd_h, slow->usd_h);
+        put_range(out, ", ", "usd_per_million_tokens", quick->usd_million, slow->usd_million);
+        put_range(out, ", ", "joules_per_token", quick->joules, slow->joules);
     }
     putc('}', out);
+}
+
+static void put_apart_intervals(FILE *out, const fsim_capacity *x)
+{
+    const fsim_disaggregated *q = x->disaggregated_ends.quick, *w = x->disaggregated_ends.slow;
+    fputs(", \"intervals\": ", out);
+    put_interval(out, x, &x->disaggregated->times, q ? END_FIGURES(q) : NULL, w ? END_FIGURES(w) : NULL);
 }
 
 static void put_apart(FILE *out, const fsim_capacity *c)
@@ -189,34 +202,18 @@ static void put_apart(FILE *out, const fsim_capacity *c)
     putc('}', out);
 }
 
-/* Of each choice the figures with all times at the ends of their 80 % interval; null: no number of GPUs meets the goals
- * at that end. Times are those of as many GPUs as were chosen. */
+/* Of each choice its interval; null: there is no such choice. */
 static void put_intervals(FILE *out, const fsim_capacity *x)
 {
     static const char *const names[FSIM_CHOICES] = {"fewest", "cheapest", "least_energy"};
     const int choice[FSIM_CHOICES] = {x->fewest, x->cheapest, x->coolest};
-    const double first = fsim_evidence_factor(fsim_first_evidence(x->asked->model)),
-                 token = fsim_evidence_factor(fsim_token_evidence(x->asked->model));
     for (int i = 0; i < FSIM_CHOICES; i++) {
         const fsim_option *q = x->ends[i].quick, *w = x->ends[i].slow;
         fprintf(out, "%s\"%s\": ", i ? ", " : ", \"intervals\": {", names[i]);
-        if (choice[i] < 0) {
+        if (choice[i] < 0)
             fputs("null", out);
-            continue;
-        }
-        const fsim_loop_times *t = &x->option[choice[i]].times;
-        fsim_json_number(out, "{\"gpus\": {", "low", q ? (double)q->gpus : NAN);
-        fsim_json_number(out, ", ", "high", w ? (double)w->gpus : NAN);
-        putc('}', out);
-        put_range(out, ", ", "ttft_p99_s", t->first.p99 / first, t->first.p99 * first);
-        put_range(out, ", ", "tpot_p99_s", t->token.p99 / token, t->token.p99 * token);
-        if (q && w) {
-            put_range(out, ", ", "tokens_per_s", q->tokens_s, w->tokens_s);
-            put_range(out, ", ", "usd_per_h", q->usd_h, w->usd_h);
-            put_range(out, ", ", "usd_per_million_tokens", q->usd_million, w->usd_million);
-            put_range(out, ", ", "joules_per_token", q->joules, w->joules);
-        }
-        putc('}', out);
+        else
+            put_interval(out, x, &x->option[choice[i]].times, q ? END_FIGURES(q) : NULL, w ? END_FIGURES(w) : NULL);
     }
     putc('}', out);
 }

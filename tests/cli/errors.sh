@@ -349,6 +349,7 @@ CC=no-such-compiler expect 2 "^fusesim: error: -o: cannot write 'nowhere/x.yaml'
 CC=no-such-compiler expect 2 "^fusesim: error: --measured: cannot write 'nowhere/x.csv': no such folder" validate "$workload_yaml" --device cpu --measured nowhere/x.csv
 expect 2 "^fusesim: error: --json: cannot write 'nowhere/x.json': no such folder" "$workload_yaml" --hw "$toy" --json nowhere/x.json
 expect 2 "shipped hardware file's place" calibrate --device cpu -o "$SOURCE_DIR/hwmodels/own.yaml"
+FUSESIM_CPU_CACHE=much expect 65 'FUSESIM_CPU_CACHE wants a size from 256KiB to 1TiB' validate "$workload_yaml" --device cpu --no-measure
 expect 65 'is no CPU but sm_75' calibrate --device cpu --hw t4
 expect 2 'wants the one GPU' calibrate --measurements rows.csv
 expect 2 "no group 'streeming'; did you mean 'streaming'" calibrate --hw h100-sxm5-80gb --measurements rows.csv --fit streeming

@@ -342,6 +342,7 @@ static void what_the_system_says(void **unused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(setenv("FUSESIM_CPU_CACHE", cases[i].says, 1), 0);
         assert_int_equal(fsim_cpu_cache_bytes(), cases[i].bytes ? cases[i].bytes : stated);
+        assert_int_equal(fsim_cpu_cache_is_stated_well(), cases[i].bytes > 0);
     }
     double s[] = {4, 1, 3, 2}; /* quartiles are linear between neighbours: a quarter of the way from 1 to 4 is 1.75 */
     const fsim_spread_of x = fsim_spread_of_samples(s, 4);

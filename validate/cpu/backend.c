@@ -177,6 +177,10 @@ static fsim_device *open_device(const fsim_device_options *o, fsim_arena *a, fsi
         fsim_fail(fault, a, FSIM_UNAVAILABLE, "%s", why);
         return NULL;
     }
+    if (!fsim_cpu_cache_is_stated_well()) {
+        fsim_fail(fault, a, FSIM_BAD_INPUT, "FUSESIM_CPU_CACHE wants a size from 256KiB to 1TiB, such as 32MiB");
+        return NULL;
+    }
     h->pool = fsim_cpu_pool_new(o->threads);
     *d = (fsim_device){&fsim_cpu_backend,
                        fsim_printf(a, "%s, %d thread%s", fsim_cpu_name(info, a), fsim_cpu_threads(h->pool),

@@ -58,6 +58,9 @@ const char *fsim_cpu_name(const char *info, fsim_arena *a);
 /* Bytes of the last-level cache: what FUSESIM_CPU_CACHE says, as in "32 MiB", else the system; 32 MiB where it does not
  * report it. */
 int64_t fsim_cpu_cache_bytes(void);
+/* False where FUSESIM_CPU_CACHE is there and says no size from 256 KiB to 1 TiB; fsim_cpu_cache_bytes ignores it then.
+ */
+bool fsim_cpu_cache_is_stated_well(void);
 /* Bytes of a core's second-level cache; 1 MiB where the system does not report it. */
 int64_t fsim_cpu_core_cache_bytes(void);
 /* Number of CPUs that this process may use. */

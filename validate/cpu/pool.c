@@ -341,12 +341,24 @@ static int64_t cache_of_level(int level)
     return 0;
 }
 
-int64_t fsim_cpu_cache_bytes(void)
+/* Bytes that FUSESIM_CPU_CACHE says; 0: not in its limits; less: it is not there. */
+static int64_t own_cache(void)
 {
     const char *own = getenv("FUSESIM_CPU_CACHE"), *why;
     double bytes;
-    if (own && fsim_parse_unit(own, FSIM_DIM_BYTES, &bytes, &why) && bytes >= least_cache && bytes <= most_cache)
-        return (int64_t)bytes;
+    if (!own)
+        return -1;
+    return fsim_parse_unit(own, FSIM_DIM_BYTES, &bytes, &why) && bytes >= least_cache && bytes <= most_cache
+               ? (int64_t)bytes
+               : 0;
+}
+
+bool fsim_cpu_cache_is_stated_well(void) { return own_cache() != 0; }
+
+int64_t fsim_cpu_cache_bytes(void)
+{
+    if (own_cache() > 0)
+        return own_cache();
     for (int level = 4; level > 1; level--)
         if (cache_of_level(level) > 0)
             return cache_of_level(level);
