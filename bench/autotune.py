@@ -3,6 +3,8 @@
 import csv, json, math, os, statistics, subprocess, sys, tempfile
 from collections import defaultdict
 
+from written import microseconds
+
 PROGRAM, DATA, MATCH = os.environ["FUSESIM"], os.environ["DATA"], os.environ["MATCH"]
 STEPS = 200000  # of each search
 
@@ -34,10 +36,6 @@ def hardware(name):
     return keys["dram_bandwidth"]["value"], keys["l2_capacity"]["value"]
 
 
-def us(seconds):
-    return "-" if seconds is None else f"{seconds * 1e6:.3g}" if seconds < 1e-3 else f"{seconds * 1e6:.0f}"
-
-
 class Row:
     """tuned: the faster of max-autotune with and without a graph. PyTorch's graphs copy the inputs first; without one, short networks wait for the host."""
 
@@ -49,9 +47,9 @@ class Row:
     def why(self, bandwidth, l2):
         o, said = self.optimal, []
         if o["compulsory_bytes"] / bandwidth > self.tuned and o["compulsory_bytes"] < l2:
-            said.append(f"its {o['compulsory_bytes'] / 1e6:.0f} MB were in L2 ({l2 / 1e6:.0f} MB): from DRAM they take {us(o['compulsory_bytes'] / bandwidth)} us at the data sheet's rate; predicted to be read there")
+            said.append(f"its {o['compulsory_bytes'] / 1e6:.0f} MB were in L2 ({l2 / 1e6:.0f} MB): from DRAM they take {microseconds(o['compulsory_bytes'] / bandwidth)} us at the data sheet's rate; predicted to be read there")
         if self.eager is not None and self.eager < 0.95 * self.by_eager["predicted_s"]:
-            said.append(f"the price of the kernel is too high: eager, the library's, took {us(self.eager)} us and is predicted {us(self.by_eager['predicted_s'])}")
+            said.append(f"the price of the kernel is too high: eager, the library's, took {microseconds(self.eager)} us and is predicted {microseconds(self.by_eager['predicted_s'])}")
         if self.eager is not None and self.tuned < 0.95 * self.eager and self.ratio < 0.97:
             said.append(f"a tuned Triton kernel took {100 * (1 - self.tuned / self.eager):.0f} % less than the library's; the optimum has prices of libraries and of our own kernels, not of Triton's choice of tiles")
         if not said and self.tuned >= o["time_low_s"]:
@@ -85,7 +83,7 @@ def copies(plain, gpus):
         rate = 0.85 * gpus[gpu][0] / 2
         if (inputs + weights) / rate > 1e-4:
             difference = lambda t: f"{(t['graph'] - t['eager']) * 1e6:.0f}"
-            print(f"| {gpu} | {workload.removeprefix('kernelbench/v0/')} | {us(by['eager'])} | {difference(by)} | {difference(inductor)} | {us(inputs / rate)} | {us(weights / rate)} | {count} |")
+            print(f"| {gpu} | {workload.removeprefix('kernelbench/v0/')} | {microseconds(by['eager'])} | {difference(by)} | {difference(inductor)} | {microseconds(inputs / rate)} | {microseconds(weights / rate)} | {count} |")
 
 
 def main():
@@ -122,7 +120,7 @@ def main():
     print("|---|---|--:|--:|--:|--:|---|")
     for r in beaten:
         o = r.optimal
-        print(f"| {r.gpu} | {r.workload} | {us(r.tuned)} | {us(o['predicted_s'])} ({us(o['time_low_s'])} to {us(o['time_high_s'])}) | {r.ratio:.2f} | {us(r.eager)} | {r.why(*gpus[r.gpu])} |")
+        print(f"| {r.gpu} | {r.workload} | {microseconds(r.tuned)} | {microseconds(o['predicted_s'])} ({microseconds(o['time_low_s'])} to {microseconds(o['time_high_s'])}) | {r.ratio:.2f} | {microseconds(r.eager)} | {r.why(*gpus[r.gpu])} |")
     copies(plain, gpus)
     print("\n## All rows\n")
     print("Microseconds; eager and inductor: the faster of measured runs with and without a graph.\n")
@@ -130,7 +128,7 @@ def main():
     print("|---|---|--:|--:|--:|--:|--:|---|--:|")
     for r in rows:
         o = r.optimal
-        print(f"| {r.gpu} | {r.workload} | {us(r.eager)} | {us(r.inductor)} | {us(r.tuned)} | {us(o['predicted_s'])} | {o['kernels']} | {o['bound']} | {r.ratio:.2f} |")
+        print(f"| {r.gpu} | {r.workload} | {microseconds(r.eager)} | {microseconds(r.inductor)} | {microseconds(r.tuned)} | {microseconds(o['predicted_s'])} | {o['kernels']} | {o['bound']} | {r.ratio:.2f} |")
 
 
 main()

@@ -7,6 +7,6 @@ set -eu
 out=${1:-$top/reports/autotune.md}
 data=${DATA:-$top/../shared/data}
 [ -f "$data/measured/kernelbench_v0_autotune.csv" ] || { echo "no $data/measured/kernelbench_v0_autotune.csv"; exit 77; }
-FUSESIM=$program DATA=$data MATCH=${MATCH:-} python3 "$top/bench/autotune.py" >"$out.new"
+FUSESIM=$program DATA=$data MATCH=${MATCH:-} PYTHONDONTWRITEBYTECODE=1 python3 "$top/bench/autotune.py" >"$out.new"
 mv "$out.new" "$out"
 echo "wrote $out"

@@ -2,6 +2,8 @@
 """What bench/models.sh and bench/exports.sh have in common: they plan exported models, each in a run of the program."""
 import glob, json, os, subprocess, tempfile, time
 
+from written import duration
+
 def models(folder):
     return sorted(glob.glob(folder + "/*.onnx") + glob.glob(folder + "/*.pt2"))
 
@@ -47,7 +49,7 @@ def planned(path, gpu, *options):
     return run
 
 def kernels_and_time(strategies, name):
-    return f"{strategies[name]['kernels']}, {strategies[name]['time_s'] * 1e6:.4g} us" if name in strategies else "-"
+    return f"{strategies[name]['kernels']}, {duration(strategies[name]['time_s'], 4)}" if name in strategies else "-"
 
 def proof(plan):
     return "proven" if plan["proven"] else f"gap {plan['gap'] * 100:.1f} %"

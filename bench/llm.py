@@ -3,6 +3,8 @@
 import json, os, re, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
 
+from written import microseconds
+
 TOP, PROGRAM = os.environ["TOP"], os.environ["FUSESIM"]
 GPUS = sys.argv[1].split(",")
 # A model: its name, the family of workloads, layers, and the symbols that differ from the workload's.
@@ -49,10 +51,6 @@ def short(kernels):
     return " \\| ".join(out)
 
 
-def us(seconds):
-    return f"{seconds * 1e6:.3g}" if seconds < 1e-3 else f"{seconds * 1e6:.0f}"
-
-
 class Row:
     def __init__(self, gpu, model, step, weights):
         self.gpu, self.model, self.step, self.weights = gpu, model, step, weights
@@ -74,7 +72,7 @@ def table(rows):
     print("| model, step, weights | " + " | ".join(NAMES) + " | over eager | over inductor | over serving | kernels, serving | optimal | optimum |")
     print("|---|" + "--:|" * 9 + "---|")
     for r in rows:
-        times = [us(r.time(n)) for n in NAMES]
+        times = [microseconds(r.time(n)) for n in NAMES]
         ratios = [f"{r.time(n) / r.time('optimal'):.2f}x" for n in NAMES[:3]]
         print("| " + " | ".join([r.title()] + times + ratios + [str(r.by[n]["kernels"]) for n in ("serving", "optimal")] + ["proven" if r.proven else f"gap {100 * r.gap:.3g} %"]) + " |")
 
@@ -83,7 +81,7 @@ def refused(r):
     if not r.refusals:
         return "none"
     most = max(r.refusals, key=lambda x: x["saving_s"])
-    return f"{short([[most['a']]])} with {short([[most['b']]])}: {most['message'].replace('|', chr(92) + '|')}; at most {us(most['saving_s'])} us"
+    return f"{short([[most['a']]])} with {short([[most['b']]])}: {most['message'].replace('|', chr(92) + '|')}; at most {microseconds(most['saving_s'])} us"
 
 
 def gains(rows):
@@ -96,7 +94,7 @@ def gains(rows):
         if (r.model, what) in seen:
             continue
         seen.add((r.model, what))
-        print(f"| {us(seconds)} us | {100 * seconds / r.time('serving'):.0f} % | {r.title()} | {short(old)} | {what} | {refused(r)} |")
+        print(f"| {microseconds(seconds)} us | {100 * seconds / r.time('serving'):.0f} % | {r.title()} | {short(old)} | {what} | {refused(r)} |")
         if len(seen) == 5:
             return
 
@@ -111,7 +109,7 @@ def refusals(rows):
         if what in seen:
             continue
         seen.add(what)
-        print(f"| {us(seconds)} us | {100 * seconds / r.time('optimal'):.0f} % | {r.title()} | {what[1]} with {what[2]} | {x['message'].replace('|', chr(92) + '|')} |")
+        print(f"| {microseconds(seconds)} us | {100 * seconds / r.time('optimal'):.0f} % | {r.title()} | {what[1]} with {what[2]} | {x['message'].replace('|', chr(92) + '|')} |")
         if len(seen) == 5:
             return
 

@@ -5,6 +5,6 @@
 set -eu
 . "$(dirname "$0")/program.sh"
 out=${1:-$top/reports/llm.md}
-FUSESIM=$program TOP=$top python3 "$top/bench/llm.py" "${HW:-h100-sxm5-80gb,b200}" "${MODELS:-}" "${STEPS:-}" "${WEIGHTS:-}" >"$out.new"
+FUSESIM=$program TOP=$top PYTHONDONTWRITEBYTECODE=1 python3 "$top/bench/llm.py" "${HW:-h100-sxm5-80gb,b200}" "${MODELS:-}" "${STEPS:-}" "${WEIGHTS:-}" >"$out.new"
 mv "$out.new" "$out"
 echo "wrote $out"

@@ -13,8 +13,9 @@ for number in 009 014 015 016 027; do [ -e "$kernelbench/$number.yaml" ] && usua
 out=${OUT:-$top/reports/networks.md}
 scratch=$(mktemp)
 trap 'rm -f "$scratch"' EXIT
-FUSESIM=$program NETWORKS=${NETWORKS:-$usual} OPTIONS=${OPTIONS:-} python3 - "$@" >"$scratch" <<'END'
+FUSESIM=$program NETWORKS=${NETWORKS:-$usual} OPTIONS=${OPTIONS:-} PYTHONPATH=$top/bench PYTHONDONTWRITEBYTECODE=1 python3 - "$@" >"$scratch" <<'END'
 import json, os, re, subprocess, sys
+from written import duration
 
 RIVALS = ["greedy", "inductor", "pattern", "xla", "eager", "maximal"]
 options = os.environ["OPTIONS"].split()
@@ -66,7 +67,7 @@ print("""# What other systems' plans lose on whole networks
 Made by `bench/losses.sh%s`; do not edit. Each row is a network as shipped or as KernelBench has it, planned with the defaults: GPU time, L2 cold.
 
 All plans are priced by the same model, so that the figures compare partitions, not software: *greedy* is priority fusion with our costs, *inductor* the kernels of
-torch.compile, *pattern* the named rules of ONNX Runtime and TensorRT, *xla* XLA:GPU's passes, *eager* each operator alone, *maximal* whatever is legal. The figures say how
+torch.compile, *pattern* the named rules of ONNX Runtime and TensorRT (transposes, slices and expansions are kernels there, and views in PyTorch), *xla* XLA:GPU's passes, *eager* each operator alone, *maximal* whatever is legal. The figures say how
 much longer the plan takes than the optimum, in percent. Where the optimum is not proven, *a to b* says: a over the best plan found, b over the proven lower bound, and
 the loss lies between. `~`: the 80 %% interval of the difference holds 0, so that a measurement might show none.""" % "".join(" " + a for a in sys.argv[1:]))
 proven = total = 0
@@ -85,7 +86,7 @@ for hw in sys.argv[1:]:
         for r in RIVALS:
             if r in by:
                 sums[r].append((by[r]["time_s"] / best - 1, by[r]["time_s"] / bound - 1))
-        print(f"| {title(network, d)} | {d['workload']['primitives']} | {optimal['kernels']} | {1e3 * best:.3g} ms | " + ("proven" if plan["proven"] else "bounded: gap %s %%" % digits(100 * plan["gap"])) +
+        print(f"| {title(network, d)} | {d['workload']['primitives']} | {optimal['kernels']} | {duration(best)} | " + ("proven" if plan["proven"] else "bounded: gap %s %%" % digits(100 * plan["gap"])) +
               " | " + " | ".join(loss(by[r], best, bound) if r in by else "-" for r in RIVALS) + " |", flush=True)
         if hw == sys.argv[1]:
             where += [(title(network, d), r, dearest(network, hw, r)) for r in RIVALS[:4] if r in by]

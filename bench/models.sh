@@ -36,6 +36,9 @@ for path in models(folder):
         print(row(path, gpu), flush=True)
         count += 1
 print(f"\n{count} runs; the largest took {most:.0f} MiB; {sum(x[2] for x in best.values())} plans are proven")
+print("""
+`pattern` may have more kernels than `eager`. A transpose, a slice or an expansion is a view in PyTorch, which costs nothing; ONNX Runtime and TensorRT have no strided tensors, so that it is a kernel where no rule takes it:
+windows of Swin, channels last and back in ConvNeXt, indices of DLRM. In fp32, ONNX Runtime's one kernel for an attention may take longer than its products and its softmax (Whisper).""")
 
 # One model in several forms, at one size: what the best plan of the second takes more than that of the first.
 PAIRS = (("bert_base.onnx", "bert_base.pt2"), ("vit_base_patch16_224.onnx", "vit_base_patch16_224.pt2"),

@@ -2,6 +2,8 @@
 # bench/training.py HW[,HW...] ROWS EVERY [WORKLOAD...]: what bench/training.sh writes, on stdout.
 import json, math, os, subprocess, sys, time
 
+from written import duration
+
 GPUS, ROWS, EVERY, ONLY = sys.argv[1].split(","), sys.argv[2], int(sys.argv[3]), sys.argv[4:]
 TOP, PROGRAM = os.environ["TOP"], os.environ["FUSESIM"]
 SHARED = os.path.join(TOP, "../shared/data/workloads")
@@ -82,10 +84,6 @@ def of(name, gpu=None):
     return ALL[f"{name} {gpu or GPUS[-1]}"]
 
 
-def us(s):
-    return f"{s * 1e3:.3g} ms" if s >= 1e-3 else f"{s * 1e6:.3g} us"
-
-
 def size(b):
     for unit, k in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if b >= k:
@@ -123,8 +121,8 @@ def table(rows, third):
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|--:|")
     for name, r in rows:
         s = [r["strategies"][n] for n in NAMES]
-        parts = [us(s[2][k + "_s"]) for k in third.split(" / ")]
-        print("|", " | ".join([name, *(us(x["time_s"]) for x in s), f"{against(r, 'optimal'):.2f}x", f"{against(r, 'optimal') / against(r, 'inductor'):.2f}x", " / ".join(parts),
+        parts = [duration(s[2][k + "_s"]) for k in third.split(" / ")]
+        print("|", " | ".join([name, *(duration(x["time_s"]) for x in s), f"{against(r, 'optimal'):.2f}x", f"{against(r, 'optimal') / against(r, 'inductor'):.2f}x", " / ".join(parts),
                                *(size(x["saved_bytes"]) for x in s), *(size(x["peak_memory_bytes"]) for x in s), " / ".join(str(x["kernels"]) for x in s), ways(r["saved"]),
                                "proven" if r["proven"] else f"gap {r['gap'] * 100:.1f} %", f"{r['wall_s']:.1f} s"]), "|")
     print()
@@ -169,10 +167,10 @@ def update():
     near(e["optimizer_s"] / o["optimizer_s"], 80 / 28, 0.1, "bytes of torch._foreach over those of one kernel")
     saved = (e["optimizer_s"] - o["optimizer_s"]) / (e["time_s"] - o["time_s"])
     claim(saved > 0.5, f"the update is {saved:.2f} of what fusion saves")
-    print(f"**In a Llama block the update of the weights takes longer than the backward pass.** `llama_block --train --optimizer adamw` on {GPUS[-1]}, 2048 tokens: of eager's {us(e['time_s'])} the update is "
-          f"{us(e['optimizer_s'])} ({share:.0%}), backward {us(e['backward_s'])}, forward {us(e['forward_s'])}. "
+    print(f"**In a Llama block the update of the weights takes longer than the backward pass.** `llama_block --train --optimizer adamw` on {GPUS[-1]}, 2048 tokens: of eager's {duration(e['time_s'])} the update is "
+          f"{duration(e['optimizer_s'])} ({share:.0%}), backward {duration(e['backward_s'])}, forward {duration(e['forward_s'])}. "
           f"Products shrink with the tokens of a step; AdamW walks all weights of the block ({weights / 1e6:.0f} M) whatever their number. PyTorch's `torch._foreach` calls read and write 80 B a parameter, the one kernel of the best plan 28: it reads the gradient, weight in f32, m and v and writes "
-          f"the last three and the rounded weight, {moved / 1e9:.2f} GB in {us(kernel[2])}, {moved / kernel[2] / 1e12:.2f} TB/s. {saved:.0%} of all that fusion saves in this step is this kernel; "
+          f"the last three and the rounded weight, {moved / 1e9:.2f} GB in {duration(kernel[2])}, {moved / kernel[2] / 1e12:.2f} TB/s. {saved:.0%} of all that fusion saves in this step is this kernel; "
           f"`torch.optim.AdamW(fused=True)` is such a kernel for weights in f32. It is still {after:.0%} of the best plan's step; `--micro-batches` spreads it.\n")
 
 
@@ -187,7 +185,7 @@ def loss():
     near(o["dram_write_bytes"], logits, 0.001, "optimal writes the gradient once")
     near(i["dram_read_bytes"], 3 * logits, 0.01, "inductor reads the logits three times")
     near(e["dram_read_bytes"] + e["dram_write_bytes"], 10 * logits, 0.02, "eager moves ten times the logits")
-    print(f"**The backward pass of a loss can take no time at all.** `seeds/softmax_ce --train` on {GPUS[-1]}: eager {us(e['time_s'])}, inductor {us(i['time_s'])}, optimal {us(o['time_s'])}, "
+    print(f"**The backward pass of a loss can take no time at all.** `seeds/softmax_ce --train` on {GPUS[-1]}: eager {duration(e['time_s'])}, inductor {duration(i['time_s'])}, optimal {duration(o['time_s'])}, "
           f"{against(r, 'optimal'):.1f}x. The gradient of a loss is 1, so that no barrier stands between the passes, and p - onehot wants of a row only its maximum and sum, which the loss has just computed. The best "
           f"plan is one kernel: a block holds a row of 128 KiB on chip, reads each of the 1 GiB of logits once and writes the gradient once. Inductor's two kernels read the logits three times (maximum and sum, "
           f"then the gradient, rows of this length twice in the first), eager moves ten times the logits in {e['kernels']} kernels and keeps 1 GiB of log-probabilities. "
@@ -211,7 +209,7 @@ def mask():
     near(g["eager"]["dram_read_bytes"] + g["eager"]["dram_write_bytes"], 5 * 2**28, 0.01, "ReLU in eager moves five tensors")
     near(g["optimal"]["dram_read_bytes"] + g["optimal"]["dram_write_bytes"], (4 + 2 / 32) * 2**28, 0.01, "ReLU with a mask moves four and two masks")
     print(f"**One bit an element makes a step faster and its memory no smaller.** `seeds/bias_relu --train` on {GPUS[-1]}: what forward keeps for backward is {size(e['saved_bytes'])} in eager (the result), "
-          f"{size(i['saved_bytes'])} in torch.compile (a mask of bytes), {size(o['saved_bytes'])} in the best plan (a mask of bits). It takes {us(o['time_s'])} instead of {us(e['time_s'])}: forward is one kernel instead of two, "
+          f"{size(i['saved_bytes'])} in torch.compile (a mask of bytes), {size(o['saved_bytes'])} in the best plan (a mask of bits). It takes {duration(o['time_s'])} instead of {duration(e['time_s'])}: forward is one kernel instead of two, "
           f"and the backward kernel reads `grad/y` and the bits and adds the columns up on the way: the result is not read again, nor the masked gradient for the sum of its columns. Yet the peak is {size(o['peak_memory_bytes'])}, more than eager's "
           f"{size(e['peak_memory_bytes'])}: the result is an output and stays anyway, so that the mask comes on top. The bare `ops/relu` shows the same without a bias: five passes over a tensor become four and 2/32, "
           f"{against(f, 'optimal'):.2f}x. Masks save memory only where the result dies, as between two layers of `seeds/mlp_stack`, where one of 4 MiB is worth an activation of 128 MiB at the peak.\n")

@@ -7,6 +7,6 @@ set -eu
 . "$(dirname "$0")/program.sh"
 out=${1:-$top/reports/training.md}
 [ $# -eq 0 ] || shift
-FUSESIM=$program TOP=$top python3 "$top/bench/training.py" "${HW:-a100-sxm4-80gb,h100-sxm5-80gb}" "${ROWS:-}" "${EVERY:-4}" "$@" >"$out.new"
+FUSESIM=$program TOP=$top PYTHONDONTWRITEBYTECODE=1 python3 "$top/bench/training.py" "${HW:-a100-sxm4-80gb,h100-sxm5-80gb}" "${ROWS:-}" "${EVERY:-4}" "$@" >"$out.new"
 mv "$out.new" "$out"
 echo "wrote $out"

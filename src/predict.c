@@ -403,7 +403,8 @@ static fsim_prediction concluded(const fsim_problem *p, fsim_prediction *out)
 fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_options *options, fsim_arena *a)
 {
     fsim_prediction out = {.graph = g, .hw = hw, .options = *options, .chosen = options->strategy};
-    if (options->strategy == FSIM_STRATEGY_EAGER || options->strategy == FSIM_STRATEGY_INDUCTOR)
+    const bool theirs = options->strategy == FSIM_STRATEGY_EAGER || options->strategy == FSIM_STRATEGY_INDUCTOR;
+    if (theirs)
         out.graph = g = fsim_sdpa_graph(g, hw, fsim_maker_of(options->strategy), a);
     fsim_problem p = fsim_problem_of(g, hw, options, a);
     fsim_start_clock(&p, options);
@@ -411,9 +412,7 @@ fsim_prediction fsim_predict(const fsim_graph *g, const fsim_hw *hw, const fsim_
     if (p.progress)
         p.progress->best = p.progress->bound = 0;
     const double until_s = p.until_s;
-    const fsim_graph *called = (options->strategy == FSIM_STRATEGY_OPTIMAL || g->servings > 0) && !options->as_read
-                                   ? called_graph(g, hw, a)
-                                   : g;
+    const fsim_graph *called = (!theirs || g->servings > 0) && !options->as_read ? called_graph(g, hw, a) : g;
     const bool calls = called != g || (g->calls && !options->as_read); /* a rival's graph has its calls already */
     fsim_plan known[FSIM_PLAN_COUNT], *best = &out.plan[FSIM_STRATEGY_OPTIMAL];
     const bool brief = is_brief(options);

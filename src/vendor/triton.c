@@ -19,9 +19,22 @@ bool fsim_falls_back(const fsim_node *n)
     return fsim_ops[n->op].class == FSIM_WINDOW && (n->op == FSIM_OP_MAX_POOL3D || n->reduced > TRITON_MOST_UNROLLED);
 }
 
+/* Has the graph few 2d convolutions among many other nodes? Views are not counted. */
+static bool few_convolve(const fsim_graph *g)
+{
+    int64_t convolutions = 0, nodes = g->nodes;
+    for (int i = 0; i < g->nodes; i++)
+        convolutions += g->node[i].gemm.convolution && g->tensor[g->node[i].result[0]].shape.rank == 4;
+    for (int t = 0; t < g->tensors; t++)
+        nodes += g->tensor[t].producer < 0;
+    return nodes >= INDUCTOR_NODES * convolutions;
+}
+
 bool fsim_channels_last(const fsim_graph *g)
 {
     double all = 0, weighted = 0;
+    if (few_convolve(g))
+        return false;
     for (int i = 0; i < g->nodes; i++) {
         const fsim_node *n = &g->node[i];
         if (!n->gemm.convolution || g->tensor[n->result[0]].shape.rank != 4)
@@ -49,12 +62,56 @@ static const fsim_read *row_of(const fsim_group *o)
     return row;
 }
 
+enum { RANK = 4, CHANNELS = 1, LAST = RANK - 1, MOST_STEPS = 32 };
+
+/* Where permuting primitive n puts the given dimension of what it reads. */
+static int moved_to(const fsim_graph *g, const fsim_node *n, int dim)
+{
+    const fsim_shape *from = &g->tensor[n->arg[0].tensor].shape, *to = &g->tensor[n->result[0]].shape;
+    const fsim_map *m = &n->arg[0].map;
+    int64_t stride = 1, points = 1;
+    for (int d = dim + 1; d < from->rank; d++)
+        stride *= from->dim[d];
+    for (int i = m->modes, at = to->rank - 1; i-- > 0;) { /* the digit's place among the result's dimensions */
+        while (at > 0 && points >= to->dim[at])
+            points /= to->dim[at--];
+        if (m->mode[i].stride == stride)
+            return at;
+        points *= m->mode[i].extent;
+    }
+    return dim;
+}
+
+/* The dimension that lies innermost in memory where 2d convolutions run channels last: of four, the second in images,
+ * which are inputs, results of convolutions, and what is computed from images element by element; the last in what
+ * other contractions, gathers and changes of shape make. */
+static int innermost(const fsim_graph *g, int tensor, int steps)
+{
+    const fsim_tensor *t = &g->tensor[tensor];
+    if (t->shape.rank != RANK)
+        return t->shape.rank - 1;
+    if (t->producer < 0 || steps == 0)
+        return CHANNELS;
+    const fsim_node *n = &g->node[t->producer];
+    const fsim_class class = fsim_ops[n->op].class;
+    if (class == FSIM_CONTRACTION)
+        return n->gemm.convolution ? CHANNELS : LAST;
+    for (int k = 0; k < n->args; k++) {
+        const fsim_tensor *x = &g->tensor[n->arg[k].tensor];
+        if (x->shape.rank != RANK || (class == FSIM_ELEMENTWISE && x->elems != t->elems))
+            continue;
+        const int from = innermost(g, n->arg[k].tensor, steps - 1);
+        return class == FSIM_PERMUTE ? moved_to(g, n, from) : from;
+    }
+    return LAST;
+}
+
 /* Has the tensor with the elements of the rows images of several channels? */
 static bool has_channels(const fsim_group *o, const fsim_graph *g)
 {
     const fsim_read *row = row_of(o);
     const fsim_shape *s = row ? &g->tensor[row->tensor].shape : NULL;
-    return s && s->rank == 4 && s->dim[1] != 1;
+    return s && s->rank == RANK && s->dim[CHANNELS] != 1 && innermost(g, row->tensor, MOST_STEPS) == CHANNELS;
 }
 
 bool fsim_reduces_innermost(const fsim_group *o, const fsim_graph *g, bool channels_last)
@@ -66,7 +123,7 @@ bool fsim_reduces_innermost(const fsim_group *o, const fsim_graph *g, bool chann
     const int64_t spatial = s->dim[2] * s->dim[3];
     const fsim_map *m = &row->map[0];
     for (int i = m->split; i < m->modes; i++)
-        if (m->mode[i].stride <= spatial && m->mode[i].stride * m->mode[i].extent >= spatial * s->dim[1])
+        if (m->mode[i].stride <= spatial && m->mode[i].stride * m->mode[i].extent >= spatial * s->dim[CHANNELS])
             return true; /* all channels */
     return false;
 }

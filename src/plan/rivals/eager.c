@@ -23,6 +23,7 @@ typedef struct {
     int room;
     bool *copied; /* strided views that some reader can't read through: one copy is made, for all readers */
     bool *stored; /* what the kernel of an attention lays out (layout.h): no operators of their own */
+    bool views;   /* are views free? */
     bool again;
 } eager;
 
@@ -374,7 +375,7 @@ static bool add_attention(eager *e, const fsim_source *s)
     const int more = fsim_laid_out_by_attention(e->p->graph, s, node + s->nodes);
     for (int i = 0; i < s->nodes; i++)
         node[i] = s->first + i;
-    if (more == 0 || !one_kernel(e, node, s->nodes) || !one_kernel(e, node, s->nodes + more))
+    if (more == 0 || !e->views || !one_kernel(e, node, s->nodes) || !one_kernel(e, node, s->nodes + more))
         return false;
     for (int i = s->nodes; i < s->nodes + more; i++)
         e->stored[node[i]] = true;
@@ -441,15 +442,23 @@ static void copy_far_views(eager *e)
     }
 }
 
-static fsim_partition partition_of(fsim_problem *p, fsim_arena *a, bool composites)
+typedef struct {
+    bool views;      /* has a view no kernel? */
+    bool composites; /* has the backward pass of a composite kernels of its own? */
+} how;
+
+static fsim_partition partition_of(fsim_problem *p, fsim_arena *a, how as)
 {
     const fsim_graph *g = p->graph;
     eager e = {.p = p, .a = a, .copied = fsim_new(a, bool, g->nodes + 1), .stored = fsim_new(a, bool, g->nodes + 1)};
+    e.views = as.views;
+    for (int n = 0; n < g->nodes; n++)
+        e.copied[n] = !as.views;
     do {
         e.again = false;
         e.out.parts = 0;
         for (int s = 0; s < g->sources; s++) {
-            const int first = g->source[s].first, last = composites ? add_composite_backward(&e, s) : -1;
+            const int first = g->source[s].first, last = as.composites ? add_composite_backward(&e, s) : -1;
             if (last >= 0)
                 s = last;
             else if (g->source[s].nodes > 0 && !e.stored[first] &&
@@ -461,15 +470,22 @@ static fsim_partition partition_of(fsim_problem *p, fsim_arena *a, bool composit
     return e.out;
 }
 
-fsim_partition fsim_eager_partition(fsim_problem *p, fsim_arena *a, const char ***rule)
+static fsim_partition operators_of(fsim_problem *p, fsim_arena *a, bool views)
 {
     fsim_refusal why;
     fsim_plan plan;
-    (void)rule;
     if (p->graph->derived == FSIM_REVERSE) {
-        const fsim_partition out = partition_of(p, a, true);
+        const fsim_partition out = partition_of(p, a, (how){.views = views, .composites = true});
         if (fsim_price(p, &out, a, &plan, &why)) /* what kernels compute again may be too far away */
             return out;
     }
-    return partition_of(p, a, false);
+    return partition_of(p, a, (how){.views = views});
 }
+
+fsim_partition fsim_eager_partition(fsim_problem *p, fsim_arena *a, const char ***rule)
+{
+    (void)rule;
+    return operators_of(p, a, true);
+}
+
+fsim_partition fsim_operators_partition(fsim_problem *p, fsim_arena *a) { return operators_of(p, a, false); }

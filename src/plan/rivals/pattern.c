@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pattern.c: engines that fuse by fixed rules: ONNX Runtime's graph transformers and TensorRT's layer fusions, the rows
  * of `rules`. Each rule is applied everywhere before the next one, until nothing matches. The result of a rule can be
- * matched by later rules. A composite that is one operator of ONNX is one kernel. A match that is no legal kernel,
- * a product that the generator has no tiles or no tensor units for, or a convolution that would be no library's call
- * and take longer than its parts, is skipped.
+ * matched by later rules. A composite that is one operator of ONNX is one kernel. What no rule has a name for stays as
+ * PyTorch launches it (eager.c), but for views: these engines have no strided tensors, so that a permute, an expand or
+ * a slice is a kernel, if no rule takes it. A match that is no legal kernel, a product that the generator has no tiles
+ * or no tensor units for, a contraction that would be no library's call and take longer than its parts, a composite
+ * that takes longer than the kernels that PyTorch has for it, and a layout that is read or made for more than a kernel
+ * of its own takes, is skipped.
  *
  * A pattern is a list of words. Each word is connected to an earlier word by a tensor: it reads what that one computes,
  * computes what that one reads (< in front), or, with :same, reads what that one reads. A word is a list of
@@ -26,6 +29,7 @@
  *
  * Not modelled: rules that change numbers or layouts (constant folding, quantisation, NCHWc), rules whose kernel
  * fusesim can't generate, and Myelin. */
+#include "plan/rivals/pattern.h"
 #include "plan/rivals/rivals.h"
 
 #include "cost/costing.h"
@@ -67,6 +71,10 @@ static const struct {
     {"ONNX Runtime", "Attention", NULL,
      "gemm <mul:scalar|div:scalar? <mul:scalar|div:scalar? mul:scalar|div:scalar? add|causal_mask|masked_fill|where? "
      "Softmax gemm"},
+    /* reads and writes [batch, tokens, heads x width] */
+    {"ONNX Runtime", "MultiHeadAttention", "Attention",
+     "Attention <shuffle <shuffle? <shuffle? <shuffle? <shuffle? <shuffle?"},
+    {"ONNX Runtime", "MultiHeadAttention", "Attention", "Attention shuffle copy?"},
     /* basic */
     {"TensorRT", "ConvBias", "conv", "conv add:vector"},
     {"ONNX Runtime", "ConvBn", "conv", "conv BatchNorm"},
@@ -103,6 +111,7 @@ static const struct {
     {"TensorRT", "L1Norm", NULL, "abs sum"},
     {"TensorRT", "LogSumExp", NULL, "exp sum log"},
     {"TensorRT", "LogSum", NULL, "sum log"},
+    {"ONNX Runtime", "EliminateIdentity", "shuffle", "shuffle copy"}, /* what a transpose makes is contiguous */
     {"TensorRT", "ShuffleShuffle", "shuffle", "shuffle shuffle"},
     {"TensorRT", "ShuffleReduce", NULL, "shuffle reduce"},
     {"TensorRT", "PointwiseFusion", "pointwise", "pointwise pointwise"},
@@ -160,11 +169,6 @@ static bool is_product(fsim_op op)
 
 static bool is_convolution(fsim_op op) { return fsim_ops[op].class == FSIM_CONTRACTION && !is_product(op); }
 
-static bool is_pointwise(fsim_op op)
-{
-    return fsim_ops[op].class == FSIM_ELEMENTWISE || fsim_ops[op].class == FSIM_RANDOM;
-}
-
 static bool is_activation(fsim_op op)
 {
     static const fsim_op activations[] = {FSIM_OP_RELU,    FSIM_OP_RELU6,    FSIM_OP_CLAMP,       FSIM_OP_HARDTANH,
@@ -186,7 +190,7 @@ static void add_operators(word *w, const char *name, unsigned short bits)
     static const struct {
         const char *name;
         bool (*contains)(fsim_op op);
-    } class[] = {{"conv", is_convolution},      {"gemm", is_product},     {"pointwise", is_pointwise},
+    } class[] = {{"conv", is_convolution},      {"gemm", is_product},     {"pointwise", fsim_is_pointwise},
                  {"activation", is_activation}, {"reduce", is_reduction}, {"shuffle", is_shuffle}};
     fsim_op one;
     for (size_t i = 0; i < sizeof class / sizeof *class; i++)
@@ -329,7 +333,7 @@ static double apart_s(matcher *m)
 }
 
 /* A product that the generator has no tiles for, though its groups are large enough, or whose integers it does not
- * multiply on tensor units, and a convolution that takes longer with what its library does not compute behind it: an
+ * multiply on tensor units, and a contraction that takes longer with what its library does not compute behind it: an
  * engine would not write such a kernel, it calls its library. */
 static bool is_left_to_library(matcher *m, const fsim_kernel *k)
 {
@@ -337,10 +341,20 @@ static bool is_left_to_library(matcher *m, const fsim_kernel *k)
         return false;
     const fsim_gemm *gemm = &m->c->p->graph->node[k->group->anchor].gemm;
     const bool integers = gemm->arithmetic == FSIM_I8 || gemm->arithmetic == FSIM_U8;
-    if (gemm->convolution)
-        return k->time_s > apart_s(m) && !fsim_library_can(m->c->p->graph, m->c->p->hw, k->group);
-    return (integers && fsim_tensor_key(m->c->p->hw, gemm->arithmetic) != FSIM_HW_COUNT) ||
-           (k->tile_m == 0 && gemm->batch == 1);
+    if (!fsim_library_can(m->c->p->graph, m->c->p->hw, k->group) && k->time_s > apart_s(m))
+        return true;
+    return !gemm->convolution && ((integers && fsim_tensor_key(m->c->p->hw, gemm->arithmetic) != FSIM_HW_COUNT) ||
+                                  (k->tile_m == 0 && gemm->batch == 1));
+}
+
+/* Does the match only lay out what one of its parts reads or makes? */
+static bool is_layout(const matcher *m)
+{
+    const fsim_graph *g = m->c->p->graph;
+    int others = 0;
+    for (int i = 0; i < m->matches; i++)
+        others += m->label[m->match[i]] >= FSIM_OP_COUNT || !is_shuffle(g->node[m->c->part[m->match[i]].node[0]].op);
+    return others == 1;
 }
 
 static bool one_kernel(matcher *m)
@@ -350,7 +364,15 @@ static bool one_kernel(matcher *m)
         if (!(m->as[i] & SHARED) && read_elsewhere(m, m->match[i]))
             results++;
     const fsim_kernel *k = results <= 1 ? fsim_joined_like(m->c, m->match, m->matches, -1) : NULL;
-    return k && !is_left_to_library(m, k) && !fsim_interlocked(m->c, m->match, m->matches);
+    return k && !is_left_to_library(m, k) && !(is_layout(m) && k->time_s > apart_s(m)) &&
+           !fsim_interlocked(m->c, m->match, m->matches);
+}
+
+/* The same for a composite, which PyTorch's kernels may be better for. */
+static bool is_one_kernel(matcher *m)
+{
+    const fsim_kernel *k = one_kernel(m) ? fsim_joined_like(m->c, m->match, m->matches, -1) : NULL;
+    return k && (m->matches == 1 || k->time_s <= apart_s(m));
 }
 
 /* Finds parts for word `at` and the words behind it. */
@@ -430,7 +452,18 @@ static bool apply(matcher *m, int r)
     return again;
 }
 
-/* Applies a rule for a composite: all primitives of the operator are one part. */
+/* Are all primitives of part x, but for those that it computes again, of source s? */
+static bool is_of(const matcher *m, int x, const fsim_source *s)
+{
+    for (int i = 0; i < m->c->part[x].count; i++) {
+        const int n = m->c->part[x].node[i];
+        if (fsim_home(m->c, n) == x && (n < s->first || n >= s->first + s->nodes))
+            return false;
+    }
+    return true;
+}
+
+/* Applies a rule for a composite: all kernels of the operator are one. */
 static void apply_to_sources(matcher *m, int r, fsim_op op, bool or_less)
 {
     const fsim_graph *g = m->c->p->graph;
@@ -440,12 +473,14 @@ static void apply_to_sources(matcher *m, int r, fsim_op op, bool or_less)
         m->matches = 0;
         memset(m->as, 0, sizeof m->as);
         for (int n = source->first; whole && n < source->first + source->nodes; n++) {
-            whole = m->c->part[n].count == 1;
-            m->match[m->matches++] = n;
+            const int x = fsim_home(m->c, n);
+            whole = is_of(m, x, source) && !m->c->rule[x];
+            if (!matched(m, x))
+                m->match[m->matches++] = x;
         }
-        bool found = whole && one_kernel(m);
+        bool found = whole && is_one_kernel(m);
         if (whole && !found && or_less && m->matches-- > 2)
-            found = one_kernel(m);
+            found = is_one_kernel(m);
         if (found)
             fuse(m, r);
     }
@@ -457,16 +492,25 @@ const char *fsim_pattern_rule(int i, const char **engine)
     return i < RULES ? rules[i].name : NULL;
 }
 
+/* An operator of several primitives has a label that no rule names, but for elementwise ones. */
+static int starting_label(matcher *m, const fsim_part *x)
+{
+    const fsim_graph *g = m->c->p->graph;
+    if (x->count == 1)
+        return (int)written_as(g->node[x->node[0]].op);
+    return label_of(m, fsim_is_elementwise(g, x) ? "pointwise" : "operator");
+}
+
 fsim_partition fsim_pattern_partition(fsim_problem *p, fsim_arena *a, const char ***rule)
 {
-    const fsim_partition singles = fsim_singles(p, a);
-    fsim_clusters *c = fsim_clusters_of(p, &singles, a);
+    const fsim_partition start = fsim_pattern_start(p, a);
+    fsim_clusters *c = fsim_clusters_of(p, &start, a);
     matcher *m = fsim_new(c->a, matcher, 1);
     m->c = c;
     m->label = fsim_new(c->a, int, c->parts + 1);
     m->touched = fsim_new(c->a, bool, c->parts + 1);
     for (int x = 0; x < c->parts; x++)
-        m->label[x] = (int)written_as(c->p->graph->node[c->part[x].node[0]].op);
+        m->label[x] = starting_label(m, &c->part[x]);
     for (int r = 0; r < RULES && !fsim_late(p); r++) {
         const size_t length = strcspn(rules[r].pattern, "-");
         fsim_op op;

@@ -10,16 +10,18 @@ static fsim_partitioner *const partitioner[FSIM_STRATEGY_COUNT] = {
 #undef FSIM_STRATEGY
 };
 
-/* Sets the rule that created each kernel of the plan. The plan has the parts of `partition` in another order; rules
- * copy nothing, so that its first primitive identifies a part. */
+static int last_of(const fsim_part *x) { return x->node[x->count - 1]; }
+
+/* Sets the rule that created each kernel of the plan. The plan has the parts of `partition` in another order; its last
+ * primitive, which is no copy, identifies a part. */
 static void name_rules(const fsim_problem *p, const fsim_partition *partition, const char *const *rule, fsim_arena *a,
                        fsim_plan *out)
 {
     int *with = fsim_new(a, int, p->graph->nodes + 1);
     for (int i = 0; i < partition->parts; i++)
-        with[partition->part[i].node[0]] = i;
+        with[last_of(&partition->part[i])] = i;
     for (int k = 0; k < out->kernels; k++)
-        out->rule[k] = rule[with[out->partition.part[k].node[0]]];
+        out->rule[k] = rule[with[last_of(&out->partition.part[k])]];
 }
 
 bool fsim_baseline_in_time(fsim_problem *p, fsim_strategy strategy, fsim_arena *a, fsim_plan *out)

@@ -28,6 +28,9 @@ bool fsim_baseline_in_time(fsim_problem *p, fsim_strategy strategy, fsim_arena *
  * stack's own plan is a start, and may be the best. False: no call takes less. In a. */
 bool fsim_best_calling(fsim_problem *q, fsim_arena *a, fsim_plan *plan, fsim_proof *proof, double *bound_s);
 
+/* The plan of eager where views are no views: each permute, expand and slice is a kernel. In a. */
+fsim_partition fsim_operators_partition(fsim_problem *p, fsim_arena *a);
+
 /* Name of the i-th rule of `pattern`, in the order of application, and the engine that has it; NULL beyond the last.
  * Names need not be unique. */
 const char *fsim_pattern_rule(int i, const char **engine);
