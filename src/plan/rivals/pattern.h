@@ -5,6 +5,7 @@
 
 #include "plan/search/cluster.h"
 
+/* Is it elementwise? Random numbers are. */
 bool fsim_is_pointwise(fsim_op op);
 /* Are all primitives of the operators that part x is of elementwise? */
 bool fsim_is_elementwise(const fsim_graph *g, const fsim_part *x);
