@@ -21,7 +21,24 @@ typedef struct {
 /* Is it a network? Other workloads of several kernels are chains. */
 static bool is_network(const fsim_evaluated *e) { return e->class == FSIM_WORK_NETWORK; }
 
-static bool is_usable(const fsim_evaluated *e) { return !e->excluded && e->errors.kernels > 1; }
+/* Workloads whose graph is not what ran: what they are off by is no error of the model, and a dozen rows that are 8 to
+ * 60 times too fast made common_fp32 0.65. 31_VisionAttention attends over 16,384 positions in 4 heads; its graph has
+ * 16,384 products of 2 by 2, without heads (reports/accuracy_notes.md). */
+static const char *const not_what_ran[] = {"kernelbench/v0/l3/031", "kernelbench/v01/l3/031"};
+
+static bool is_what_ran(const fsim_measured *row)
+{
+    for (size_t i = 0; i < sizeof not_what_ran / sizeof *not_what_ran; i++)
+        if (strcmp(row->workload, not_what_ran[i]) == 0)
+            return false;
+    return true;
+}
+
+/* Do common errors follow from the row? */
+static bool is_usable(const fsim_evaluated *e)
+{
+    return !e->excluded && e->errors.kernels > 1 && is_what_ran(e->row);
+}
 
 static int samples_of(const fsim_evaluated *e, int count, sample *s)
 {

@@ -386,6 +386,20 @@ static void common_errors_are_fitted(void **state)
     assert_true(wide.spread[convolution] == 0.48); /* 0.8 x 0.6 */
     assert_true(narrow.spread[convolution] == 0.08);
     assert_true(none.spread[convolution] == fsim_common_errors[convolution]); /* three rows say nothing */
+    /* A quarter of the rows 50 times too fast: of a workload whose graph is not what ran they say nothing either. */
+    fsim_evaluated *other = networks(ROWS, 0.1, a);
+    fsim_measured *slow = fsim_new(a, fsim_measured, ROWS / 4);
+    for (int i = 0; i < ROWS / 4; i++) {
+        slow[i] = *other[4 * i].row;
+        slow[i].time_s = 50;
+        slow[i].workload = "kernelbench/v01/l3/032";
+        other[4 * i].row = &slow[i];
+    }
+    assert_true(fsim_fit_common(other, ROWS, a).spread[convolution] == 0.85);
+    for (int i = 0; i < ROWS / 4; i++)
+        slow[i].workload = "kernelbench/v01/l3/031";
+    const fsim_common_fit without = fsim_fit_common(other, ROWS, a);
+    assert_true(without.rows == ROWS - ROWS / 4 && without.spread[convolution] == 0.08);
     const fsim_folded *f = fsim_fold_intervals(e, ROWS, FOLDS, a);
     const fsim_stats s = fsim_stats_of(e, ROWS, a);
     assert_true(f->folds == FOLDS && f->all.spread[convolution] == 0.48);
