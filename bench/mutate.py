@@ -44,8 +44,8 @@ LEFT_OUT = {"onnx_models", "torch_models", "schema"}
 # No script that compares with what the program once wrote is among them.
 KERNELS = ["backward", "codegen", "joint", "operators"]
 PLANS = ["certificate", "equal_layers", "proof"]
-SCRIPTS = {"src/cost": PLANS, "src/fusion": PLANS + KERNELS, "src/graph": PLANS + KERNELS, "src/plan/search": PLANS, "src/emit": KERNELS + ["validate_cuda"],
-           "validate": ["calibrate_cuda", "host", "operators", "registers", "trust", "validate", "validate_cpu", "validate_cuda"]}
+SCRIPTS = {"src/cost": PLANS, "src/fusion": PLANS + KERNELS, "src/graph": PLANS + KERNELS, "src/plan/search": PLANS, "src/emit": KERNELS + ["validate_cuda", "validate_products"],
+           "validate": ["calibrate_cuda", "host", "operators", "registers", "trust", "validate", "validate_cpu", "validate_cuda", "validate_products"]}
 
 # Scripts that ask for other things than a plan and its figures, or that build the program themselves.
 BESIDE = {"annotate", "bench", "capacity", "capacity_loads", "charts", "ci", "configs", "constants", "docs_model", "errors", "exports", "help", "house", "hw", "import",

@@ -161,8 +161,8 @@ known="$known calibrate.sh"
 data=$SOURCE_DIR/../shared/data
 if [ -d "$data/measured" ]; then
     mkdir -p thin/measured && ln -s "$(cd "$data" && pwd)/workloads" thin/workloads
-    for file in "$data"/measured/aiconfigurator_*.csv "$data"/measured/neusight.csv "$data"/measured/collectives.csv; do awk 'NR % 60 == 1' "$file" >"thin/measured/${file##*/}"; done
-    for file in kernelbench_v01 kernelbench_v0; do awk -F/ 'NR == 1 || $4 % 4 == 0' "$data/measured/$file.csv" >thin/measured/$file.csv; done
+    for file in "$data"/measured/aiconfigurator_*.csv "$data"/measured/neusight.csv "$data"/measured/collectives.csv; do awk 'NR % 120 == 1' "$file" >"thin/measured/${file##*/}"; done
+    for file in kernelbench_v01 kernelbench_v0; do awk -F/ 'NR == 1 || $4 % 12 == 0' "$data/measured/$file.csv" >thin/measured/$file.csv; done
     for file in llmcompass liger_pairs_raw; do awk 'NR % 5 == 1' "$data/measured/$file.csv" >thin/measured/$file.csv; done
     runs accuracy.sh 'lines in the summary$' -- env OUT="$PWD/thin_report" "$bench/accuracy.sh" thin
     for pattern in '^## Summary' '^\| neusight bmm FP32 ' '^\| \*\*all, each left out\*\* ' '^\| h100-sxm5-80gb \| ' '^!\[NeuSight' '^## What is still off'; do

@@ -11,7 +11,7 @@ unset FUSESIM_HWMODELS MAKEFLAGS MAKELEVEL CFLAGS
 fusesim() {
     case " $* " in
     ' validate '*' --no-measure '*) set -- "$@" --scale-shapes 64 ;;
-    ' validate '*' --device cpu '*) set -- "$@" --budget 1 --strategies optimal --hw l4 ;; # cli.validate_cpu measures this host, too
+    ' validate '*' --device cpu '*) set -- "$@" --set M=64 --budget 1 --strategies optimal --hw l4 ;; # cli.validate_cpu measures this host, too
     *' --search-steps '* | *' --time-limit '*) ;;
     ' seeds/mlp_stack '*) set -- "$@" --set layers=5 --search-steps 1000 ;;
     *' --train '* | *' llm/'*) set -- "$@" --search-steps 20000 ;;
@@ -59,10 +59,15 @@ type_it() {
     esac
 }
 
+# Commands whose output documents show, without what cuts it: bench/readme.sh runs them, below.
+sed -n 's/^<!-- output: \(fusesim .*\) -->$/\1/p; s/^\$ \(fusesim .*\)$/\1/p' "$SOURCE_DIR/README.md" "$SOURCE_DIR"/docs/*.md | grep -v -e '[$]DATA' -e ' --registers' -e ' -o ' | sed 's/ [|>;].*//' >shown
+[ "$(wc -l <shown)" -gt 10 ] || failed 'documents show output'
+
 for document in "$SOURCE_DIR/README.md" "$SOURCE_DIR"/docs/*.md "$SOURCE_DIR/CONTRIBUTING.md"; do
     [ -e "$document" ] || continue
     case $document in */README.md | */GUIDE.md) strict=1 ;; *) strict= ;; esac
     while IFS= read -r line <&3; do
+        ! grep -qxF -- "$line" shown || { commands=$((commands + 1)); continue; }
         type_it "$line" </dev/null >out 2>err
         case $? in
         0) commands=$((commands + 1)) ;;
