@@ -185,6 +185,15 @@ static void control_flow_is_unrolled(void **unused)
     static const char endless[] = "input x f32 2,3\noutput y\nconst n i64 - = 5000\n"
                                   "begin\ninput i i64\ninput c bool\ninput v f32\noutput c\noutput w\n"
                                   "node Exp v -> w\nend body\nnode Loop n,,x -> y\n";
+    /* The count is data; the count is what exporters write for "until the condition fails", and the condition is data.
+     */
+    static const char counted[] = "input x f32 2,3\ninput n i64 -\noutput y\n"
+                                  "begin\ninput i i64\ninput c bool\ninput v f32\noutput c\noutput w\n"
+                                  "node Exp v -> w\nend body\nnode Loop n,,x -> y\n";
+    static const char until[] = "input x f32 2,3\ninput p bool 1\noutput y\nconst n i64 - = 9223372036854775807\n"
+                                "const go bool - = 1\n"
+                                "begin\ninput i i64\ninput c bool\ninput v f32\noutput p\noutput w\n"
+                                "node Exp v -> w\nend body\nnode Loop n,go,x -> y\n";
     static const char scan[] = "input h f32 4\ninput x f32 2,4\noutput y\noutput all\n"
                                "begin\ninput s f32\ninput e f32\noutput t\noutput u\nnode Add s,e -> t\n"
                                "node Relu t -> u\nend body\nnode Scan h,x -> y,all num_scan_inputs=1\n";
@@ -202,6 +211,16 @@ static void control_flow_is_unrolled(void **unused)
         {loop, "",
          "exp x -> w\nrelu x -> t\nexp w -> w_1\nrelu w -> t_1\nexp w_1 -> w_2\nrelu w_1 -> t_2\n"
          "stack t,t_1,t_2 -> all dim=0\n"},
+        {counted, "",
+         "m.onnx: node 0 'Loop': warning: how often a Loop runs is data: counted is one pass; --dim y:passes=N says "
+         "how "
+         "often\nexp x -> w\n"},
+        {counted, "y:passes=2", "exp x -> w\nexp w -> w_1\n"},
+        {until, "",
+         "m.onnx: node 0 'Loop': warning: the condition of a Loop is data: counted is 1 pass; --dim y:passes=N says "
+         "how "
+         "many\nexp x -> w\n"},
+        {until, "y:passes=3", "exp x -> w\nexp w -> w_1\nexp w_1 -> w_2\n"},
         {endless, "", "m.onnx: node 0 'Loop': error: Loop: it runs 5000 times; at most 4096 passes are unrolled\n"},
         {scan, "",
          "select x -> y.element dim=0 index=0\nadd h,y.element -> t\nrelu t -> u\n"

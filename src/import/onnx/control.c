@@ -119,6 +119,7 @@ typedef struct {
     passes *collected;      /* results that are collected */
     int carries, collects;
     int64_t trips; /* -1: until the condition fails */
+    int64_t given; /* by --dim, for where data decides; -1: none */
 } loop;
 
 static bool loop_pass(fsim_onnx_call *c, loop *l, int64_t pass, fsim_operand **condition)
@@ -145,14 +146,17 @@ static bool loop_pass(fsim_onnx_call *c, loop *l, int64_t pass, fsim_operand **c
     return true;
 }
 
-/* Does the loop go on? Where the condition is data it is taken to hold as long as a trip count says so, else once. */
+/* Does the loop go on? Where the condition is data it is taken to hold as often as --dim says, else as long as a trip
+ * count says so, else once. */
 static bool goes_on(const loop *l, int64_t pass, const fsim_operand *condition)
 {
     double holds = 1;
-    const bool known = fsim_onnx_number_of(condition, &holds);
-    if (known && holds == 0)
+    const bool known = fsim_onnx_number_of(condition, &holds), counts = l->trips >= 0;
+    if ((known && holds == 0) || (counts && pass >= l->trips))
         return false;
-    return l->trips >= 0 ? pass < l->trips : known || pass == 0;
+    if (!known && l->given >= 0)
+        return pass < l->given;
+    return counts || known || pass == 0;
 }
 
 /* How often the loop runs by the shape that the file states for what it collects; -1: it does not say. */
@@ -165,10 +169,30 @@ static int64_t stated_trips(const fsim_onnx_call *c, const loop *l)
     return -1;
 }
 
+/* The name under which --dim says how often the loop runs: its first result and "passes". */
+static const char *passes_of(const fsim_onnx_call *c)
+{
+    int k = 0;
+    while (k + 1 < c->outs && !*c->node->out[k])
+        k++;
+    return fsim_printf(c->a, "%s:passes", c->outs > 0 ? c->node->out[k] : "");
+}
+
+/* Where the trip count is data: by --dim, by what the file states, once. */
+static int64_t assumed_trips(fsim_onnx_call *c, const loop *l)
+{
+    const int64_t n = l->given >= 0 ? l->given : stated_trips(c, l);
+    if (n >= 0)
+        return n;
+    fsim_warning(c->d, fsim_draft_place(c->x),
+                 "how often a Loop runs is data: counted is one pass; --dim %s=N says how often", passes_of(c));
+    return 1;
+}
+
 static bool prepare_loop(fsim_onnx_call *c, loop *l)
 {
     const fsim_operand *trips = fsim_onnx_in(c, 0);
-    double n = -1;
+    double n = -1; /* until the condition fails, as exporters say by a count that no loop reaches */
     l->body = fsim_onnx_graph_of(c, "body");
     l->carries = c->ins > 2 ? c->ins - 2 : 0;
     if (!l->body)
@@ -177,12 +201,12 @@ static bool prepare_loop(fsim_onnx_call *c, loop *l)
     if (l->body->ins != 2 + l->carries || l->collects < 0 || c->outs > l->body->outs - 1)
         return fsim_onnx_refuse(c, "its body has %d inputs and %d results for %d values that are carried", l->body->ins,
                                 l->body->outs, l->carries);
-    if (trips && !fsim_onnx_number_of(trips, &n)) {
-        n = (double)stated_trips(c, l);
-        if (n < 0)
-            fsim_warning(c->d, fsim_draft_place(c->x), "how often a Loop runs is data: counted is one pass");
-    }
-    l->trips = trips && n < 0 ? 1 : (int64_t)n;
+    if (!fsim_draft_given(c->m->x, passes_of(c), &l->given))
+        l->given = -1;
+    if (trips && !fsim_onnx_number_of(trips, &n))
+        l->trips = assumed_trips(c, l);
+    else
+        l->trips = n < 0 || n >= INT32_MAX ? -1 : (int64_t)n;
     if (l->trips > MAX_TRIPS)
         return fsim_onnx_refuse(c, "it runs %" PRId64 " times; at most %d passes are unrolled", l->trips, MAX_TRIPS);
     l->carried = fsim_new(c->a, fsim_operand *, l->carries + 1);
@@ -197,22 +221,25 @@ bool fsim_onnx_op_loop(fsim_onnx_call *c)
 {
     loop l = {0};
     const int64_t outer = c->m->trips;
+    const fsim_loc at = fsim_draft_place(c->x); /* passes move it */
     if (!prepare_loop(c, &l))
         return false;
     fsim_operand *condition = fsim_onnx_in(c, 1) ? fsim_onnx_in(c, 1) : number(c, 1, FSIM_BOOL);
     bool good = true, data = false;
-    c->m->trips = l.trips;
+    int run = 0; /* passes */
+    c->m->trips = l.trips < 0 ? l.given : l.trips;
     for (int64_t pass = 0; good && goes_on(&l, pass, condition); pass++) {
         if (pass >= MAX_TRIPS)
             good = fsim_onnx_refuse(c, "it runs on after %d passes, which are all that are unrolled", MAX_TRIPS);
         else
             good = loop_pass(c, &l, pass, &condition);
+        run++;
         data = data || !fsim_onnx_known(condition);
     }
     c->m->trips = outer;
-    if (good && data)
-        fsim_warning(c->d, fsim_draft_place(c->x), "the condition of a Loop is data: counted are %d passes",
-                     l.collects ? l.collected[0].count : (int)(l.trips < 0 ? 1 : l.trips));
+    if (good && data && l.given < 0)
+        fsim_warning(c->d, at, "the condition of a Loop is data: counted %s %d pass%s; --dim %s=N says how many",
+                     run == 1 ? "is" : "are", run, run == 1 ? "" : "es", passes_of(c));
     for (int i = 0; good && i < l.carries; i++)
         if (fsim_onnx_wants(c, i))
             c->out[i] = l.carried[i];
