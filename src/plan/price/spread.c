@@ -77,6 +77,13 @@ static double residual(const fsim_hw *hw, fsim_hw_key key)
                                                                              : told;
 }
 
+/* Does it compute gradients? */
+static bool is_of_backward(const fsim_graph *g, const fsim_kernel *k)
+{
+    const fsim_group *o = k->group;
+    return o->members > 0 && g->node[o->member[0].node].phase == FSIM_BACKWARD;
+}
+
 bool fsim_is_vendor_kernel(fsim_maker maker, const fsim_kernel *k)
 {
     return fsim_is_eager(maker) || k->template == FSIM_LIBRARY_CONTRACTION || k->template == FSIM_SERVING_KERNEL;
@@ -90,7 +97,7 @@ fsim_spread_parts fsim_spread_parts_of(const fsim_graph *g, const fsim_hw *hw, f
                                                                      : 0;
     if (k->template == FSIM_SERVING_KERNEL) /* its rows measured all that it does */
         return p;
-    p.unmeasured = fsim_unmeasured_spread(g, hw, maker, k);
+    p.unmeasured = hypot(fsim_unmeasured_spread(g, hw, maker, k), is_of_backward(g, k) ? spread_backward : 0);
     if (fsim_is_vendor_kernel(maker, k))
         return p;
     p.generated = residual(hw, FSIM_HW_RESIDUAL_GENERATED);
