@@ -35,10 +35,7 @@ static bool is_what_ran(const fsim_measured *row)
 }
 
 /* Do common errors follow from the row? */
-static bool is_usable(const fsim_evaluated *e)
-{
-    return !e->excluded && e->errors.kernels > 1 && is_what_ran(e->row);
-}
+static bool is_usable(const fsim_evaluated *e) { return !e->excluded && e->errors.kernels > 1 && is_what_ran(e->row); }
 
 static int samples_of(const fsim_evaluated *e, int count, sample *s)
 {

@@ -118,8 +118,8 @@ typedef struct {
     fsim_operand **carried; /* values that a pass hands to the next */
     passes *collected;      /* results that are collected */
     int carries, collects;
-    int64_t trips; /* -1: until the condition fails */
-    int64_t given; /* by --dim, for where data decides; -1: none */
+    int64_t trips;        /* -1: until the condition fails */
+    int64_t wanted_trips; /* by --dim, for where data decides; -1: none */
 } loop;
 
 static bool loop_pass(fsim_onnx_call *c, loop *l, int64_t pass, fsim_operand **condition)
@@ -154,8 +154,8 @@ static bool goes_on(const loop *l, int64_t pass, const fsim_operand *condition)
     const bool known = fsim_onnx_number_of(condition, &holds), counts = l->trips >= 0;
     if ((known && holds == 0) || (counts && pass >= l->trips))
         return false;
-    if (!known && l->given >= 0)
-        return pass < l->given;
+    if (!known && l->wanted_trips >= 0)
+        return pass < l->wanted_trips;
     return counts || known || pass == 0;
 }
 
@@ -181,7 +181,7 @@ static const char *passes_of(const fsim_onnx_call *c)
 /* Where the trip count is data: by --dim, by what the file states, once. */
 static int64_t assumed_trips(fsim_onnx_call *c, const loop *l)
 {
-    const int64_t n = l->given >= 0 ? l->given : stated_trips(c, l);
+    const int64_t n = l->wanted_trips >= 0 ? l->wanted_trips : stated_trips(c, l);
     if (n >= 0)
         return n;
     fsim_warning(c->d, fsim_draft_place(c->x),
@@ -201,8 +201,8 @@ static bool prepare_loop(fsim_onnx_call *c, loop *l)
     if (l->body->ins != 2 + l->carries || l->collects < 0 || c->outs > l->body->outs - 1)
         return fsim_onnx_refuse(c, "its body has %d inputs and %d results for %d values that are carried", l->body->ins,
                                 l->body->outs, l->carries);
-    if (!fsim_draft_given(c->m->x, passes_of(c), &l->given))
-        l->given = -1;
+    if (!fsim_draft_given(c->m->x, passes_of(c), &l->wanted_trips))
+        l->wanted_trips = -1;
     if (trips && !fsim_onnx_number_of(trips, &n))
         l->trips = assumed_trips(c, l);
     else
@@ -227,7 +227,7 @@ bool fsim_onnx_op_loop(fsim_onnx_call *c)
     fsim_operand *condition = fsim_onnx_in(c, 1) ? fsim_onnx_in(c, 1) : number(c, 1, FSIM_BOOL);
     bool good = true, data = false;
     int run = 0; /* passes */
-    c->m->trips = l.trips < 0 ? l.given : l.trips;
+    c->m->trips = l.trips < 0 ? l.wanted_trips : l.trips;
     for (int64_t pass = 0; good && goes_on(&l, pass, condition); pass++) {
         if (pass >= MAX_TRIPS)
             good = fsim_onnx_refuse(c, "it runs on after %d passes, which are all that are unrolled", MAX_TRIPS);
@@ -237,7 +237,7 @@ bool fsim_onnx_op_loop(fsim_onnx_call *c)
         data = data || !fsim_onnx_known(condition);
     }
     c->m->trips = outer;
-    if (good && data && l.given < 0)
+    if (good && data && l.wanted_trips < 0)
         fsim_warning(c->d, at, "the condition of a Loop is data: counted %s %d pass%s; --dim %s=N says how many",
                      run == 1 ? "is" : "are", run, run == 1 ? "" : "es", passes_of(c));
     for (int i = 0; good && i < l.carries; i++)
