@@ -331,6 +331,32 @@ static void take_rivals_calling(const fsim_problem *q, const fsim_prediction *ou
     }
 }
 
+/* The fewest DRAM bytes with calls of a library: of what PyTorch and serving stacks launch around them, where that
+ * moves fewer than `best`. What no plan can do without is what it writes, since calls read and write other things than
+ * kernels for the same primitives: the search without calls bounds none with them. */
+static void call_for_bytes(fsim_problem *q, fsim_prediction *out, fsim_plan *best, fsim_arena *a)
+{
+    const fsim_graph *g = q->graph;
+    fsim_plan plan = *best, stack;
+    double written = 0;
+    if (g->servings > 0) {
+        fsim_baseline(q, FSIM_STRATEGY_SERVING, a, &stack);
+        if (fsim_plan_calling(q, &stack, a) && fsim_compare_plans(q, &stack, &plan) < 0)
+            plan = stack;
+    }
+    take_rivals_calling(q, out, &plan, a);
+    for (int t = 0; t < g->tensors; t++)
+        written += g->tensor[t].output && g->tensor[t].producer >= 0 ? (double)g->tensor[t].bytes : 0;
+    if (fsim_compare_plans(q, &plan, best) < 0) {
+        *best = plan;
+        best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
+        if (out->options.top > 0)
+            out->tops = fsim_put_first(out->top, out->tops, out->options.top, best);
+    }
+    out->proof.lower_bound = fmin(out->proof.lower_bound, written);
+    out->proof.proven = out->proof.lower_bound >= (double)best->objective;
+}
+
 /* The best plan around calls of a library (for what the backward pass of attentions does, say), where that beats the
  * best one of fusesim's own kernels. Its bound: what is beside the calls shares no kernel with what is in them, so
  * their times add up. */
@@ -341,10 +367,14 @@ static void call_libraries(fsim_problem *p, const fsim_graph *called, fsim_predi
     fsim_plan plan;
     fsim_proof proof;
     double bound_s = out->proof.lower_bound;
-    if (p->objective != FSIM_MINIMISE_TIME)
+    if (p->objective == FSIM_MINIMISE_MEMORY)
         return;
     take_graph(&q, called, a);
     q.memory_limit = 0;
+    if (p->objective == FSIM_MINIMISE_BYTES) {
+        call_for_bytes(&q, out, best, a);
+        return;
+    }
     const bool calls = fsim_best_calling(&q, a, &plan, &proof, &bound_s);
     const double bound = fmin(out->proof.lower_bound, bound_s);
     if (calls)

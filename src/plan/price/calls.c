@@ -223,18 +223,22 @@ static fsim_kernel kernel_of(const joining *w, fsim_maker maker, int c, fsim_res
     return fsim_framework_kernel(&software, group, l2, NULL, w->a);
 }
 
-/* fusesim's own kernels stay where they take no longer than the call that would stand for them. */
+/* fusesim's own kernels stay where they cost no more than the call that would stand for them. */
 static void keep_faster(const joining *w, int *place)
 {
     const int calls = w->p->graph->servings;
-    double *apart_s = fsim_new(w->a, double, calls + 1);
+    fsim_sum *apart = fsim_new(w->a, fsim_sum, calls + 1);
     fsim_residency l2;
     for (int k = 0; k < w->plan->kernels; k++)
         if (w->in[k] > 0)
-            apart_s[w->in[k]] += w->plan->kernel[k].time_s;
-    for (int c = 1; c <= calls; c++)
-        if (place[c] >= 0 && kernel_of(w, FSIM_BY_FUSESIM, c, &l2).time_s >= apart_s[c])
+            apart[w->in[k]] += fsim_objective_of(w->p, &w->plan->kernel[k]);
+    for (int c = 1; c <= calls; c++) {
+        if (place[c] < 0)
+            continue;
+        const fsim_kernel call = kernel_of(w, FSIM_BY_FUSESIM, c, &l2);
+        if (fsim_objective_of(w->p, &call) >= apart[c])
             place[c] = -1;
+    }
 }
 
 static void take_call(const joining *w, fsim_maker maker, int c, fsim_plan *out)

@@ -356,15 +356,16 @@ static void take_joined(const joining *w, fsim_plan *out, int call)
     out->rule[at] = NULL;
 }
 
-/* A plan of fusesim's calls a library only where that is faster. */
-static void leave_slow_calls(joining *w, const int *calls, int count)
+/* A plan of fusesim's calls a library only where that costs less. */
+static void leave_dear_calls(joining *w, const int *calls, int count)
 {
     for (int i = 0; i < count; i++) {
-        double apart_s = 0;
+        fsim_sum apart = 0;
         for (int k = 0; k < w->plan->kernels; k++)
-            apart_s += w->call[k] == calls[i] ? w->plan->kernel[k].time_s : 0;
-        const bool slow = joined(w, calls[i]).time_s >= apart_s;
-        for (int k = 0; k < w->plan->kernels && slow; k++)
+            apart += w->call[k] == calls[i] ? fsim_objective_of(w->p, &w->plan->kernel[k]) : 0;
+        const fsim_kernel call = joined(w, calls[i]);
+        const bool dear = fsim_objective_of(w->p, &call) >= apart;
+        for (int k = 0; k < w->plan->kernels && dear; k++)
             w->call[k] = w->call[k] == calls[i] ? -1 : w->call[k];
     }
 }
@@ -424,7 +425,7 @@ bool fsim_sdpa_join(fsim_problem *p, fsim_maker maker, bool flash_2, fsim_plan *
     int *calls;
     int count = calls_of(&w, &calls);
     if (maker == FSIM_BY_FUSESIM && p->objective != FSIM_MINIMISE_MEMORY) {
-        leave_slow_calls(&w, calls, count);
+        leave_dear_calls(&w, calls, count);
         count = calls_of(&w, &calls);
     }
     if (count == 0)
