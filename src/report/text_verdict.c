@@ -35,6 +35,22 @@ static const char *slower_text(const fsim_text_page *r, double ratio, fsim_inter
                        fsim_percent_text(r->a, longer.low - 1), fsim_percent_text(r->a, longer.high - 1), than);
 }
 
+/* What makes the plan shown slower than eager: the optimum is only where it is asked for something else than time. */
+static const char *loss_text(const fsim_text_page *r)
+{
+    const fsim_options *o = &r->p->options;
+    const bool best = r->p->chosen == FSIM_STRATEGY_OPTIMAL;
+    if (o->strict) /* eager's kernels are then no choice */
+        return "Strict numerics cost more than fusion saves";
+    if (best && o->objective == FSIM_MINIMISE_BYTES)
+        return "Fewer bytes cost time";
+    if (best && (o->objective == FSIM_MINIMISE_MEMORY || o->memory_limit > 0))
+        return "Less memory costs time";
+    if (best && r->p->graph->fuses + r->p->graph->separates > 0)
+        return "What the workload asks for (fuse:, separate:) costs more than fusion saves";
+    return "Fusion hurts";
+}
+
 /* A sentence: the plan shown (for eager: the optimum) against eager. */
 const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emphasis)
 {
@@ -66,10 +82,8 @@ const char *fsim_text_against_eager(const fsim_text_page *r, fsim_emphasis *emph
     if (ratio < 1)
         return fsim_printf(r->a, "Fusion helps: %s is %s (%s) as fast as %s.", name, fsim_times_text(r->a, c.speedup),
                            fsim_text_times_range(r->a, c.likely), base);
-    const bool strict = r->p->options.strict; /* eager's kernels are then no choice */
-    return fsim_printf(r->a, "%s: %s %s%s.", strict ? "Strict numerics cost more than fusion saves" : "Fusion hurts",
-                       name, slower_text(r, ratio, c.likely, base),
-                       strict ? ", whose kernels add up in any order" : "");
+    return fsim_printf(r->a, "%s: %s %s%s.", loss_text(r), name, slower_text(r, ratio, c.likely, base),
+                       r->p->options.strict ? ", whose kernels add up in any order" : "");
 }
 
 static const char *gap_text(const fsim_text_page *r, double gap)
