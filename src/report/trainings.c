@@ -65,6 +65,14 @@ static const char *sharing_text(const fsim_sharing *w, fsim_arena *a)
 
 static const char *zero_text(const fsim_sharing *w) { return w->zero == 3 ? "all" : w->zero ? "state" : "nothing"; }
 
+/* How many GPUs: of a system, which has several, or of a kind. */
+static const char *gpus_text(const fsim_trainings *x, const fsim_trained_on *t, fsim_arena *a)
+{
+    const fsim_machine *m = machine_of(x, t);
+    return m->node ? fsim_printf(a, "%lld GPU%s of %s", (long long)t->gpus, t->gpus == 1 ? "" : "s", m->name)
+                   : fsim_printf(a, "%lld x %s", (long long)t->gpus, m->name);
+}
+
 static const char *choice_text(const fsim_trainings *x, int i, fsim_arena *a)
 {
     const fsim_trained_on *t = &x->at[i];
@@ -252,9 +260,7 @@ static void report_parts(const fsim_page *page, const fsim_trainings *x, const f
         cell[5] = fsim_printf(a, "%.0f%%", 100 * row[i].bytes / m->capacity);
     }
     putc('\n', page->out);
-    fsim_paragraph(
-        page, FSIM_PLAIN, 0, 2,
-        fsim_printf(a, "%lld x %s, %s:", (long long)o->gpus, machine_of(x, o)->name, sharing_text(&o->way, a)));
+    fsim_paragraph(page, FSIM_PLAIN, 0, 2, fsim_printf(a, "%s, %s:", gpus_text(x, o, a), sharing_text(&o->way, a)));
     fsim_table_print(page, &t, 0);
 }
 
@@ -279,9 +285,9 @@ static void report_nothing(const fsim_page *page, const fsim_trainings *x, fsim_
                                        : one_node));
     else if (least)
         fsim_paragraph(page, FSIM_PLAIN, 0, 0,
-                       fsim_printf(a, "It does not fit: on %lld x %s, %s, a GPU needs %s of %s. %s",
-                                   (long long)least->gpus, machine_of(x, least)->name, sharing_text(&least->way, a),
-                                   bytes(a, least->memory.all), bytes(a, least->memory.capacity),
+                       fsim_printf(a, "It does not fit: on %s, %s, a GPU needs %s of %s. %s", gpus_text(x, least, a),
+                                   sharing_text(&least->way, a), bytes(a, least->memory.all),
+                                   bytes(a, least->memory.capacity),
                                    !machine_of(x, least)->node ? one_node
                                    : x->at[x->count - 1].way.tp
                                        ? "More GPUs (--gpus) would."
