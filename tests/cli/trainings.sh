@@ -88,6 +88,7 @@ grep -q '^Copies have to share out 1000 sequences a step (--batch) evenly: .* ha
 [ "$(sed -n '2p' small.out | grep -c '^Fewest GPUs: 1 x l40s: .* hours, .* (80 % interval: .* to .* hours)$')" = 1 ] && grep -q '^Fastest: 16384 x l40s: [0-9.]* \(minutes\|seconds\), ' small.out && grep -q ' hours ' small.out || complain "a small training: $(head -n 6 small.out)"
 "$FUSESIM" capacity llama-3.1-8b --system dgx-h100,hgx-h200 --train --tokens 1e12 >open.out 2>err
 sed -n '2p' open.out | grep -q '^Cheapest: [0-9]' && ! grep -q 'as Fewest GPUs' open.out || complain "no deadline: $(head -n 5 open.out)"
+grep -q '^[0-9]* GPUs* of \(dgx-h100\|hgx-h200\), tp ' open.out || complain "GPUs are counted, not systems: $(grep ', dp .*:$' open.out)"
 "$FUSESIM" capacity llama-3.1-8b --system dgx-h100,hgx-h200 --train --tokens 1e12 --quiet | grep -qF "$(sed -n '2s/^Cheapest: \(.*\) (80.*/\1/p' open.out)" || complain 'no deadline, quietly'
 "$FUSESIM" capacity llama-3.1-8b --hw h100-sxm5-80gb --train --tokens 1e12 --deadline 10d --gpus 512 >hw.out 2>err
 [ $? = 1 ] && grep -q 'More than one node needs --system' hw.out && ! grep -q 'More GPUs' hw.out || complain "a node alone: $(head -n 3 hw.out)"
