@@ -49,7 +49,7 @@ REAL=$FUSESIM FUSESIM=$PWD/cheats STEPS_LONG=30000 LIMITS='--search-steps 100' "
 grep -q '^2 workloads on .*: [1-9][0-9]* bounds above a plan$' out || { echo "FAILED: bounds.sh: $(cat out err)"; fail=1; }
 runs startup.sh '^chain_1000 +1000 ' -- env RUNS=1 "$bench/startup.sh" "$FUSESIM" "$toy"
 runs stacks.sh '^mlp +1 +12 .* proven' '^mlp +2 +24 .* [0-9]+ +[0-9.]+ ms' -- env LAYERS=mlp COUNTS='1 2' "$bench/stacks.sh" a100-sxm4-40gb
-runs losses.sh '^\| stacks/resnet, layers=1 \| 38 \| [0-9]+ \| [0-9.]+ ms \| proven \| .*[0-9] \|$' '^- stacks/resnet, layers=1, \*inductor\*: .*: costs ' '^1 of 1 optima are proven' -- \
+runs losses.sh '^\| stacks/resnet, layers=1 \| 38 \| [0-9]+ \| [0-9.]+ us \| proven \| .*[0-9] \|$' '^- stacks/resnet, layers=1, \*inductor\*: .*: costs ' '^1 of 1 optima are proven' -- \
     env OUT=- NETWORKS=stacks/resnet,layers=1 "$bench/losses.sh" a100-sxm4-40gb
 runs depth.sh '^resnet +1 +38 .* proven$' '^resnet +2 +63 ' '^resnet +a100-sxm4-40gb +1 to 2 .* (met|missed)$' '^2 of 2 proven, largest gap 0 %' -- \
     env FAMILIES=resnet COUNTS='1 2' RUNS=1 "$bench/depth.sh" a100-sxm4-40gb
