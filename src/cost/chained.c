@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/chained.h"
 #include "cost/chain.h"
 #include "cost/constants.h"
 #include "cost/costing.h"
@@ -328,6 +329,19 @@ static fsim_kernel by_rows(const fsim_costing *c, fsim_arena *a)
     return k;
 }
 
+/* What a block with m rows, which walks the whole width, takes for steps_s at least. seen: the share of its tiles that
+ * a mask leaves; features: of both products. */
+static double least_steps_s(const fsim_costing *c, const fsim_chain_pair *pair, double m, double seen, double features)
+{
+    const double usual = (double)CHAIN_STEP_ROWS * CHAIN_STEP_COLUMNS,
+                 cycles = c->hw->arch->wgmma ? chain_group_step : chain_warp_step,
+                 deeper = m < FEWEST_ROWS ? fmax(1, features / CHAIN_STEP_DEPTH) : 1;
+    if (c->hw->host || c->hw->arch->plain ||
+        !fsim_chained_on_tensor_cores(c->g, c->hw, &c->g->node[pair->first], &c->g->node[pair->second]))
+        return 0;
+    return m * pair->width / usual * cycles * deeper * (pair->masked ? fmin(1, chain_masked * seen) : 1) / c->clock;
+}
+
 /* The chain in tiles of m rows: at least so many rounds of blocks, with what may_beat counts. Tiles are filled up; a
  * batch's last one is counted as if another batch shared it. split: blocks share a row's width, however many. */
 static double tiled_least_s(const fsim_costing *c, const fsim_chain_pair *pair, double m, bool split)
@@ -338,7 +352,8 @@ static double tiled_least_s(const fsim_costing *c, const fsim_chain_pair *pair, 
     }; /* kernel/chain.c: a tile as wide as the row has no more columns; others */
     const fsim_node *node[2] = {&c->g->node[pair->first], &c->g->node[pair->second]};
     const double results = (double)node[1]->points / pair->rows, chunks = ceil(results / FSIM_KEPT_WIDTH),
-                 seen = pair->masked ? 0.5 : 1, depth[2] = {(double)node[0]->gemm.k, results / chunks};
+                 seen = pair->masked ? fmin(1, (pair->width + m + FSIM_CHAIN_LEAST) / (2 * pair->width)) : 1,
+                 depth[2] = {(double)node[0]->gemm.k, results / chunks};
     double products = 0, start = 0, step_cycles = 0;
     for (int i = 0; i < 2; i++) {
         bool tensor;
@@ -351,6 +366,7 @@ static double tiled_least_s(const fsim_costing *c, const fsim_chain_pair *pair, 
             start = 2 * m * FSIM_CHAIN_LEAST * fmin(chain_tensor_startup, chain_vector_startup) / rate;
         step_cycles = tensor ? CHAIN_TENSOR_STEP_CYCLES : CHAIN_VECTOR_STEP_CYCLES;
     }
+    products = fmax(products, least_steps_s(c, pair, m, seen, depth[0] + depth[1]));
     const double steps = !split && pair->width > WHOLE_MOST ? pair->width / COLUMNS * seen : 0,
                  waits = c->hw->arch->plain ? 0 : chain_start_s + steps * step_cycles / c->clock,
                  rounds = ceil(pair->rows / m) * chunks / c->sms,

@@ -309,12 +309,30 @@ double fsim_contraction_untiled_s(const fsim_graph *g, const fsim_hw *hw, int no
     return cbrt(direct * direct * direct + l2 * l2 * l2 + loads * loads * loads);
 }
 
+/* A convolution alone: with tiles, as products have them, or without; or the library's call. */
+static double convolution_s(const fsim_graph *g, const fsim_hw *hw, int node)
+{
+    const fsim_gemm *m = &g->node[node].gemm;
+    const fsim_convolution_shape s = fsim_convolution_shape_of(hw, &g->node[node]);
+    const fsim_gemm_shape gemm = {.batch = s.groups,
+                                  .m = s.pixels,
+                                  .n = s.filters,
+                                  .k = s.channels * s.taps,
+                                  .elem_bytes = fsim_dtype_bytes(g->tensor[g->node[node].arg[0].tensor].dtype)};
+    if (hw->host || hw->arch->plain)
+        return 0;
+    const double tiled = fsim_convolution_tiled_s(g, hw, node),
+                 multiplied = s.sums_pixels ? 0 : generated_least_s(hw, m->arithmetic, &gemm, 1, 0);
+    return fmin(fmax(tiled, multiplied),
+                fmin(fsim_convolution_direct_s(g, hw, node), fsim_convolution_call_s(g, hw, node)));
+}
+
 double fsim_contraction_generated_s(const fsim_graph *g, const fsim_hw *hw, int node, double second_s)
 {
     const fsim_gemm *m = &g->node[node].gemm;
     const double anywhere = fsim_least_contraction_s(g, hw, node);
     if (m->convolution)
-        return anywhere;
+        return fmax(anywhere, convolution_s(g, hw, node));
     const fsim_gemm_shape s = bare_shape(g, node);
     return fmax(anywhere,
                 fmin(generated_least_s(hw, m->arithmetic, &s, 1, second_s), fsim_contraction_direct_s(g, hw, node)));
@@ -327,6 +345,29 @@ double fsim_contraction_alone_s(const fsim_graph *g, const fsim_hw *hw, int node
         return ours;
     const fsim_gemm_device d = fsim_gemm_device_of(hw, g->node[node].gemm.arithmetic);
     return fmax(fsim_least_contraction_s(g, hw, node), fmin(ours, fsim_gemm_call_least_s(&d, bare_shape(g, node))));
+}
+
+double fsim_contraction_beside_s(const fsim_graph *g, const fsim_hw *hw, int node, double columns, int company,
+                                 double second_s)
+{
+    const fsim_dtype t = g->node[node].gemm.arithmetic;
+    const bool tensor = fsim_tensor_text(hw->arch, t),
+               possible[] = {[FSIM_BY_THREADS] = true,
+                             [FSIM_BY_LOADING_WARPS] = tensor,
+                             [FSIM_BY_WARPS] = tensor,
+                             [FSIM_BY_GROUPS] = tensor && fsim_tile_groups(hw->arch, t)};
+    const fsim_gemm_device plain = fsim_gemm_device_of(hw, t);
+    fsim_gemm_shape s = bare_shape(g, node);
+    s.n = columns;
+    double least = direct_least_s(hw, &plain, &s, 1);
+    for (int turned = 0; turned < 2; turned++) /* others may have their operand in the other order */
+        for (int by = 0; by <= FSIM_BY_GROUPS; by++)
+            if (possible[by]) {
+                const fsim_gemm_device d = fsim_gemm_generated_of(hw, t, by);
+                s.transposed_b = turned;
+                least = fmin(least, fsim_gemm_joint_least_s(&d, &s, company, second_s));
+            }
+    return least;
 }
 
 double fsim_contraction_share_s(const fsim_graph *g, const fsim_hw *hw, int node, int company)

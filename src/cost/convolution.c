@@ -304,6 +304,44 @@ static double least_generated_s(const fsim_hw *hw, const fsim_node *n, const fsi
                 : fp32);
 }
 
+/* Seconds in which threads find the elements of windows, with tiles of so many filters. */
+static double least_windows_s(const fsim_costing *c, const fsim_convolution_shape *s, int filters)
+{
+    return s->alone || s->sums_pixels ? 0
+                                      : s->groups * s->pixels * s->channels * s->taps * ceil(s->filters / filters) *
+                                            s->axes * CONV_AXIS_INSTRUCTIONS / fsim_pipe_rate(c, FSIM_I32);
+}
+
+double fsim_convolution_tiled_s(const fsim_graph *g, const fsim_hw *hw, int node)
+{
+    enum { LEAST_SIDE = 16, MOST_SIDE = 256 }; /* as in kernel/layout.c */
+    const fsim_node *n = &g->node[node];
+    const fsim_convolution_shape s = fsim_convolution_shape_of(hw, n);
+    const fsim_costing c = {
+        .g = g, .hw = hw, .sms = fsim_hw_get(hw, FSIM_HW_SMS), .clock = fsim_hw_get(hw, FSIM_HW_SM_CLOCK)};
+    double least = INFINITY;
+    if (n->arg[0].how != FSIM_READ_WINDOW || is_direct(&n->gemm))
+        return INFINITY;
+    for (int m = LEAST_SIDE; m <= MOST_SIDE; m *= 2)
+        for (int filters = LEAST_SIDE; filters <= MOST_SIDE; filters *= 2) {
+            const double tiles = s.groups * ceil(s.pixels / m) * ceil(s.filters / filters),
+                         rounds = s.sums_pixels ? tiles / c.sms : ceil(tiles / c.sms); /* blocks may share a sum */
+            least = fmin(least,
+                         rounds * tile_s(&c, &s, m, filters, s.channels * s.taps) + least_windows_s(&c, &s, filters));
+        }
+    return least;
+}
+
+double fsim_convolution_call_s(const fsim_graph *g, const fsim_hw *hw, int node)
+{
+    _Static_assert(KERNEL_EXPONENT == 3, "cost/cudnn.def has no more");
+    const fsim_convolution_shape s = fsim_convolution_shape_of(hw, &g->node[node]);
+    const double product = fsim_implicit_gemm_least_s(hw, &s), terms = fmin(s.channels * s.taps, conv_least_terms),
+                 waits = conv_start_s + terms / 64 * (s.tensor ? CONV_TENSOR_STEP_CYCLES : CONV_VECTOR_STEP_CYCLES) /
+                                            fsim_hw_get(hw, FSIM_HW_SM_CLOCK);
+    return s.groups > 1 && s.channels == 1 ? 0 : cbrt(product * product * product + waits * waits * waits);
+}
+
 double fsim_least_convolution_s(const fsim_graph *g, const fsim_hw *hw, int node)
 {
     const fsim_convolution_shape s = fsim_convolution_shape_of(hw, &g->node[node]);

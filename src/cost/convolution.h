@@ -30,5 +30,9 @@ fsim_kernel fsim_convolution_call(const fsim_costing *c, const fsim_convolution_
 double fsim_least_convolution_s(const fsim_graph *g, const fsim_hw *hw, int node);
 /* The same for one of ours where each thread sums up a result by itself. */
 double fsim_convolution_direct_s(const fsim_graph *g, const fsim_hw *hw, int node);
+/* The same for one of ours with tiles, with its rounds of blocks; INFINITY where there are none. */
+double fsim_convolution_tiled_s(const fsim_graph *g, const fsim_hw *hw, int node);
+/* The same for the call of a library; 0 where nothing is known. */
+double fsim_convolution_call_s(const fsim_graph *g, const fsim_hw *hw, int node);
 
 #endif

@@ -104,20 +104,24 @@ double fsim_contraction_share_s(const fsim_graph *g, const fsim_hw *hw, int node
 /* A lower bound of the time, without the launch, of any kernel that has contraction `node` and no other. second_s: what
  * a second launch takes at least. */
 double fsim_contraction_alone_s(const fsim_graph *g, const fsim_hw *hw, int node, double second_s);
+/* The same of a kernel with it and others, `company` in all, which read the same and have so many columns together. */
+double fsim_contraction_beside_s(const fsim_graph *g, const fsim_hw *hw, int node, double columns, int company,
+                                 double second_s);
 /* The same where that kernel is no library's. For convolutions: of any kernel. */
 double fsim_contraction_generated_s(const fsim_graph *g, const fsim_hw *hw, int node, double second_s);
 /* The same of a kernel without tiles, which holds whole rows of results for a reduction; of one contraction. */
 double fsim_contraction_direct_s(const fsim_graph *g, const fsim_hw *hw, int node);
 /* The same of a kernel without tiles and without such rows: it stores what has no place in a tile. */
 double fsim_contraction_untiled_s(const fsim_graph *g, const fsim_hw *hw, int node);
-/* Two contractions in a chain, and the shape of the intermediate. masked: half of it may be skipped. */
+/* Two contractions in a chain, and the shape of the intermediate. masked: half of it may be skipped; ours: no library's
+ * call computes it, since it has more than an attention. */
 typedef struct {
     int first, second;
     double rows, width;
-    bool masked;
+    bool masked, ours;
 } fsim_chain_pair;
-/* A lower bound of what their kernel takes: where a row has more results than a block computes, several blocks compute
- * the intermediate. second_s: what a second launch takes, which a kernel has whose blocks share a row's width. */
+/* A lower bound of what a kernel of ours takes for them: of more results of a row than a block computes, several blocks
+ * compute the intermediate. second_s: of a second launch, which a kernel has whose blocks share a row's width. */
 double fsim_least_chain_s(const fsim_graph *g, const fsim_hw *hw, fsim_chain_pair pair, double second_s);
 /* Seconds that DRAM takes for so many bytes read and written. */
 double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes);

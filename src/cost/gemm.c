@@ -390,20 +390,28 @@ double fsim_gemm_tiled_least_s(const fsim_gemm_device *d, const fsim_gemm_shape 
     return least + d->floor_s / wide;
 }
 
-double fsim_gemm_generated_least_s(const fsim_gemm_device *d, const fsim_gemm_shape *s, double second_s)
+double fsim_gemm_joint_least_s(const fsim_gemm_device *d, const fsim_gemm_shape *s, int wide, double second_s)
 {
     enum { LEAST_SIDE = 16, MOST_SIDE = 256 }; /* as in kernel/layout.c */
     const common both = common_of(d, s);
     double least = fmin(s->m, s->n) == 1 ? vector_time(d, s).busy_s + d->floor_s : INFINITY;
     fsim_gemm_tile tile;
     for (tile.m = LEAST_SIDE; tile.m <= MOST_SIDE; tile.m *= 2)
-        for (tile.n = LEAST_SIDE; tile.n <= MOST_SIDE; tile.n *= 2)
-            for (tile.split = 1; fsim_gemm_may_split(d, s, tile); tile.split *= 2) {
-                const double second = tile.split > 1 ? second_s - d->split_s : 0;
-                const fsim_gemm_time t = time_with(d, s, &both, tile, least - fmin(second, 0));
-                least = fmin(least, t.busy_s + t.extra_s + second);
+        for (int n = LEAST_SIDE; n <= MOST_SIDE; n *= 2)
+            for (int products = 1; products <= wide; products++) {
+                tile.n = n * products;
+                for (tile.split = 1; fsim_gemm_may_split(d, s, tile); tile.split *= 2) {
+                    const double second = tile.split > 1 ? second_s - d->split_s : 0;
+                    const fsim_gemm_time t = time_with(d, s, &both, tile, least - fmin(second, 0));
+                    least = fmin(least, t.busy_s + t.extra_s + second);
+                }
             }
     return least;
+}
+
+double fsim_gemm_generated_least_s(const fsim_gemm_device *d, const fsim_gemm_shape *s, double second_s)
+{
+    return fsim_gemm_joint_least_s(d, s, 1, second_s);
 }
 
 double fsim_gemm_call_least_s(const fsim_gemm_device *d, fsim_gemm_shape s)

@@ -97,6 +97,8 @@ double fsim_gemm_tiled_least_s(const fsim_gemm_device *d, const fsim_gemm_shape 
 /* The least time of a generated kernel with this product alone, in any of its tiles, its launch aside. second_s: what a
  * second launch takes, which a kernel that splits k has. s: with no bytes of DRAM for a lower bound. */
 double fsim_gemm_generated_least_s(const fsim_gemm_device *d, const fsim_gemm_shape *s, double second_s);
+/* The same of several products side by side, of which s has all columns, and at most `wide` meet in a tile. */
+double fsim_gemm_joint_least_s(const fsim_gemm_device *d, const fsim_gemm_shape *s, int wide, double second_s);
 /* What the library's best tile takes at least, whatever else its kernel does and wherever its operands are. */
 double fsim_gemm_call_least_s(const fsim_gemm_device *d, fsim_gemm_shape s);
 /* A lower bound over all tiles: all SMs at their best rate. */

@@ -354,6 +354,21 @@ int fsim_contraction_siblings(const fsim_limits *limits, int n)
     return count;
 }
 
+int fsim_siblings_of(const fsim_limits *limits, int n, int *out, int room)
+{
+    const fsim_graph *g = limits->graph;
+    const fsim_tensor *shared = &g->tensor[g->node[n].arg[0].tensor];
+    int count = 0;
+    for (int r = 0; r < shared->readers; r++) {
+        if (shared->reader[r] == n || !are_siblings(g, n, shared->reader[r]))
+            continue;
+        if (count == room)
+            return -1;
+        out[count++] = shared->reader[r];
+    }
+    return count;
+}
+
 bool fsim_may_be_chained(const fsim_limits *limits, int n)
 {
     return !limits->graph->node[n].gemm.convolution && (fsim_may_lead_chain(limits, n) || may_end_chain(limits, n));

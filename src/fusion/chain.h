@@ -31,6 +31,8 @@ bool fsim_may_lead_chain(const fsim_limits *limits, int n);
 int fsim_chains_from(const fsim_limits *limits, int n, fsim_joint *out, int room);
 /* How many other contractions a kernel may hold side by side with contraction n, since they read the same. */
 int fsim_contraction_siblings(const fsim_limits *limits, int n);
+/* Which these are, in out[0, room). Returns how many; -1 where there are more. */
+int fsim_siblings_of(const fsim_limits *limits, int n, int *out, int room);
 /* May contraction n be in a chain? */
 bool fsim_may_be_chained(const fsim_limits *limits, int n);
 /* The most contractions that a kernel may hold together with contraction n, itself included: 1, two of a chain, or

@@ -181,13 +181,14 @@ static bool leaves_out(const fsim_chained *f)
     return nothing && masked_in_place(f, f->intermediate, &f->joint->frame);
 }
 
-static bool on_tensor_cores(const fsim_chained *f, const fsim_hw *hw)
+bool fsim_chained_on_tensor_cores(const fsim_graph *g, const fsim_hw *hw, const fsim_node *first,
+                                  const fsim_node *second)
 {
-    const fsim_dtype t = f->first->gemm.arithmetic;
-    bool same = hw->arch->mma && (t == FSIM_F16 || t == FSIM_BF16) && f->second->gemm.arithmetic == t &&
-                f->type == FSIM_C_FLOAT;
+    const fsim_dtype t = first->gemm.arithmetic;
+    bool same = hw->arch->mma && (t == FSIM_F16 || t == FSIM_BF16) && second->gemm.arithmetic == t &&
+                fsim_ctype_of(g->tensor[first->result[0]].dtype) == FSIM_C_FLOAT;
     for (int k = 0; k < 2 && same; k++)
-        same = f->g->tensor[f->first->arg[k].tensor].dtype == t && f->g->tensor[f->second->arg[k].tensor].dtype == t;
+        same = g->tensor[first->arg[k].tensor].dtype == t && g->tensor[second->arg[k].tensor].dtype == t;
     return same;
 }
 
@@ -259,7 +260,7 @@ fsim_chained *fsim_chained_of(const fsim_graph *g, const fsim_hw *hw, const fsim
         f->passes[i] = -1;
     if (!analyse(f))
         return NULL;
-    f->tensor = on_tensor_cores(f, hw);
+    f->tensor = fsim_chained_on_tensor_cores(g, hw, f->first, f->second);
     f->elem_bytes = f->tensor ? 2 : f->type == FSIM_C_DOUBLE ? 8 : 4;
     settle_operands(f);
     f->causal = leaves_out(f);

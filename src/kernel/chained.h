@@ -109,6 +109,9 @@ bool fsim_chained_is_row(const fsim_chained *f, int i);
 bool fsim_chained_writes_elements(const fsim_chained *f);
 
 /* chained.c */
+/* Does a chain in tiles of these two products compute on tensor cores? */
+bool fsim_chained_on_tensor_cores(const fsim_graph *g, const fsim_hw *hw, const fsim_node *first,
+                                  const fsim_node *second);
 /* The group's chain in tiles; NULL where it has none of the forms, or an operand is not read by an index map. In a. */
 fsim_chained *fsim_chained_of(const fsim_graph *g, const fsim_hw *hw, const fsim_group *group, fsim_arena *a);
 /* Lays the chain out with the tile that `wish` asks for, or a smaller one where registers or shared memory need it,

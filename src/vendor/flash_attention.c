@@ -154,6 +154,18 @@ typedef struct {
     double seconds, l2_bytes;
 } attention_work;
 
+/* Seconds of an SM for an element of the scores, where heads are filled up to so many features. */
+static double element_s(const fsim_costing *c, const attention_library *l, const library_tile *t, double filled)
+{
+    const double flops = 4 * filled * c->sms /
+                         (fsim_hw_peak(c->hw, FSIM_HW_TENSOR_BF16) * l->tensor_share * t->share *
+                          fsim_hw_get(c->hw, FSIM_HW_ATTENTION_SHARE));
+    const double special = l->special_turns / c->clock *
+                           (attention_exponentials / fsim_hw_get(c->hw, FSIM_HW_SPECIAL_RATE) +
+                            (1 - attention_exponentials) / USUAL_EXPONENTIALS);
+    return pow(pow(flops, l->overlap) + pow(special, l->overlap), 1 / l->overlap);
+}
+
 static attention_work attention_work_of(const fsim_costing *c, const attention_library *l, const fsim_chain_shape *s)
 {
     const double features = fmax(s->k, s->results);
@@ -167,13 +179,7 @@ static attention_work attention_work_of(const fsim_costing *c, const attention_l
     w.splits = shares_of(l, s->m, tiles, c->sms, steps);
     w.blocks = tiles * w.splits;
     w.steps = fmax(1, ceil(steps / w.splits) * causal);
-    const double flops = 4 * filled * c->sms /
-                         (fsim_hw_peak(c->hw, FSIM_HW_TENSOR_BF16) * l->tensor_share * t->share *
-                          fsim_hw_get(c->hw, FSIM_HW_ATTENTION_SHARE));
-    const double special = l->special_turns / c->clock *
-                           (attention_exponentials / fsim_hw_get(c->hw, FSIM_HW_SPECIAL_RATE) +
-                            (1 - attention_exponentials) / USUAL_EXPONENTIALS);
-    const double element = pow(pow(flops, l->overlap) + pow(special, l->overlap), 1 / l->overlap);
+    const double element = element_s(c, l, t, filled);
     const double aligned = fmod(features * s->elem_bytes, FSIM_SECTOR_BYTES) > 0 ? l->misaligned : 1;
     const double one = w.steps * w.rows * w.step * element * aligned;
     w.seconds = rounds_s(l, w.blocks, c->sms, one, (small ? l->small_cycles : l->block_cycles) / c->clock,
@@ -222,6 +228,13 @@ void fsim_forget_blocks(fsim_kernel *k, int64_t grid, double waves)
     k->occupancy = 0;
 }
 
+bool fsim_is_of_attention(const fsim_graph *g, const fsim_member *m)
+{
+    const fsim_op op = g->node[m->node].op;
+    const fsim_class class = fsim_ops[op].class;
+    return m->middle || class == FSIM_CONTRACTION || class == FSIM_PERMUTE || op == FSIM_OP_COPY;
+}
+
 /* Is there nothing else in the group? Besides the results it may store numbers for each row, as training wants; a copy
  * is where the results are written. */
 static bool is_attention_alone(const fsim_group *o, const fsim_graph *g)
@@ -232,9 +245,7 @@ static bool is_attention_alone(const fsim_group *o, const fsim_graph *g)
         alone = results <= 1;
     }
     for (int i = 0; i < o->members && alone; i++) {
-        const fsim_op op = g->node[o->member[i].node].op;
-        const fsim_class class = fsim_ops[op].class;
-        alone = o->member[i].middle || class == FSIM_CONTRACTION || class == FSIM_PERMUTE || op == FSIM_OP_COPY;
+        alone = fsim_is_of_attention(g, &o->member[i]);
     }
     return alone;
 }
@@ -254,6 +265,48 @@ fsim_kernel fsim_attention_call(const fsim_costing *c, const fsim_kernel *own, f
     }
     best.template = best.time_s > 0 ? FSIM_LIBRARY_CONTRACTION : best.template;
     return best;
+}
+
+/* What this library's kernel computes for the chain at least: all of its elements, and the start of each block in turn.
+ */
+static double least_of(const fsim_costing *c, const attention_library *l, const fsim_chain_pair *pair, double features)
+{
+    const library_tile *t = tile_for(l->tiles, features);
+    const double seen = pair->masked ? 0.5 : 1, /* the mask's tiles reach further */
+        elements = pair->rows * pair->width * seen,
+                 block = l->small_cycles > 0 ? fmin(l->small_cycles, l->block_cycles) : l->block_cycles,
+                 rounds = l->hides ? 0 : ceil(pair->rows / fmax(t->rows, FLASH_SMALL_ROWS) / (c->sms * l->resident)),
+                 busy_s =
+                     elements * element_s(c, l, t, fmax(t->features, features)) / c->sms + rounds * block / c->clock;
+    return busy_s * fmin(1, fsim_hw_get(c->hw, FSIM_HW_ATTENTION_SLOWDOWN));
+}
+
+/* If the chain is an attention. INFINITY where no library has such a call. */
+static double least_call_s(const fsim_graph *g, const fsim_hw *hw, fsim_chain_pair pair)
+{
+    const fsim_costing c = {
+        .g = g, .hw = hw, .sms = fsim_hw_get(hw, FSIM_HW_SMS), .clock = fsim_hw_get(hw, FSIM_HW_SM_CLOCK)};
+    const fsim_node *first = &g->node[pair.first], *second = &g->node[pair.second];
+    const fsim_dtype t[] = {first->gemm.arithmetic, second->gemm.arithmetic};
+    double least = INFINITY;
+    for (int i = 0; i < 2; i++)
+        if (hw->host || hw->arch->plain || (t[i] != FSIM_F16 && t[i] != FSIM_BF16))
+            return INFINITY;
+    const double features = fmax((double)first->gemm.k, (double)second->points / pair.rows);
+    for (int s = 0; s < STACKS; s++) {
+        const attention_library *l = libraries[hw->arch->design][s];
+        if (l)
+            least = fmin(least, least_of(&c, l, &pair, features));
+        if (l == &tensorrt_blackwell)
+            least = fmin(least, least_of(&c, &tensorrt_blackwell_odd, &pair, features));
+    }
+    return least;
+}
+
+double fsim_least_chain_call_s(const fsim_graph *g, const fsim_hw *hw, fsim_chain_pair pair, double second_s)
+{
+    const double ours = fsim_least_chain_s(g, hw, pair, second_s);
+    return pair.ours ? ours : fmin(ours, least_call_s(g, hw, pair));
 }
 
 void fsim_attention_bytes(const fsim_costing *c, double missed, fsim_kernel *k, fsim_arena *a)

@@ -49,6 +49,12 @@ typedef struct {
 fsim_kernel fsim_kernel_of(const fsim_graph *g, const fsim_hw *hw, fsim_regime regime, const fsim_group *group,
                            const fsim_residency *l2, fsim_arena *a);
 
+/* A lower bound of what a kernel with this chain takes, its launch aside: fsim_least_chain_s, or the call of a library
+ * that computes an attention. */
+double fsim_least_chain_call_s(const fsim_graph *g, const fsim_hw *hw, fsim_chain_pair pair, double second_s);
+/* May an attention that a library computes in one call have the member of a chain? */
+bool fsim_is_of_attention(const fsim_graph *g, const fsim_member *m);
+
 /* A group whose kernel is the vendor's call, whatever fusesim's own would take. With another primitive in it, it is no
  * call any more: where the call is slow, that may be faster. */
 typedef struct {

@@ -135,13 +135,16 @@ static fsim_graph *marked(const fsim_graph *g, least_calling *y, fsim_arena *a)
 }
 
 /* What primitives are worth, as a search of many tells it. */
-static fsim_worth worth_of(const fsim_problem *p, bool parted, fsim_arena *a)
+static fsim_worth worth_of(const fsim_problem *p, const least_calling *y, bool parted, fsim_arena *a)
 {
     fsim_spent spent;
     fsim_shadow shadow;
     fsim_problem fresh = *p;
-    fsim_worth worth = {p->graph, fsim_views_of_calls(p->graph, a), fsim_new(a, fsim_sum, p->graph->nodes + 1), 0,
-                        false};
+    fsim_worth worth = {.graph = p->graph,
+                        .nothing = fsim_views_of_calls(p->graph, a),
+                        .of = fsim_new(a, fsim_sum, p->graph->nodes + 1),
+                        .call = y->call,
+                        .calls = y->calls};
     int *node = fsim_new(a, int, p->graph->nodes + 1);
     for (int n = 0; n < p->graph->nodes; n++)
         node[n] = n;
@@ -195,7 +198,7 @@ static void bounds_are_below_all_plans_with_calls(void **unused)
         fsim_optimal(&fresh, NULL, 0, a, &best, &proof);
         assert_true(fabs(best.time_s - y.apart_s) < 1e-12 * y.apart_s);
         for (int way = 0; way < 3; way++) {
-            fsim_worth worth = worth_of(&p, way == 2, a);
+            fsim_worth worth = worth_of(&p, &y, way == 2, a);
             fresh.worth = way ? &worth : NULL;
             const double bound_s = fsim_bound_around(&fresh, y.call, y.calls, 0, INFINITY);
             if (bound_s > y.calling_s + rounding_s)

@@ -138,7 +138,12 @@ static void prices_are_no_more_than_the_best_plan(void **unused)
         "  w: {shape: [64, 1], dtype: f32}\noperators:\n  - {op: sqrt, in: x, out: r}\n"
         "  - {op: transpose, in: r, out: t, dims: [0, 1]}\n  - {op: mul, in: [z, w], out: m}\n"
         "  - {op: slice, in: r, out: one, dim: 0, start: 0, size: 1}\n  - {op: exp, in: one, out: e}\n"
-        "  - {op: slice, in: r, out: other, dim: 0, start: 1, size: 1}\n"};
+        "  - {op: slice, in: r, out: other, dim: 0, start: 1, size: 1}\n",
+        /* A cache of 128 MiB, in which one row is written: the product reads it once, and not twice. */
+        "name: cache\ntensors:\n  k: {shape: [16384, 4096], dtype: f16}\n  at: {shape: [1], dtype: i64}\n"
+        "  n: {shape: [1, 4096], dtype: f16}\n  q: {shape: [16, 4096], dtype: f16}\noperators:\n"
+        "  - {op: index_copy, in: [k, at, n], out: all, dim: 0}\n  - {op: linear, in: [q, all], out: y}\n"
+        "outputs: [y]\n"};
     (void)unused;
     for (int i = 0; i < (int)(sizeof text / sizeof *text); i++) {
         bench b;

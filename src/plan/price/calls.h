@@ -14,7 +14,7 @@ const fsim_graph *fsim_calls_graph(const fsim_graph *g, fsim_arena *a);
 bool fsim_calls_join(fsim_problem *p, fsim_maker maker, fsim_plan *plan, fsim_arena *a);
 
 /* A call that a graph knows: what is in it, and a lower bound of what it takes; 0 where none is known. */
-typedef struct {
+typedef struct fsim_call_price {
     int nodes;
     int *node;
     double least_s;

@@ -46,6 +46,9 @@ typedef struct fsim_worth {
     const bool *nothing; /* per primitive: it may not be worth more than nothing */
     fsim_sum *of, shared;
     bool known;
+    const struct fsim_call_price *call; /* calls that may take the place of their kernels (calls.h); views of theirs */
+    int calls;                          /* are worth nothing. None: 0 */
+    fsim_sum bound;                     /* of all plans, with such calls and without; known with `known` */
 } fsim_worth;
 
 /* Groups of primitives. A primitive has its home in one group; it is a clone in the other groups that list it. */

@@ -68,6 +68,9 @@ fsim_kernel fsim_kernel_launched_by(fsim_problem *p, fsim_maker maker, fsim_cand
 const fsim_kernel *fsim_kernel_alone(fsim_problem *p, const int *node, int count, fsim_arena *a);
 /* fsim_contraction_alone_s of primitive `node`; from the store. */
 double fsim_contraction_alone_for(const fsim_problem *p, int node);
+/* Its share of what kernels that hold it alone, or with others that read the same, take at least: in each of them the
+ * shares add up to no more than that. 0: not known, since there are too many others. */
+double fsim_contraction_beside_for(const fsim_problem *p, int node);
 /* The same of fsim_contraction_generated_s. */
 double fsim_contraction_generated_for(const fsim_problem *p, int node);
 /* Femtoseconds, or DRAM bytes. */

@@ -48,7 +48,8 @@ typedef struct fsim_store {
     const fsim_likeness *likeness; /* NULL: not asked for yet */
     fsim_walks *walks;             /* the same */
     double *alone_s,  /* per primitive: fsim_contraction_alone_for; 0: not asked for yet; NULL: for none; */
-        *generated_s; /* and fsim_contraction_generated_for */
+        *generated_s, /* and fsim_contraction_generated_for, */
+        *beside_s;    /* and fsim_contraction_beside_for; -1: not known */
     bool few;         /* sets: they are not compared */
     fsim_mark empty;  /* of a, before the first slot */
 } fsim_store;
@@ -525,6 +526,56 @@ double fsim_contraction_alone_for(const fsim_problem *p, int node)
 double fsim_contraction_generated_for(const fsim_problem *p, int node)
 {
     return known_s(p, &p->store->generated_s, node, fsim_contraction_generated_s);
+}
+
+/* Numbers of columns, and what products that have so many together take for each. */
+typedef struct {
+    double columns[256], least_s[256];
+    int count;
+} joint_times;
+
+static double joint_s(const fsim_problem *p, int node, double columns, int company, joint_times *known)
+{
+    for (int i = 0; i < known->count; i++)
+        if (known->columns[i] == columns)
+            return known->least_s[i];
+    const double least = fsim_contraction_beside_s(p->graph, p->hw, node, columns, company,
+                                                   fmax(0, fsim_least_launch_s(p->hw, p->regime)));
+    known->columns[known->count] = columns;
+    known->least_s[known->count++] = least;
+    return least;
+}
+
+/* In proportion to columns: in a kernel of some of them, each has at most its part of that kernel. */
+static double beside_s(const fsim_problem *p, int node)
+{
+    enum { MOST = 6 };
+    const fsim_graph *g = p->graph;
+    const fsim_limits limits = fsim_limits_of(p);
+    int other[MOST];
+    const int others = fsim_siblings_of(&limits, node, other, MOST);
+    const double own = (double)g->node[node].gemm.n;
+    double least = fsim_contraction_alone_for(p, node) / own;
+    joint_times known = {.count = 0};
+    if (others < 0)
+        return -1;
+    for (int set = 1; set < 1 << others; set++) {
+        double columns = own;
+        for (int i = 0; i < others; i++)
+            columns += set >> i & 1 ? (double)g->node[other[i]].gemm.n : 0;
+        least = fmin(least, joint_s(p, node, columns, 1 + others, &known) / columns);
+    }
+    return least * own * (1 - 1e-12);
+}
+
+double fsim_contraction_beside_for(const fsim_problem *p, int node)
+{
+    double **list = &p->store->beside_s;
+    if (!*list)
+        *list = fsim_new(p->store->comparing, double, p->graph->nodes + 1);
+    if ((*list)[node] == 0)
+        (*list)[node] = beside_s(p, node);
+    return fmax(0, (*list)[node]);
 }
 
 bool fsim_may_clone(const fsim_problem *p, int node)

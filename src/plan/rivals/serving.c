@@ -146,14 +146,18 @@ bool fsim_best_calling(fsim_problem *q, fsim_arena *a, fsim_plan *plan, fsim_pro
 {
     const bool serves = q->graph->servings > 0;
     fsim_plan stack;
-    fsim_call_price *call;
+    fsim_call_price *call = NULL;
     if (serves)
         fsim_baseline(q, FSIM_STRATEGY_SERVING, a, &stack);
-    fsim_worth worth = {q->graph, fsim_views_of_calls(q->graph, a), fsim_new(a, fsim_sum, q->graph->nodes + 1), 0,
-                        false};
+    int priced = serves ? fsim_calls_priced(q, a, &call) : 0;
+    fsim_worth worth = {.graph = q->graph,
+                        .nothing = fsim_views_of_calls(q->graph, a),
+                        .of = fsim_new(a, fsim_sum, q->graph->nodes + 1),
+                        .call = call,
+                        .calls = priced};
     q->worth = &worth;
     fsim_best(q, serves ? &stack : NULL, serves, a, plan, proof);
-    const int priced = serves ? fsim_calls_priced(q, a, &call) : fsim_sdpa_priced(q, plan, a, &call);
+    priced = serves ? priced : fsim_sdpa_priced(q, plan, a, &call);
     bool calls = plan->kernels > 0 && fsim_plan_calling(q, plan, a);
     if (serves && fsim_plan_calling(q, &stack, a) && fsim_compare_plans(q, &stack, plan) < 0) {
         *plan = stack;

@@ -134,7 +134,7 @@ static worths worths_of(const around *w, const fsim_call_price *call, int count)
         out.called -= fsim_sum_most(saved, 0);
         most = fsim_sum_most(most, saved);
     }
-    out.called += fsim_sum_most(-most, 0);
+    out.called = fsim_sum_most(out.called + fsim_sum_most(-most, 0), worth->bound);
     return out;
 }
 

@@ -100,7 +100,7 @@ static double had_by(mover *w, int t)
             w->through_l2 ? f->read_s[t] > 0 : !is_contraction(f, w->of) && w->input[t].s[FSIM_FLOOR_DRAM] == 0;
         return w->known[t] = counts ? moved_for(w, t, false) : 0;
     }
-    if (from < 0)
+    if (from < 0 || (!w->through_l2 && w->input[t].s[FSIM_FLOOR_DRAM] > 0)) /* written in place: charged elsewhere */
         return 0;
     const double read = moved_for(w, t, false);
     if (read == 0 || (!f->l.clonable[from] && is_apart(w, from)))
@@ -249,9 +249,13 @@ typedef struct {
 static double least_of_pair(const grouping *w, int first, int second, const fsim_joint *chain)
 {
     const fsim_frontier *f = w->f;
-    const fsim_chain_pair both = {f->l.node[first], chain->second, (double)chain->rows, (double)chain->width,
-                                  w->masked[first] || w->masked[second]};
-    const double work = fsim_least_chain_s(f->p->graph, f->p->hw, both, fsim_floor_launch(f->p)),
+    const fsim_chain_pair both = {f->l.node[first],
+                                  chain->second,
+                                  (double)chain->rows,
+                                  (double)chain->width,
+                                  w->masked[first] || w->masked[second],
+                                  false};
+    const double work = fsim_least_chain_call_s(f->p->graph, f->p->hw, both, fsim_floor_launch(f->p)),
                  dram = fmax(w->moves_s[first], w->moves_s[second]),
                  norm = cbrt(work * work * work + dram * dram * dram);
     const bool beside = dram * dram >= most_beside * norm * norm;

@@ -42,12 +42,13 @@ static void find_least(exclusive *w)
         known = chains >= 0;
         for (int k = 0; k < chains; k++) {
             const int second = f->l.place[joint[k].second];
-            const fsim_chain_pair pair = {n, joint[k].second, (double)joint[k].rows, (double)joint[k].width, false};
+            const fsim_chain_pair pair = {n,    joint[k].second, (double)joint[k].rows, (double)joint[k].width, false,
+                                          false};
             if (second >= 0)
                 *FSIM_PUSH(f->a, w->chain, w->chains, w->room) =
                     (chained){i, second,
-                              f->floor_launch +
-                                  in_ticks(fsim_least_chain_s(f->p->graph, f->p->hw, pair, fsim_floor_launch(f->p)))};
+                              f->floor_launch + in_ticks(fsim_least_chain_call_s(f->p->graph, f->p->hw, pair,
+                                                                                 fsim_floor_launch(f->p)))};
         }
     }
     for (int i = 0; i < f->l.count; i++) {

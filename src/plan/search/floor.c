@@ -23,6 +23,19 @@ fsim_floor fsim_floor_of(const fsim_problem *p, const int *node, int count)
     return f;
 }
 
+fsim_floor fsim_floor_of_plain(const fsim_problem *p)
+{
+    fsim_floor f = fsim_floor_of(p, NULL, 0);
+    f.arithmetic = true;
+    return f;
+}
+
+bool fsim_floor_is_plain(const fsim_node *n)
+{
+    const fsim_class class = fsim_ops[n->op].class;
+    return fsim_classes[class].inlines || class == FSIM_REDUCE;
+}
+
 /* Instructions a second that the SMs issue, for each thread. */
 static double issue_rate(const fsim_floor *f)
 {
@@ -51,14 +64,20 @@ fsim_unit_seconds fsim_floor_arithmetic(const fsim_floor *f, const fsim_node *n)
     return out;
 }
 
-static fsim_unit_seconds access_units(const fsim_floor *f, double bytes, double elems, double dram_s)
+fsim_unit_seconds fsim_floor_accesses(const fsim_floor *f, double bytes, double elems)
 {
     fsim_unit_seconds out = {{0}};
-    out.s[FSIM_FLOOR_DRAM] = f->p->objective == FSIM_MINIMISE_BYTES ? bytes : dram_s;
     if (f->by_accesses && f->p->objective != FSIM_MINIMISE_BYTES) {
         out.s[FSIM_FLOOR_ISSUE] = 2 * elems / WIDEST_VECTOR / issue_rate(f);
         out.s[FSIM_FLOOR_L2] = bytes / fsim_or_else(fsim_hw_get(f->p->hw, FSIM_HW_L2_BANDWIDTH), INFINITY);
     }
+    return out;
+}
+
+static fsim_unit_seconds access_units(const fsim_floor *f, double bytes, double elems, double dram_s)
+{
+    fsim_unit_seconds out = fsim_floor_accesses(f, bytes, elems);
+    out.s[FSIM_FLOOR_DRAM] = f->p->objective == FSIM_MINIMISE_BYTES ? bytes : dram_s;
     return out;
 }
 
@@ -96,27 +115,33 @@ double fsim_floor_norm(const fsim_unit_seconds *sum)
     return cbrt(cubes);
 }
 
-/* Of what both may have as a floor, alone or in a chain. */
-static double alone_s(const fsim_floor *f, int node)
+/* Makes the shares of both of a chain no more than what it takes together. */
+static void share_chain(double *share_s, int first, int second, double least_s)
 {
-    const fsim_limits limits = fsim_limits_of(f->p);
-    return fsim_contraction_siblings(&limits, node) > 0 ? 0 : fsim_contraction_alone_for(f->p, node);
+    const double both = share_s[first] + share_s[second];
+    if (least_s >= both)
+        return;
+    share_s[first] *= least_s / both * (1 - 1e-12);
+    share_s[second] *= least_s / both * (1 - 1e-12);
 }
 
-void fsim_floor_find_best_alone(fsim_floor *f, const int *node, int count, fsim_arena *a)
+void fsim_floor_find_shares(fsim_floor *f, const int *node, int count, const bool *masked, fsim_arena *a)
 {
     enum { MOST_CHAINS = 16 };
     const fsim_graph *g = f->p->graph;
-    bool *best_alone = fsim_new(a, bool, g->nodes + 1);
-    double *alone = fsim_new(a, double, g->nodes + 1);
+    double *share_s = fsim_new(a, double, g->nodes + 1);
+    bool *skips = fsim_new(a, bool, g->nodes + 1), known = f->p->objective != FSIM_MINIMISE_BYTES;
     fsim_joint *chain = fsim_new(a, fsim_joint, MOST_CHAINS);
     const fsim_limits limits = fsim_limits_of(f->p);
-    bool known = f->p->objective != FSIM_MINIMISE_BYTES;
-    for (int n = 0; n < g->nodes && known; n++)
+    for (int n = 0; n < g->nodes && known; n++) {
         if (g->node[n].gemm.k && !g->node[n].gemm.convolution) {
-            alone[n] = alone_s(f, n);
-            best_alone[n] = alone[n] > 0;
+            share_s[n] = fsim_contraction_beside_for(f->p, n);
+            known = share_s[n] > 0;
         }
+        skips[n] = true; /* of what is not in the list nothing is known */
+    }
+    for (int i = 0; i < count; i++)
+        skips[node[i]] = masked[i];
     for (int i = 0; i < count && known; i++) {
         const int n = node[i];
         if (!g->node[n].gemm.k || g->node[n].gemm.convolution)
@@ -125,12 +150,12 @@ void fsim_floor_find_best_alone(fsim_floor *f, const int *node, int count, fsim_
         known = chains >= 0;
         for (int k = 0; k < chains; k++) {
             const int second = chain[k].second;
-            const fsim_chain_pair pair = {n, second, (double)chain[k].rows, (double)chain[k].width, false};
-            if (fsim_least_chain_s(g, f->p->hw, pair, fsim_floor_launch(f->p)) < alone[n] + alone[second])
-                best_alone[n] = best_alone[second] = false;
+            const fsim_chain_pair pair = {
+                n, second, (double)chain[k].rows, (double)chain[k].width, skips[n] || skips[second], false};
+            share_chain(share_s, n, second, fsim_least_chain_call_s(g, f->p->hw, pair, fsim_floor_launch(f->p)));
         }
     }
-    f->best_alone = known ? best_alone : NULL;
+    f->share_s = known ? share_s : NULL;
 }
 
 bool fsim_floor_may_be_masked(const fsim_problem *p)
@@ -146,12 +171,14 @@ fsim_floor_product fsim_floor_contraction(const fsim_floor *f, int node, bool ma
     const fsim_graph *g = f->p->graph;
     if (f->p->objective == FSIM_MINIMISE_BYTES)
         return (fsim_floor_product){0, 0};
-    if (masked)
-        return (fsim_floor_product){0.5 * fsim_least_contraction_s(g, f->p->hw, node), 0};
     const fsim_limits limits = fsim_limits_of(f->p);
     const int company = fsim_contraction_company(&limits, node);
+    const double share = f->share_s ? f->share_s[node] : 0;
+    if (share > 0)
+        return (fsim_floor_product){share, 1.0 / company};
+    if (masked)
+        return (fsim_floor_product){0.5 * fsim_least_contraction_s(g, f->p->hw, node), 0};
     const double alone = fsim_contraction_alone_for(f->p, node);
-    const bool best_alone = f->best_alone && f->best_alone[node];
-    return (fsim_floor_product){best_alone ? alone : fmin(alone, fsim_contraction_share_s(g, f->p->hw, node, company)),
-                                1.0 / company};
+    return (fsim_floor_product){
+        company == 1 ? alone : fmin(alone, fsim_contraction_share_s(g, f->p->hw, node, company)), 1.0 / company};
 }

@@ -10,8 +10,8 @@ enum { FSIM_FLOOR_DRAM, FSIM_FLOOR_WORK, FSIM_FLOOR_SPECIAL, FSIM_FLOOR_ISSUE, F
 
 /* What a list of primitives makes sure of. */
 typedef struct {
-    const bool *best_alone; /* per primitive of the graph: a contraction that costs no less in any chain than alone, nor
-                          makes another one do; NULL: not known */
+    const double *share_s; /* per primitive of the graph: of a contraction, its share of whatever kernel has it, of all
+                              whose shares are known; 0: not known */
     const fsim_problem *p;
     double lanes;     /* of all SMs, a second */
     bool products;    /* it has a contraction: kernels with one may fold arithmetic and vectors into weights, apply a
@@ -28,8 +28,14 @@ typedef struct {
 double fsim_floor_launch(const fsim_problem *p);
 /* For node[0, count) of p's graph. */
 fsim_floor fsim_floor_of(const fsim_problem *p, const int *node, int count);
-/* Finds f->best_alone for node[0, count). In a. */
-void fsim_floor_find_best_alone(fsim_floor *f, const int *node, int count, fsim_arena *a);
+/* For kernels without a contraction, whatever else the graph has: their arithmetic and their accesses count. */
+fsim_floor fsim_floor_of_plain(const fsim_problem *p);
+/* May such a kernel have the primitive, and take what these say? */
+bool fsim_floor_is_plain(const fsim_node *n);
+/* Units that take so many bytes of so many elements, which a kernel reads or writes: but DRAM. */
+fsim_unit_seconds fsim_floor_accesses(const fsim_floor *f, double bytes, double elems);
+/* Finds f->share_s for node[0, count). masked[i]: node[i] may be in a chain that skips half of it. In a. */
+void fsim_floor_find_shares(fsim_floor *f, const int *node, int count, const bool *masked, fsim_arena *a);
 /* The least time of a contraction that must be computed: its share of its kernel's time in *work_s, and of its kernel's
  * launches, of which each holds at most so many contractions. masked: it may be in a chain that skips half of it. */
 typedef struct {

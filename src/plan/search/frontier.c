@@ -174,7 +174,6 @@ static void find_floor(fsim_frontier *f)
     const fsim_graph *g = f->p->graph;
     const fsim_places *l = &f->l;
     fsim_floor floor = fsim_floor_of(f->p, l->node, l->count);
-    fsim_floor_find_best_alone(&floor, l->node, l->count, f->a);
     const bool by_bytes = f->p->objective == FSIM_MINIMISE_BYTES;
     fsim_unit_seconds *own = fsim_new(f->a, fsim_unit_seconds, l->count + 1),
                       *input = fsim_new(f->a, fsim_unit_seconds, g->tensors + 1);
@@ -190,6 +189,7 @@ static void find_floor(fsim_frontier *f)
         f->read_outside[t] = may_be_read_before(f, t, any_order);
     fsim_find_transfers(f, &floor);
     const bool *masked = masked_chains(f);
+    fsim_floor_find_shares(&floor, l->node, l->count, masked, f->a);
     f->whole = fsim_computed_whole(f);
     f->owned_whole = fsim_owned_whole(f);
     f->arithmetic = floor.arithmetic;

@@ -4,6 +4,7 @@
  * for it looks at nothing else. If it ends, what it found is the best plan, or the known one is. */
 #include "plan/search/priced.h"
 
+#include "plan/price/calls.h"
 #include "plan/search/given.h"
 #include "plan/search/shadow.h"
 #include <limits.h>
@@ -158,6 +159,23 @@ static fsim_sum *prices_of(const fsim_problem *p, const part_priced *x, fsim_are
     return price;
 }
 
+/* The calls, with what is left of their primitives. */
+static void ask_for_calls(const part_priced *y, const fsim_worth *whole, fsim_worth *own, fsim_arena *a)
+{
+    fsim_call_price *call = fsim_new(a, fsim_call_price, whole->calls + 1);
+    int *here = fsim_new(a, int, whole->graph->nodes + 1); /* per primitive of the whole graph: 1 + its number here */
+    for (int i = 0; i < y->nodes; i++)
+        here[y->left_out->origin[y->node[i]]] = 1 + y->node[i];
+    for (int c = 0; c < whole->calls; c++) {
+        call[c] = (fsim_call_price){0, fsim_new(a, int, whole->call[c].nodes + 1), whole->call[c].least_s};
+        for (int i = 0; i < whole->call[c].nodes; i++)
+            if (here[whole->call[c].node[i]])
+                call[c].node[call[c].nodes++] = here[whole->call[c].node[i]] - 1;
+    }
+    own->call = call;
+    own->calls = whole->calls;
+}
+
 /* Asks what the primitives are worth without what is given, in *own, for who asks it of the whole graph. */
 static void ask_worth(part_priced *y, fsim_worth *own, fsim_arena *a)
 {
@@ -165,7 +183,9 @@ static void ask_worth(part_priced *y, fsim_worth *own, fsim_arena *a)
     bool *nothing = fsim_new(a, bool, y->p.graph->nodes + 1);
     for (int i = 0; whole && i < y->nodes; i++)
         nothing[y->node[i]] = whole->nothing[y->left_out->origin[y->node[i]]];
-    *own = (fsim_worth){y->p.graph, nothing, fsim_new(a, fsim_sum, y->p.graph->nodes + 1), 0, false};
+    *own = (fsim_worth){.graph = y->p.graph, .nothing = nothing, .of = fsim_new(a, fsim_sum, y->p.graph->nodes + 1)};
+    if (whole)
+        ask_for_calls(y, whole, own, a);
     y->p.worth = whole ? own : NULL;
 }
 
@@ -181,6 +201,7 @@ static void tell_worth(const fsim_problem *p, const part_priced *y)
     for (int i = 0; i < y->nodes; i++)
         whole->of[y->left_out->origin[y->node[i]]] = own->of[y->node[i]];
     whole->shared = own->shared;
+    whole->bound = fsim_sum_most(whole->bound, own->bound);
     whole->known = true;
 }
 

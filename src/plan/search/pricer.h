@@ -24,6 +24,12 @@ typedef struct {
     fsim_sum pays; /* 0 or more */
 } priced_three;
 
+/* A call that may take the place of all kernels with its primitives. */
+typedef struct {
+    priced_cost cost;
+    int *place, places; /* of its primitives that are worth anything */
+} priced_call;
+
 typedef struct {
     fsim_frontier *f;
     priced_set *all; /* those of one root after those of the other */
@@ -37,6 +43,9 @@ typedef struct {
     priced_three *three;
     int threes, threes_room, *three_of; /* per place: 1 + its three; 0 */
     fsim_sum *most;                     /* per place: its price may not be more; NULL: all may be anything */
+    priced_call *call;
+    int calls;
+    int called; /* all[called, called + calls) are the calls, of no root */
 } pricer;
 
 /* The set in its family. */
@@ -51,6 +60,8 @@ static inline fsim_own_set *fsim_set_priced(const pricer *w, const priced_set *x
 bool fsim_has_two(const pricer *w, const priced_set *x, const priced_three *t);
 /* What is left of the set's cost beyond its members' prices, with what it pays for threes. */
 fsim_sum fsim_left_for(const pricer *w, const priced_set *x);
+/* What is left of a call's price beyond its primitives' prices. */
+fsim_sum fsim_left_for_call(const pricer *w, const priced_call *x);
 /* Finds a closer bound of the set, of which the closest isn't known. */
 void fsim_look_closer(const pricer *w, const priced_set *x);
 

@@ -88,6 +88,24 @@ static void list_columns(program *x)
 
 static fsim_sum rest_of(const column *c) { return c->set->cost->least - c->rest; }
 
+/* Calls of which some place is in the window. */
+static void list_calls(program *x)
+{
+    const pricer *w = x->w;
+    for (int i = 0; i < w->calls; i++) {
+        column c = {.set = &w->all[w->called + i]};
+        for (int k = 0; k < w->call[i].places; k++) {
+            const int at = w->call[i].place[k] - x->low;
+            if (at >= 0 && at < x->count)
+                c.mask |= (uint64_t)1 << at;
+            else
+                c.rest += w->price[w->call[i].place[k]];
+        }
+        if (c.mask)
+            *FSIM_PUSH(w->f->a, x->column, x->columns, x->room) = c;
+    }
+}
+
 static int by_mask(const void *a, const void *b)
 {
     const column *x = a, *y = b;
@@ -349,6 +367,7 @@ static bool solve_once(program *x, bool *done)
     bool in_time = true;
     list_threes(x, paid);
     list_columns(x);
+    list_calls(x);
     group_columns(x);
     bool more = begin(x);
     *done = false;
@@ -418,6 +437,14 @@ static bool lower(program *x, int low, int end)
                 left = 0;
             }
         }
+    }
+    for (int i = 0; i < w->calls; i++) {
+        fsim_sum left = fsim_left_for_call(w, &w->call[i]);
+        for (int k = 0; k < w->call[i].places && left < 0; k++)
+            if (w->call[i].place[k] >= low && w->call[i].place[k] < end) {
+                w->price[w->call[i].place[k]] += left;
+                left = 0;
+            }
     }
     return true;
 }

@@ -116,6 +116,38 @@ static double generated_s(const expansion *x)
     return beyond > 1 ? fsim_contraction_generated_for(f->p, f->l.node[contraction]) : 0;
 }
 
+/* Has the chain `o` of the set a member that no call for an attention has, whatever clones there are? */
+static bool is_more_than_attention(const expansion *x, const fsim_group *o)
+{
+    FSIM_EACH_BIT(i, x->set->own)
+    {
+        const int node = x->f->l.node[x->root - FSIM_BACK + i], m = fsim_member_of(o, node);
+        if (m >= 0 && !fsim_is_of_attention(x->f->p->graph, &o->member[m]))
+            return true;
+    }
+    return false;
+}
+
+/* Adds what the set takes of other units than DRAM where its kernel has no contraction, though the list has some: then
+ * each whole member is computed as it is written, and what is accessed passes through L2. */
+static void add_plain(const expansion *x, const fsim_least_traffic *traffic, const fsim_bits *whole,
+                      fsim_unit_seconds *all)
+{
+    const fsim_frontier *f = x->f;
+    if (!f->products || f->p->objective == FSIM_MINIMISE_BYTES)
+        return;
+    FSIM_EACH_BIT(i, x->set->own)
+    if (!fsim_floor_is_plain(fsim_node_of(f, x->root - FSIM_BACK + i)))
+        return;
+    const fsim_floor floor = fsim_floor_of_plain(f->p);
+    fsim_unit_seconds own = {{0}};
+    FSIM_EACH_BIT(i, *whole)
+    fsim_floor_add(&own, fsim_floor_arithmetic(&floor, fsim_node_of(f, x->root - FSIM_BACK + i)));
+    for (int u = 0; u < FSIM_FLOOR_UNITS; u++)
+        all->s[u] = fmax(all->s[u], own.s[u]);
+    fsim_floor_add(all, fsim_floor_accesses(&floor, traffic->accessed_bytes, traffic->accessed_elems));
+}
+
 /* work_s: what its contraction takes besides, at least. */
 static fsim_sum least_with(const expansion *x, const fsim_variant *v, double work_s)
 {
@@ -129,7 +161,8 @@ static fsim_sum least_with(const expansion *x, const fsim_variant *v, double wor
         fsim_floor_add(&all, f->units[x->root - FSIM_BACK + i]);
         for (int k = 0; k < n->args; k++) {
             const int t = n->arg[k].tensor;
-            bool again = !fsim_reads_whole_input(f, x->root - FSIM_BACK + i, k) || count == FSIM_BITS || was_read(x, t);
+            bool again = f->p->graph->tensor[t].producer >= 0 || /* part of the traffic below */
+                         !fsim_reads_whole_input(f, x->root - FSIM_BACK + i, k) || count == FSIM_BITS || was_read(x, t);
             for (int q = 0; q < count && !again; q++)
                 again = seen[q] == t;
             if (again)
@@ -140,13 +173,15 @@ static fsim_sum least_with(const expansion *x, const fsim_variant *v, double wor
     }
     const fsim_least_traffic traffic = fsim_least_traffic_of(x->f, x->set, x->root);
     all.s[FSIM_FLOOR_DRAM] += traffic.bytes > fsim_l2_effective(f->p->hw) ? traffic.without_room : traffic.with_room;
+    add_plain(x, &traffic, &whole, &all);
     const double unit = f->p->objective == FSIM_MINIMISE_BYTES ? 1 : 1 / FSIM_TICK_S;
     all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], fmax(work_s, generated_s(x)));
     const fsim_group *o = v ? v->kernel->group : NULL;
     if (o && o->template == FSIM_CHAINED_CONTRACTION && f->p->objective != FSIM_MINIMISE_BYTES) {
-        const fsim_chain_pair pair = {o->first, o->anchor, (double)o->rows, (double)o->width, o->causal > 0};
+        const fsim_chain_pair pair = {o->first,         o->anchor,     (double)o->rows,
+                                      (double)o->width, o->causal > 0, is_more_than_attention(x, o)};
         all.s[FSIM_FLOOR_WORK] =
-            fmax(all.s[FSIM_FLOOR_WORK], fsim_least_chain_s(f->p->graph, f->p->hw, pair, fsim_floor_launch(f->p)));
+            fmax(all.s[FSIM_FLOOR_WORK], fsim_least_chain_call_s(f->p->graph, f->p->hw, pair, fsim_floor_launch(f->p)));
     }
     return (fsim_sum)((f->floor_launch + fsim_floor_norm(&all) * unit) * (1 - 1e-9));
 }

@@ -46,6 +46,7 @@ typedef struct fsim_variant {
 typedef struct {
     double bytes;                   /* through L2 */
     double with_room, without_room; /* seconds (or bytes) of DRAM, where L2 has room for all that it moves; where not */
+    double accessed_bytes, accessed_elems; /* what it reads and writes itself, through L2, whatever that is made of */
 } fsim_least_traffic;
 
 /* What may be beside a set in a larger kernel. */

@@ -7,6 +7,7 @@
  * decide about a price. */
 #include "plan/search/shadow.h"
 
+#include "plan/price/calls.h"
 #include "plan/search/places.h"
 #include "plan/search/pricer.h"
 #include <string.h>
@@ -145,6 +146,14 @@ fsim_sum fsim_left_for(const pricer *w, const priced_set *x)
         if (t && (at == t->place[0] || (at == t->place[1] && !has(w, x, t->place[0]))) && fsim_has_two(w, x, t))
             left += t->pays;
     }
+    return left;
+}
+
+fsim_sum fsim_left_for_call(const pricer *w, const priced_call *x)
+{
+    fsim_sum left = x->cost.least;
+    for (int k = 0; k < x->places; k++)
+        left -= w->price[x->place[k]];
     return left;
 }
 
@@ -308,6 +317,39 @@ static bool asks_for_worth(const fsim_frontier *f)
     return f->p->worth && f->p->worth->graph == f->p->graph && f->l.count == f->p->graph->nodes;
 }
 
+/* Lists the calls, and lowers prices until no call costs less than what its primitives are worth. */
+static void list_calls(pricer *w)
+{
+    const fsim_frontier *f = w->f;
+    const fsim_worth *worth = f->p->worth;
+    w->call = fsim_new(f->a, priced_call, worth->calls + 1);
+    w->called = w->count;
+    for (int c = 0; c < worth->calls; c++) {
+        priced_call *x = &w->call[w->calls++];
+        *x = (priced_call){
+            {fsim_ticks(worth->call[c].least_s), FSIM_BY_PRICE}, fsim_new(f->a, int, worth->call[c].nodes + 1), 0};
+        for (int i = 0; i < worth->call[c].nodes; i++)
+            if (!worth->nothing[worth->call[c].node[i]])
+                x->place[x->places++] = f->l.place[worth->call[c].node[i]];
+        *FSIM_PUSH(f->a, w->all, w->count, w->room) = (priced_set){-1, c, &x->cost};
+        for (int k = x->places; k-- > 0;) {
+            const fsim_sum left = fsim_left_for_call(w, x);
+            if (left < 0 && w->price[x->place[k]] > 0)
+                w->price[x->place[k]] = fsim_sum_most(0, w->price[x->place[k]] + left);
+        }
+    }
+}
+
+static fsim_sum sum_of_prices(const pricer *w)
+{
+    fsim_sum sum = 0;
+    for (int i = 0; i < w->threes; i++)
+        sum -= w->three[i].pays;
+    for (int i = 0; i < w->f->l.count; i++)
+        sum += w->price[i];
+    return sum;
+}
+
 /* Tells who asks what primitives are worth where some are worth nothing. Changes the prices. */
 static void tell_worth(pricer *w)
 {
@@ -330,6 +372,11 @@ static void tell_worth(pricer *w)
         worth->shared += w->three[i].pays;
     for (int i = 0; i < f->l.count; i++)
         worth->of[f->l.node[i]] = w->price[i];
+    if (worth->calls == 0)
+        return;
+    list_calls(w);
+    fsim_raise_prices(w);
+    worth->bound = fsim_sum_most(worth->bound, sum_of_prices(w));
 }
 
 /* What has no price is worth nothing. */

@@ -153,9 +153,10 @@ enum { MOST_HELD = 4 * FSIM_BITS }; /* results of a set and what it reads for su
 typedef struct {
     const fsim_frontier *f;
     int root;
-    int tensor[MOST_HELD], count;        /* tensors that the kernel has anyhow */
-    double known[FSIM_BACK + FSIM_BITS]; /* per place from root - FSIM_BACK on: the least of having its result as a
-                                            copy; less than 0: not known */
+    int tensor[MOST_HELD], count;         /* tensors that the kernel has anyhow */
+    double known[FSIM_BACK + FSIM_BITS];  /* per place from root - FSIM_BACK on: the least of having its result as a
+                                             copy; less than 0: not known */
+    double loaded[FSIM_BACK + FSIM_BITS]; /* the same for the elements that are loaded, in bytes */
     fsim_least_traffic out;
 } traffic;
 
@@ -197,12 +198,70 @@ static double least_had(traffic *x, int t)
     return fmin(*known, f->read_s[t]);
 }
 
+/* The least bytes that are loaded to have so many elements of tensor t: of these, or of what they are computed from. */
+static double least_loaded(traffic *x, int t, int64_t elems)
+{
+    const fsim_frontier *f = x->f;
+    const fsim_tensor *of = &f->p->graph->tensor[t];
+    const int from = of->producer < 0 ? -1 : f->l.place[of->producer];
+    const double bytes = of->elems > 0 ? (double)of->bytes / (double)of->elems * (double)elems : 0;
+    if (is_at_hand(x, t) || x->count == MOST_HELD || of->known)
+        return 0;
+    if (from < 0 || !f->l.clonable[from])
+        return bytes;
+    if (from < x->root - FSIM_BACK || from >= x->root + FSIM_BITS || elems != of->elems)
+        return 0;
+    double *known = &x->loaded[from - x->root + FSIM_BACK];
+    if (*known < 0) {
+        *known = 0;
+        for (int k = 0; k < fsim_node_of(f, from)->args; k++) {
+            const fsim_access *y = &fsim_node_of(f, from)->arg[k];
+            if (y->how == FSIM_READ_MAP)
+                *known = fmax(*known, least_loaded(x, y->tensor, y->distinct));
+        }
+    }
+    return fmin(*known, bytes);
+}
+
 /* Adds what is moved for tensor t of the graph. */
 static void add_transfer(traffic *x, int t, double seconds, double bytes)
 {
     x->out.bytes += bytes;
     x->out.without_room += seconds;
     x->out.with_room += may_stay(x->f, t, true) ? 0 : seconds;
+}
+
+/* Adds what of tensor t the kernel itself reads or writes. */
+static void add_accesses(traffic *x, int t, double bytes)
+{
+    const fsim_tensor *of = &x->f->p->graph->tensor[t];
+    x->out.accessed_bytes += of->known ? 0 : bytes;
+    x->out.accessed_elems += of->known || of->bytes == 0 ? 0 : bytes / (double)of->bytes * (double)of->elems;
+}
+
+/* The most that an argument of the member at place makes the kernel load which may be computed again. */
+static double most_loaded(traffic *x, int place)
+{
+    const fsim_node *n = fsim_node_of(x->f, place);
+    double most = 0;
+    for (int k = 0; k < n->args; k++)
+        if (n->arg[k].how == FSIM_READ_MAP)
+            most = fmax(most, least_loaded(x, n->arg[k].tensor, n->arg[k].distinct));
+    return most;
+}
+
+/* Adds what the graph inputs take that the member reads whole. */
+static void add_inputs(traffic *x, int place)
+{
+    const fsim_node *n = fsim_node_of(x->f, place);
+    for (int k = 0; k < n->args; k++) {
+        const fsim_tensor *t = &x->f->p->graph->tensor[n->arg[k].tensor];
+        if (n->arg[k].how != FSIM_READ_MAP || n->arg[k].distinct != t->elems || t->producer >= 0 ||
+            is_at_hand(x, n->arg[k].tensor) || x->count == MOST_HELD)
+            continue;
+        take_along(x, n->arg[k].tensor);
+        add_accesses(x, n->arg[k].tensor, (double)t->bytes);
+    }
 }
 
 /* Adds what the member at place, computed at all its points, reads of others' results that can't be computed again,
@@ -222,6 +281,7 @@ static double add_reads(traffic *x, int place, bool others)
             most = fmax(most, least_had(x, y->tensor));
         } else if ((from < 0 || !f->l.clonable[from]) && x->count < MOST_HELD) {
             take_along(x, y->tensor);
+            add_accesses(x, y->tensor, (double)t->bytes);
             add_transfer(x, y->tensor, f->read_s[y->tensor], (double)t->bytes);
         }
     }
@@ -234,15 +294,17 @@ fsim_least_traffic fsim_least_traffic_of(fsim_frontier *f, fsim_own_set *s, int 
         return s->traffic;
     const fsim_graph *g = f->p->graph;
     traffic x = {.f = f, .root = root};
-    double most = 0;
+    double most = 0, loaded = 0;
     for (int i = 0; i < FSIM_BACK + FSIM_BITS; i++)
-        x.known[i] = -1;
+        x.known[i] = x.loaded[i] = -1;
     FSIM_EACH_BIT(i, s->own)
     {
         const fsim_node *n = fsim_node_of(f, root - FSIM_BACK + i);
         const fsim_tensor *t = &g->tensor[n->result[0]];
         for (int r = 0; r < n->results; r++)
             take_along(&x, n->result[r]);
+        if (fsim_bit(&s->must, i) && n->results == 1)
+            add_accesses(&x, n->result[0], (double)t->written_bytes);
         if (fsim_bit(&s->must, i) && n->results == 1 && !t->output)
             add_transfer(&x, n->result[0], f->write_s[n->result[0]], (double)t->written_bytes);
     }
@@ -252,6 +314,11 @@ fsim_least_traffic fsim_least_traffic_of(fsim_frontier *f, fsim_own_set *s, int 
     FSIM_EACH_BIT(i, whole)
     most = fmax(most, add_reads(&x, root - FSIM_BACK + i, true));
     x.out.without_room += most;
+    FSIM_EACH_BIT(i, whole)
+    add_inputs(&x, root - FSIM_BACK + i);
+    FSIM_EACH_BIT(i, whole)
+    loaded = fmax(loaded, most_loaded(&x, root - FSIM_BACK + i));
+    x.out.accessed_bytes += loaded;
     s->traffic_for = root + 1;
     return s->traffic = x.out;
 }
