@@ -208,23 +208,28 @@ static bool belongs(const builder *b, const growth *x, int bit)
     return false;
 }
 
+/* What a set of the list may have of two places with a tensor in common. */
+enum { HAS_BOTH = 1, HAS_NO_PATH = -1, NEVER_BOTH = -2 };
+
 /* May a set of the list have both places because they have a tensor in common, directly: in a parted list one needs the
- * other, or they are contractions alike? */
-static bool may_have_both(fsim_places *l, int low, int high)
+ * other, or they are contractions alike? Else another one that it has may lead to both, unless no kernel has them. */
+static signed char kept_by_both(fsim_places *l, int low, int high)
 {
     bool path = high - low <= FSIM_BITS && fsim_bit(&l->after[low], high - low - 1);
-    return (!l->parted || path || fsim_may_be_siblings(l, low, high)) && !fsim_never_together(l, low, high) &&
-           !fsim_separated(l, low, high, &path);
+    if (l->parted && !path && !fsim_may_be_siblings(l, low, high))
+        return HAS_NO_PATH;
+    return fsim_never_together(l, low, high) || fsim_separated(l, low, high, &path) ? NEVER_BOTH : HAS_BOTH;
 }
 
-bool fsim_misses_near(fsim_places *l, int at, int k)
+static signed char kept_near(fsim_places *l, int at, int k)
 {
-    signed char *missed = &l->missed[k];
     const int other = l->near[k];
-    if (*missed == 0)
-        *missed = may_have_both(l, at < other ? at : other, at < other ? other : at) ? 1 : -1;
-    return *missed > 0;
+    if (l->missed[k] == 0)
+        l->missed[k] = kept_by_both(l, at < other ? at : other, at < other ? other : at);
+    return l->missed[k];
 }
+
+bool fsim_misses_near(fsim_places *l, int at, int k) { return kept_near(l, at, k) == HAS_BOTH; }
 
 /* A primitive that may still be added to a set, as a bit of it, and what would come with it. */
 typedef struct {
@@ -279,8 +284,13 @@ static void look_about(builder *b, growth *x)
                 b->f->complete = b->f->complete && (l->linked || !misses);
                 if (misses)
                     fsim_bit_set(&b->f->far, v);
-            } else if (bit > FSIM_BACK && !fsim_bit(&x->barred, bit) && !fsim_bit(&x->set, bit)) {
-                const bool tried = l->parted || bit <= FSIM_BACK + ALWAYS_TRIED || fsim_misses_near(b->l, at, k);
+            } else if (bit > FSIM_BACK && !fsim_bit(&x->set, bit)) {
+                if (l->parted && kept_near(b->l, at, k) == HAS_BOTH)
+                    reach(b, l->near[k]); /* barred or not, other roots have to look at it too */
+                if (fsim_bit(&x->barred, bit))
+                    continue;
+                const bool tried = bit <= FSIM_BACK + ALWAYS_TRIED ||
+                                   (l->parted ? kept_near(b->l, at, k) != NEVER_BOTH : fsim_misses_near(b->l, at, k));
                 fsim_bit_set(tried ? &x->fringe : &x->barred, bit);
             }
         }

@@ -7,8 +7,9 @@
 #include <string.h>
 
 enum {
-    NEAR = 8,   /* producers further back look alike: families.c compares which they are, and where they are read */
-    WIDE = 4000 /* sets tried for a root before a watched list is given up */
+    BEGINNING = 32, /* of a long path, which is looked at first */
+    NEAR = 8,       /* producers further back look alike: families.c compares which they are, and where they are read */
+    WIDE = 4000     /* sets tried for a root before a watched list is given up */
 };
 
 static void link_producers(fsim_places *l, const bool *wanted)
@@ -133,22 +134,55 @@ static int on_long_paths(const fsim_places *l, int low, int high, int *node)
     return count;
 }
 
-bool fsim_separated(fsim_places *l, int low, int high, bool *path)
+/* Can no kernel have these primitives, ascending, nor these and others? */
+static bool is_no_kernel(const fsim_places *l, const int *node, int count)
 {
-    *path = true;
-    if (fsim_across_barrier(l, low, high))
+    fsim_group group;
+    fsim_refusal why = {0};
+    return !fsim_group_of(&l->p->limits, &(fsim_selection){.node = node, .count = count}, l->a, &group, &why) &&
+           why.final;
+}
+
+/* Is a place before `high`, on a path from `low` to it, separated from `low`? */
+static bool is_separated_before(fsim_places *l, int low, int high)
+{
+    bool path, found = false;
+    for (int k = l->pred_first[high]; k < l->pred_first[high + 1] && !found; k++)
+        found = l->pred[k] > low && fsim_separated(l, low, l->pred[k], &path);
+    return found;
+}
+
+/* Does a path lead from one place to the other, by places of which no kernel has all? *path: there is one. */
+static bool find_separated(fsim_places *l, int low, int high, bool *path)
+{
+    const bool near = high - low <= FSIM_BITS;
+    if (near && is_separated_before(l, low, high))
         return true;
     const fsim_mark mark = fsim_save(l->a);
     int *node = fsim_new(l->a, int, high - low + 1);
-    const int count = high - low <= FSIM_BITS ? on_paths(l, low, high, node) : on_long_paths(l, low, high, node);
-    fsim_group group;
-    fsim_refusal why = {0};
+    const int count = near ? on_paths(l, low, high, node) : on_long_paths(l, low, high, node);
     *path = count > 0;
-    const bool never_together =
-        *path && !fsim_group_of(&l->p->limits, &(fsim_selection){.node = node, .count = count}, l->a, &group, &why) &&
-        why.final;
+    const bool separated =
+        *path && ((count > BEGINNING && is_no_kernel(l, node, BEGINNING)) || is_no_kernel(l, node, count));
     fsim_rewind(l->a, mark);
-    return never_together;
+    return separated;
+}
+
+bool fsim_separated(fsim_places *l, int low, int high, bool *path)
+{
+    const int bit = high - low - 1;
+    *path = true;
+    if (fsim_across_barrier(l, low, high))
+        return true;
+    if (bit >= FSIM_BITS)
+        return find_separated(l, low, high, path);
+    *path = fsim_bit(&l->after[low], bit);
+    if (*path && !fsim_bit(&l->asked_path[low], bit)) {
+        if (find_separated(l, low, high, path))
+            fsim_bit_set(&l->separated[low], bit);
+        fsim_bit_set(&l->asked_path[low], bit);
+    }
+    return *path && fsim_bit(&l->separated[low], bit);
 }
 
 bool fsim_leads_to(const fsim_places *l, int low, int high)
@@ -383,6 +417,8 @@ void fsim_places_of(fsim_problem *p, const int *node, int count, fsim_set_limits
     out->after = fsim_new(a, fsim_bits, count + 1);
     out->asked = fsim_new(a, fsim_bits, count + 1);
     out->never = fsim_new(a, fsim_bits, count + 1);
+    out->asked_path = fsim_new(a, fsim_bits, count + 1);
+    out->separated = fsim_new(a, fsim_bits, count + 1);
     out->class = fsim_new(a, uint64_t, count + 1);
     out->near_class = fsim_new(a, uint64_t, count + 1);
     out->last_use = fsim_new(a, int, p->graph->tensors + 1);

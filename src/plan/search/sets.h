@@ -114,7 +114,7 @@ typedef struct {
         *touching;                /* places that access tensor t of the graph, themselves or through producers cloned
                                      into their kernel: touching[touching_first[t], touching_first[t + 1]), ascending */
     int *touched_first, *touched; /* the other way round: the tensors of place i */
-    signed char *missed; /* families.c: per entry of near, whether a set misses it: 1, -1 where not, 0 not known yet */
+    signed char *missed;          /* families.c: per entry of near, whether a set may have both; 0: not known yet */
     bool *must, *clonable;
     bool *outside;             /* a reader is not in the list */
     bool *aloof;               /* apart.c: no kernel has it and a contraction */
@@ -126,6 +126,7 @@ typedef struct {
     fsim_bits *results;        /* apart.c: the points of what depends on it */
     fsim_bits *before, *after; /* bit j of before[i]: i - FSIM_BITS + j leads to i; of after[i]: i leads to i + 1 + j */
     fsim_bits *asked, *never;  /* bit j: was it asked whether no kernel contains i and i + 1 + j, and is that so? */
+    fsim_bits *asked_path, *separated; /* the same for what lies on paths between the two (fsim_separated) */
     uint64_t *class, *near_class; /* what a place looks like; but for how far back the producers are that are not next
                                      to it */
     int *last_use;                /* per tensor of the graph: the last place that may read it, through clones too; -1 */
