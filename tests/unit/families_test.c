@@ -507,7 +507,7 @@ static void every_set_that_is_a_kernel_is_found(void **unused)
     printf("%d tensors read and %d written, element by element\n", sums.elements.read, sums.elements.written);
     assert_true(graphs > turns / 2 && sums.sets > 10 * graphs && sums.told > sums.apart / 2);
     assert_true(sums.whole < sums.places && (!usual || sums.said_whole * 100 > sums.whole * 99));
-    assert_true(sums.said_pieces * 100 > sums.pieces * 94);
+    assert_true(!usual || sums.said_pieces * 100 > sums.pieces * 94);
     assert_true(!usual || (sums.told >= 875 && sums.said_whole >= 1917 && sums.said_pieces >= 651 &&
                            sums.elements.read >= 8307 && sums.elements.written >= 7776));
     check_share("work", sums.floors, 0.63469, usual);
