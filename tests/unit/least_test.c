@@ -214,10 +214,35 @@ static void products_side_by_side_have_shares(void **unused)
     assert_true(close * 10 > kernels * 4);
 }
 
+/* The rows of a measurements file share a store, which is cleared before each plan: nothing of the one before is left.
+ */
+static void a_cleared_store_knows_nothing(void **unused)
+{
+    (void)unused;
+    static const char *const text[] = {
+        "tensors:\n  x: {shape: [4096, 1024], dtype: bf16}\n"
+        "  w: {shape: [4096, 1024], dtype: bf16}\n  v: {shape: [64, 1024], dtype: bf16}\n"
+        "operators:\n  - {op: linear, in: [x, w], out: y}\n"
+        "  - {op: linear, in: [x, v], out: z}\n",
+        "tensors:\n  x: {shape: [16, 64], dtype: bf16}\n"
+        "  w: {shape: [64, 64], dtype: bf16}\n  v: {shape: [64, 64], dtype: bf16}\n"
+        "operators:\n  - {op: linear, in: [x, w], out: y}\n"
+        "  - {op: linear, in: [x, v], out: z}\n"};
+    subject large = load(text[0], gpus[0]), small = load(text[1], gpus[0]), shared = load(text[1], gpus[0]);
+    const double before = fsim_contraction_beside_for(&large.p, 0), wanted = fsim_contraction_beside_for(&small.p, 0);
+    assert_true(before > 10 * wanted && wanted > 0);
+    shared.p.store = large.p.store;
+    fsim_store_clear(shared.p.store);
+    assert_true(fsim_contraction_beside_for(&shared.p, 0) == wanted);
+    fsim_arena_free(shared.a);
+    fsim_arena_free(small.a);
+    fsim_arena_free(large.a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(convolutions_take_what_is_said_at_least),
-                                       cmocka_unit_test(chains_take_what_is_said_at_least),
-                                       cmocka_unit_test(products_side_by_side_have_shares)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(convolutions_take_what_is_said_at_least), cmocka_unit_test(chains_take_what_is_said_at_least),
+        cmocka_unit_test(products_side_by_side_have_shares), cmocka_unit_test(a_cleared_store_knows_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

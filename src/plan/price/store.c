@@ -111,7 +111,7 @@ void fsim_store_clear(struct fsim_store *s)
     fsim_rewind(s->comparing, (fsim_mark){NULL, 0});
     s->likeness = NULL;
     s->walks = NULL;
-    s->alone_s = s->generated_s = NULL;
+    s->alone_s = s->generated_s = s->beside_s = NULL;
 }
 
 void fsim_store_trim(fsim_problem *p, int most)
