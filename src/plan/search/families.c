@@ -10,7 +10,6 @@
 enum {
     TRIED_IN_HASTE = 60, /* sets tried for a root after the budget is used up */
     ALWAYS_TRIED = 32,   /* places further behind a root are tried only with what could be in one kernel with them */
-    FEW_TRIED = 20,      /* sets tried for a root of a linked list, whatever they take */
     LEAST_TRIED = 60, /* sets tried for a root of a linked list; more where there is budget for so many such roots, */
     ROOTS_AHEAD = 24,
     STEPS_OF_A_SET = 20 /* and steps for each set and its price */
@@ -21,8 +20,6 @@ typedef struct {
     fsim_family *f;
     int base; /* the place that bit 0 stands for */
     int64_t tried, most;
-    int64_t ends; /* a linked list: the work after which no more are tried, */
-    int least;    /* but for so many */
 } builder;
 
 static void reach(builder *b, int place)
@@ -329,8 +326,7 @@ static void grow(builder *b, growth x)
     gain below = {-1, {{0}}};
     if (l->watched && b->tried > l->wide_from)
         l->wide = true;
-    const bool last = ++b->tried > b->most || (b->tried > b->least && fsim_work(l->p) > b->ends);
-    if (last && l->linked) {
+    if (++b->tried > b->most && l->linked) {
         b->f->many = true;
         return;
     }
@@ -394,20 +390,10 @@ static int64_t most_tried(const fsim_places *l)
     return l->linked && some < l->most ? some : l->most;
 }
 
-/* Steps for them: no more than leave half of the budget for prices, and some of the rest for other roots. */
-static int64_t most_steps(const fsim_places *l, int64_t tried)
-{
-    const int64_t left = (l->budget->steps - fsim_work(l->p)) / (2 * ROOTS_AHEAD), few = LEAST_TRIED * STEPS_OF_A_SET,
-                  some = left > few ? left : few;
-    return tried * STEPS_OF_A_SET < some ? tried * STEPS_OF_A_SET : some;
-}
-
 static fsim_family *build(fsim_places *l, int root)
 {
     fsim_family *f = fsim_new(l->a, fsim_family, 1);
     builder b = {.l = l, .f = f, .base = root - FSIM_BACK, .most = most_tried(l)};
-    b.ends = fsim_work(l->p) + most_steps(l, b.most);
-    b.least = fsim_within(l->budget, l->p) ? FEW_TRIED : 1;
     growth seed = {.set = {{0}}};
     *f = (fsim_family){.root = root, .complete = true};
     f->with = l->linked ? fsim_new(l->a, fsim_bits, FSIM_BITS) : NULL;

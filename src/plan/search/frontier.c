@@ -219,10 +219,8 @@ static void find_floor(fsim_frontier *f)
     for (int i = 0; i < l->count; i++)
         f->floor_start[i] *= f->floor_launch;
     weigh(f, own, input, masked);
-    for (int i = 0; i < l->count; i++) {
+    for (int i = 0; i < l->count; i++)
         f->floor_own[i] += f->floor_alone[i] * (1 - 1e-9);
-        f->floor_start[i] = f->starts && fsim_anchors(f, i) ? f->floor_launch : f->floor_start[i];
-    }
 }
 
 /* After the budget is used up: the order in which states of a size are continued, most promising first. */

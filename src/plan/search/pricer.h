@@ -11,12 +11,6 @@ typedef struct {
     fsim_closeness how;
 } priced_cost;
 
-/* What a kernel costs at least where nothing is beside it, or where something may be; 0: not known. Of a parted list.
- */
-typedef struct {
-    fsim_sum least[2];
-} alone_cost;
-
 /* A set as a candidate for the price of one of its members. */
 typedef struct {
     int root, set;
@@ -41,7 +35,6 @@ typedef struct {
     priced_set *all; /* those of one root after those of the other */
     int count, room;
     priced_cost **cost; /* per root, per set of its family */
-    alone_cost **alone; /* the same, in common for roots whose kernels read alike */
     int *latest,
         *older; /* per family, by its root: 1 + the last root with costs of its own; per such root: the one before */
     int *like;  /* per root: the one that has the same costs as its own */

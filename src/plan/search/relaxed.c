@@ -200,17 +200,6 @@ bool fsim_is_joinable_here(const expansion *x)
     return s->has_company;
 }
 
-fsim_company_counts fsim_company_counts_for(fsim_frontier *f, int root, fsim_own_set *set)
-{
-    const expansion x = {.f = f, .set = set, .root = root, .anywhere = true};
-    f->l.owned = true;
-    const bool any = fsim_is_joinable_here(&x);
-    f->l.owned = false;
-    if (!f->l.parted || fsim_is_borrowed(&x) || (any && set->joinable))
-        return FSIM_BY_WHAT_IT_IS;
-    return any ? FSIM_BY_ANY : FSIM_BY_NONE;
-}
-
 /* What a kernel with the set costs at least where it stores something, in this part or another one, that has no place
  * in a tile of its contraction; FSIM_NEVER where it has none, or several. */
 static fsim_sum least_untiled(const expansion *x)

@@ -48,14 +48,6 @@ static bool read_alike(const fsim_frontier *f, int x, int y)
     return true;
 }
 
-/* Takes so many small steps. False where the budget ends; but a list that may leave sets out is finished with less
- * where its steps end. */
-static bool goes_on(fsim_frontier *f, int small)
-{
-    return fsim_proceed(f, &f->budget, small) ||
-           (f->l.linked && f->budget.spent->end == FSIM_SEARCH_STOPPED_BY_STEPS && !fsim_is_over(f));
-}
-
 /* May all members of the set be in kernels that are not known? They are worth their work at most then, and that is no
  * more than what the set costs. */
 static bool is_missed(const fsim_frontier *f, int root, const fsim_own_set *s)
@@ -66,35 +58,23 @@ static bool is_missed(const fsim_frontier *f, int root, const fsim_own_set *s)
     return true;
 }
 
-/* A root before this one whose kernels cost the same, but for what is beside them; -1. */
-static int find_twin(const pricer *w, int root)
-{
-    int tries = 0;
-    for (int like = w->latest[w->f->l.family[root]->first_alike]; like && tries++ < MOST_TRIES;
-         like = w->older[like - 1])
-        if (read_alike(w->f, like - 1, root))
-            return like - 1;
-    return -1;
-}
-
 /* Finds what the sets of this root cost at least, by what their members take of each unit. False where the budget ends.
  */
 static bool find_costs(pricer *w, int root)
 {
     fsim_frontier *f = w->f;
     const fsim_family *family = f->l.family[root];
-    const int twin = find_twin(w, root);
-    if (twin >= 0 && !f->l.parted) {
-        w->cost[root] = w->cost[twin];
-        w->like[root] = twin;
-        return true;
-    }
+    int tries = 0;
+    for (int like = w->latest[family->first_alike]; like && !f->l.parted && tries++ < MOST_TRIES;
+         like = w->older[like - 1])
+        if (read_alike(f, like - 1, root)) {
+            w->cost[root] = w->cost[like - 1];
+            w->like[root] = like - 1;
+            return true;
+        }
     w->like[root] = root;
-    w->alone[root] = twin >= 0 ? w->alone[twin] : fsim_new(f->a, alone_cost, f->l.parted ? family->sets + 1 : 1);
-    if (twin < 0) {
-        w->older[root] = w->latest[family->first_alike];
-        w->latest[family->first_alike] = root + 1;
-    }
+    w->older[root] = w->latest[family->first_alike];
+    w->latest[family->first_alike] = root + 1;
     w->cost[root] = fsim_new(f->a, priced_cost, family->sets + 1);
     for (int i = 0; i < family->sets; i++) {
         priced_cost *x = &w->cost[root][i];
@@ -105,7 +85,7 @@ static bool find_costs(pricer *w, int root)
         x->least = fsim_least_of_set(f, root, family, &family->set[i], x->how = FSIM_BY_UNITS);
         if (x->least < 0)
             x->least = fsim_least_of_set(f, root, family, &family->set[i], x->how = FSIM_BY_PRICE);
-        if (!goes_on(f, 0))
+        if (!fsim_proceed(f, &f->budget, 0))
             return false;
     }
     return true;
@@ -129,7 +109,6 @@ static bool list_sets(pricer *w)
     w->first = fsim_new(f->a, int, f->l.count + 1);
     w->three_of = fsim_new(f->a, int, f->l.count + 1);
     w->cost = fsim_new(f->a, priced_cost *, f->l.count + 1);
-    w->alone = fsim_new(f->a, alone_cost *, f->l.count + 1);
     w->latest = fsim_new(f->a, int, f->l.count + 1);
     w->older = fsim_new(f->a, int, f->l.count + 1);
     w->like = fsim_new(f->a, int, f->l.count + 1);
@@ -181,14 +160,8 @@ fsim_sum fsim_left_for_call(const pricer *w, const priced_call *x)
 void fsim_look_closer(const pricer *w, const priced_set *x)
 {
     const fsim_sum known = x->cost->least;
-    const fsim_company_counts counts = fsim_company_counts_for(w->f, x->root, fsim_set_priced(w, x));
-    fsim_sum *same = counts == FSIM_BY_WHAT_IT_IS ? NULL : &w->alone[x->root][x->set].least[counts];
     x->cost->how = FSIM_BY_PRICE;
-    x->cost->least = same && *same > 0 ? *same
-                                       : fsim_least_of_set(w->f, x->root, w->f->l.family[x->root],
-                                                           fsim_set_priced(w, x), FSIM_BY_PRICE);
-    if (same)
-        *same = x->cost->least;
+    x->cost->least = fsim_least_of_set(w->f, x->root, w->f->l.family[x->root], fsim_set_priced(w, x), FSIM_BY_PRICE);
     x->cost->least = x->cost->least < known ? known : x->cost->least;
 }
 
@@ -211,8 +184,8 @@ static void sink(leaving *x, int at)
     }
 }
 
-/* Sets *out to the least that the sets of this root leave for it, or to less where the budget ends. room: for all of
- * them. False where none is a kernel. */
+/* Sets *out to the least that the sets of this root leave for it. room: for all of them. False where none is a kernel,
+ * or the budget ends. */
 static bool find_least(pricer *w, int root, leaving *room, fsim_sum *out)
 {
     const priced_set *all = w->all + w->first[root];
@@ -223,22 +196,19 @@ static bool find_least(pricer *w, int root, leaving *room, fsim_sum *out)
     }
     for (int i = room->count / 2; i-- > 0;)
         sink(room, i);
-    if (!goes_on(w->f, room->count / 4))
+    if (!fsim_proceed(w->f, &w->f->budget, room->count / 4))
         return false;
     for (;;) {
         const int least = room->heap[0];
         priced_cost *x = all[least].cost;
         if (room->left[least] == FSIM_NEVER || x->how == FSIM_BY_PRICE)
             break;
-        if (!fsim_proceed(w->f, &w->f->budget, 1)) {
-            if (!goes_on(w->f, 0))
-                return false;
-            break;
-        }
         const fsim_sum known = x->least;
         fsim_look_closer(w, &all[least]);
         room->left[least] = x->least == FSIM_NEVER ? FSIM_NEVER : room->left[least] + x->least - known;
         sink(room, 0);
+        if (!fsim_proceed(w->f, &w->f->budget, 1))
+            return false;
     }
     *out = room->left[room->heap[0]];
     return *out != FSIM_NEVER;
@@ -299,7 +269,7 @@ static fsim_sum work_of(const fsim_frontier *f, int place)
 {
     const fsim_node *n = fsim_node_of(f, place);
     if (!f->owned_whole[place])
-        return fsim_anchors(f, place) ? (fsim_sum)(f->floor_start[place] * (1 - 1e-9)) : 0;
+        return 0;
     double sum = f->floor_own[place] + f->floor_start[place];
     for (int k = 0; k < n->args; k++) {
         bool again = f->p->graph->tensor[n->arg[k].tensor].readers > 1;
@@ -335,13 +305,9 @@ static void find_most(fsim_frontier *f, fsim_sum **out)
     if (!f->l.misses)
         return;
     *out = fsim_new(f->a, fsim_sum, f->l.count + 1);
-    bool *pays = fsim_new(f->a, bool, f->l.count + 1);
-    fsim_find_launches(f, pays);
     for (int i = 0; i < f->l.count; i++)
-        if (f->l.missing[i] && (fsim_node_of(f, i)->gemm.k || !may_meet_known_contraction(f, i)))
-            (*out)[i] = work_of(f, i) + (pays[i] ? (fsim_sum)(f->floor_launch * (1 - 1e-9)) : 0);
-        else if (f->l.missing[i])
-            (*out)[i] = 0;
+        if (f->l.missing[i])
+            (*out)[i] = fsim_node_of(f, i)->gemm.k || !may_meet_known_contraction(f, i) ? work_of(f, i) : 0;
         else
             (*out)[i] = FSIM_SUM_MOST;
 }

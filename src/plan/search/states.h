@@ -245,15 +245,6 @@ void fsim_pay_owed(const expansion *x, const fsim_bits *clones, state *s);
 /* Does s owe what no kernel that has still to run can read? */
 bool fsim_owes_in_vain(const fsim_frontier *f, const state *s);
 
-/* launches.c */
-
-/* Is the place one that gives its kernel its shape, as a contraction does, and may its kernel have others and cost
- * something? No kernel has two of these, nor one and a contraction. */
-bool fsim_anchors(const fsim_frontier *f, int place);
-/* Marks some of the missing places of a linked list: no kernel owns two of those, nor one and a contraction, nor one
- * and what anchors another kernel. Each is on a path to the next, and with what lies between they are no kernel. */
-void fsim_find_launches(fsim_frontier *f, bool *pays);
-
 /* free.c */
 
 /* Does the set's kernel cost nothing? */
@@ -363,10 +354,6 @@ fsim_sum fsim_least_with(const expansion *x, const fsim_variant *v);
 /* May the kernel be a part of a larger one? Where equal layers take their steps from each other, places that are alike
  * are not told apart. */
 bool fsim_is_joinable_here(const expansion *x);
-/* What of other parts of its kernel decides about the price of one: that there are none, or some, or which they are. */
-typedef enum { FSIM_BY_NONE, FSIM_BY_ANY, FSIM_BY_WHAT_IT_IS } fsim_company_counts;
-/* The same for this set of root's family, owned as a whole. */
-fsim_company_counts fsim_company_counts_for(fsim_frontier *f, int root, fsim_own_set *set);
 /* The kernel's relaxed cost. many: it stands for all kernels that store more than it does, of what they may; what none
  * of them beats. */
 fsim_sum fsim_cost_alone(expansion *x, fsim_variant *v, bool many);
