@@ -19,6 +19,7 @@ enum { THREADS = 1 };
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "cost/constants.h"
 #include "evidence/calibrate.h"
 #include "evidence/folds.h"
 #include "evidence/optimiser.h"
@@ -351,6 +352,23 @@ static void hosts_err_to_one_side(void **state)
     fsim_arena_free(a);
 }
 
+/* A kernel of a backward pass has an error more than the same one of a forward pass. */
+static void backward_kernels_are_less_certain(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    const fsim_graph *g =
+        fsim_graph_parse(a, fsim_diag_new(a), "three.yaml", three_streams, strlen(three_streams), NULL);
+    fsim_software s = {g, gpu(a, "h100-sxm5-80gb"), FSIM_REGIME_STREAM, FSIM_BY_ATEN};
+    const fsim_plan three = three_kernels(&s, a);
+    const fsim_kernel *k = &three.kernel[0];
+    const double forward = fsim_kernel_spread(g, s.hw, s.maker, k);
+    g->node[k->group->member[0].node].phase = FSIM_BACKWARD;
+    assert_true(fabs(fsim_kernel_spread(g, s.hw, s.maker, k) - hypot(forward, spread_backward)) < 1e-12);
+    assert_true(spread_backward > 0);
+    fsim_arena_free(a);
+}
+
 /* count networks of ten equal convolutions, each network off by error x a number from -1 to 1, its kernels hardly more.
  */
 static fsim_evaluated *networks(int count, double error, fsim_arena *a)
@@ -516,6 +534,7 @@ int main(void)
                                        cmocka_unit_test(hosts_err_to_one_side),
                                        cmocka_unit_test(few_rows_are_joined_by_others),
                                        cmocka_unit_test(common_errors_are_fitted),
+                                       cmocka_unit_test(backward_kernels_are_less_certain),
                                        cmocka_unit_test(rested_devices_are_faster_at_first),
                                        cmocka_unit_test(rows_tell_about_the_units_that_they_use)};
     return cmocka_run_group_tests(tests, NULL, NULL);
