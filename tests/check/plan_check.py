@@ -80,13 +80,14 @@ def table(lines, title):
     """The rows of a table as dicts. Cells stand below their title's first or last letter; empty ones are ''."""
     start = next(i for i, line in enumerate(lines) if line.startswith(title))
     heads = [(m.group(), m.start(), m.end()) for m in re.finditer(r"\S+(?: \S+)*", lines[start + 1])]
+    first, last = {a: name for name, a, _ in heads}, {b: name for name, _, b in heads}
     for line in lines[start + 2:]:
         if not line.strip():
             return
         row = {name: "" for name, _, _ in heads}
         cells = re.finditer(r"\S+(?: \S+)*", line)
         for cell in cells:
-            name = next(n for n, a, b in heads if a == cell.start() or b == cell.end())
+            name = first.get(cell.start()) or last[cell.end()]
             row[name] = cell.group()
         yield row
 
@@ -94,9 +95,11 @@ def table(lines, title):
 def split_reads(text, tensors):
     """'x [4096x1], b once' -> [(tensor, rest)]; a comma inside brackets does not separate."""
     for part in re.split(r", (?=[^\]]*(?:\[|$))", text) if text else []:
-        name = max((t for t in tensors if part.startswith(t + " ")), key=len, default=None)
-        if name is None:
-            raise ValueError("graph: no tensor of '%s'" % part)
+        name = part
+        while name not in tensors or name == part:  # the longest name in front: names may have blanks
+            name, blank, _ = name.rpartition(" ")
+            if not blank:
+                raise ValueError("graph: no tensor of '%s'" % part)
         yield tensors[name], part[len(name) + 1:]
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # codegen: folders that stand by themselves. C: built, run, and what the outputs are must not depend on the partition. CUDA: as text; codegen_cuda.sh builds it. The manifest, what
 # is said, what goes wrong.
-# depends: once cost: 19
+# depends: once cost: 10
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=${PYTHON:-python3}
@@ -35,7 +35,7 @@ exits() {
 
 # C: a layer and several ideas, each partition built and run.
 builds() {
-    make -s -j2 -C "$1" CC="$cc" CFLAGS="-O1 -fopenmp-simd" >"$1.make" 2>&1 || { complain "$1 does not build: $(tail -n 20 "$1.make")"; return; }
+    make -s -j2 -C "$1" CC="$cc" CFLAGS="-O0 -fopenmp-simd" >"$1.make" 2>&1 || { complain "$1 does not build: $(tail -n 20 "$1.make")"; return; }
     (cd "$1" && timeout 120 ./launcher --runs 2) >"$1.run" 2>&1 || complain "$1 does not run: $(cat "$1.run")"
 }
 folders=
@@ -63,15 +63,27 @@ has opaque.optimal/launcher.c 'Not generated: k[0-9]+_sorted: sort is opaque'
 has opaque.optimal.run '^k[0-9]+_sorted +not generated: sort is opaque'
 
 # Sources that people can read, and what the launcher says of them.
+# shellcheck disable=SC2086,SC2046
+awk '
+    function ended() { for (word in want) if (!(word in said)) print path ": no " word " in its header" }
+    BEGIN {
+        want["template"] = "^ [*] template"; want["operators"] = "^ [*] operators"; want["arguments"] = "^ [*] arguments"
+        want["predicted"] = "^ [*] predicted .* DRAM: .* read, .* written"; want["launch"] = "^ [*] launch .*arguments[)]"
+    }
+    FNR == 1 {
+        if (path) ended()
+        path = name = FILENAME
+        gsub(/.*\/|[.]c$/, "", name)
+        if (index($0, "/* " name ": kernel ") != 1 || $0 !~ /: kernel [0-9]+ of [0-9]+ of /) print path ": no header"
+        split("", said)
+        head = 1
+    }
+    head { for (word in want) if ($0 ~ want[word]) said[word] = 1; if (/[*]\//) head = 0 }
+    length > 180 { print path " has a line of more than 180 characters" }
+    END { ended() }' $(printf '%s/k*.c ' $folders) >lacking || complain 'the headers of sources'
+[ ! -s lacking ] || complain "$(cat lacking)"
 for folder in $folders; do
-    for source in "$folder"/k*.c; do
-        [ "$(awk 'length > n { n = length } END { print n }' "$source")" -le 180 ] || complain "$source has a line of more than 180 characters"
-        head -n 1 "$source" | grep -Eq "^/\* $(basename "$source" .c): kernel [0-9]+ of [0-9]+ of " || complain "$source: no header"
-        for word in template operators 'predicted .* DRAM: .* read, .* written' 'launch .*arguments\)' arguments; do
-            sed '/\*\//q' "$source" | grep -Eq "^ \* $word" || complain "$source: no $word in its header"
-        done
-        [ -e "${source%.c}.o" ] || complain "$source is not in the Makefile"
-    done
+    for source in "$folder"/k*.c; do [ -e "${source%.c}.o" ] || complain "$source is not in the Makefile"; done
     [ "$(awk 'length > n { n = length } END { print n }' "$folder.run")" -le 110 ] || complain "$folder.run is too wide"
 done
 has mlp.optimal.run '^median of 2 runs, caches flushed before each; predicted without launches;$'

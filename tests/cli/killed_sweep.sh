@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # depends: once
-# cost: 11
-# A sweep that is killed at a hundred random moments and resumed loses nothing and does nothing twice. A line on a terminal says how far it is. The commands of
+# cost: 9
+# A sweep that is killed at forty random moments and resumed loses nothing and does nothing twice. A line on a terminal says how far it is. The commands of
 # examples/kubernetes make the same shards as one machine.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}" "${PYTHON:=python3}"
@@ -12,14 +12,14 @@ fail=0
 complain() { echo "FAILED: $1: $(head -n 5 err)"; fail=1; }
 run() { "$FUSESIM" "$@" >out 2>err; }
 
-# Killed a hundred times. The moments are random; so that each is within the work, another sweep begins where one is done.
-many=(mlp --hw l4,t4 --over M=1:400)
+# Killed forty times. The moments are random; so that each is within the work, another sweep begins where one is done.
+many=(mlp --hw l4,t4 --over M=1:240)
 run sweep "${many[@]}" -o all.csv --quiet || complain 'a long sweep'
 kills=0 done=0
 RANDOM=7
-while [ $kills -lt 100 ] && [ $fail = 0 ]; do
+while [ $kills -lt 40 ] && [ $fail = 0 ]; do
     (exec "$FUSESIM" sweep "${many[@]}" --quiet -o killed.csv --resume >out 2>err) & at=$!
-    sleep "0.0$((RANDOM % 90 + 10))"
+    sleep "0.0$((RANDOM % 70 + 10))"
     if kill -9 $at 2>kill.err; then kills=$((kills + 1)); fi
     wait $at 2>kill.err
     if [ -e killed.csv ]; then
@@ -31,10 +31,10 @@ while [ $kills -lt 100 ] && [ $fail = 0 ]; do
     fi
 done
 touch killed.csv.$$.0.tmp killed.csv.1.7.tmp killed.csv.other.tmp killed.csvx.1.0.tmp # of a process that lives, of one of another machine; of no sweep
-run sweep "${many[@]}" --quiet -o killed.csv --resume || complain 'resume after a hundred kills'
+run sweep "${many[@]}" --quiet -o killed.csv --resume || complain 'resume after forty kills'
 [ "$(ls killed.csv*tmp)" = "$(printf 'killed.csv.other.tmp\nkilled.csvx.1.0.tmp')" ] || complain "temporary files of killed sweeps stay: $(ls killed.csv*)"
 rm killed.csv.other.tmp killed.csvx.1.0.tmp
-cmp -s killed.csv all.csv || complain 'a sweep that was killed a hundred times differs'
+cmp -s killed.csv all.csv || complain 'a sweep that was killed forty times differs'
 [ -n "$(find . -name 'killed.csv?*')" ] && ls killed.csv.* | grep -qx killed.csv.part && complain 'kept points stay'
 
 # How far it is, on a terminal, and nothing of it elsewhere.
@@ -43,7 +43,7 @@ import os, pty, re, subprocess, sys, fcntl, termios, struct
 master, slave = pty.openpty()
 fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
 with open("out", "w") as out:
-    child = subprocess.Popen([sys.argv[1], "sweep", "bert_layer", "--hw", "l4,t4", "--over", "B=1:160", "--jobs", "1"], stdout=out, stderr=slave, env={**os.environ, "TERM": "xterm"})
+    child = subprocess.Popen([sys.argv[1], "sweep", "bert_layer", "--hw", "l4,t4", "--over", "B=1:70", "--jobs", "1"], stdout=out, stderr=slave, env={**os.environ, "TERM": "xterm"})
 os.close(slave)
 said = b""
 while True:
@@ -57,8 +57,8 @@ while True:
 assert child.wait() == 0
 shown = [line for line in said.decode().split("\r\033[K") if line]
 assert shown and said.endswith(b"\r\033[K"), said[-200:]
-done = [int(re.fullmatch(r"\d+ s, (\d+) of 320 points, [0-9.e+]+ a second, \d+ s left; Ctrl-C ends it", line)[1]) for line in shown]
-assert done == sorted(done) and 0 < done[0] and done[-1] <= 320, done
+done = [int(re.fullmatch(r"\d+ s, (\d+) of 140 points, [0-9.e+]+ a second, \d+ s left; Ctrl-C ends it", line)[1]) for line in shown]
+assert done == sorted(done) and 0 < done[0] and done[-1] <= 140, done
 END
 
 # What a pod of examples/kubernetes runs, with the index that the cluster gives it.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 11
+# depends: once cost: 8
 # The Debian packages of the preset "package", made of the programs and libraries of this build: cpack writes three, with what belongs in each and what each needs.
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
@@ -11,7 +11,18 @@ complain() { echo "FAILED: $1" >&2; [ ! -s log ] || tail -n 15 log >&2; failures
 for tool in dpkg-deb dpkg-shlibdeps file cpack; do command -v $tool >/dev/null || { echo "no $tool"; exit 77; }; done
 [ -x "$built/installed/fusesim" ] || { echo 'no installed program was built'; exit 77; }
 
-cmake -S "$SOURCE_DIR" --preset package -B "$PWD/build" -DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON >log 2>&1 || { complain 'cmake --preset package'; exit 1; }
+# Of the workloads, GPUs and systems a few: cpack starts two programs for each file of a package.
+mkdir -p source/{workloads,hwmodels,systems}
+for file in "$SOURCE_DIR"/*; do
+    case ${file##*/} in
+    workloads | hwmodels | systems | build) ;;
+    *) if [ -d "$file" ]; then ln -s "$file" source; else cp "$file" source; fi ;;
+    esac
+done
+cp "$SOURCE_DIR"/workloads/{mlp,bert_layer}.yaml source/workloads
+cp "$SOURCE_DIR"/hwmodels/l4.yaml source/hwmodels
+cp "$SOURCE_DIR"/systems/dgx-h100.yaml source/systems
+cmake -S source --preset package -B "$PWD/build" -DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON >log 2>&1 || { complain 'cmake --preset package'; exit 1; }
 cp "$built/installed/fusesim" build/installed/ && cp -P "$built"/libfusesim.so* "$built/libfusesim.a" build/ && cp "$built"/printed/* build/printed/ || exit 1
 (cd build && cpack) >log 2>&1 || complain 'cpack'
 version=$(sed -n 's/^set(CPACK_PACKAGE_VERSION "\(.*\)")$/\1/p' build/CPackConfig.cmake)

@@ -11,7 +11,8 @@ unset FUSESIM_HWMODELS MAKEFLAGS MAKELEVEL CFLAGS
 fusesim() {
     case " $* " in
     ' validate '*' --no-measure '*) set -- "$@" --scale-shapes 64 ;;
-    ' validate '*' --device cpu '*) set -- "$@" --set M=64 --budget 1 --strategies optimal --hw l4 ;; # cli.validate_cpu measures this host, too
+    ' validate '*' --device cpu '*) set -- "$@" --set M=64 --budget 0.1 --strategies optimal --hw l4 ;; # cli.validate_cpu measures this host, too
+    *' stacks/'*' --set layers='*) set -- "$@" --set layers=1 --search-steps 1000 ;;
     *' --search-steps '* | *' --time-limit '*) ;;
     ' seeds/mlp_stack '*) set -- "$@" --set layers=5 --search-steps 1000 ;;
     *' --train '* | *' llm/'*) set -- "$@" --search-steps 20000 ;;

@@ -48,15 +48,16 @@ annotate=()
 [ -z "${FUSESIM_CI_ANNOTATE:-}" ] || annotate=(--annotate "$FUSESIM_CI_ANNOTATE")
 # as_options OPTION VALUE...: in $options.
 as_options() { local name=$1 value; shift; options=(); for value; do options+=("$name" "$value"); done; }
-xml() { printf '%s' "$1" | sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&quot;/g'; }
-slug() { printf '%s' "$1" | tr -c 'A-Za-z0-9.-' _; }
+xml() { local text=${1//&/"&amp;"}; text=${text//</"&lt;"}; text=${text//>/"&gt;"}; printf '%s' "${text//\"/"&quot;"}"; }
+slug() { printf '%s' "${1//[^A-Za-z0-9.-]/_}"; }
 
 case $(realpath -m -- "${base:-/}")/ in "$(realpath -m -- "$out")"/*) usage "--base '$base' lies in '$out', which is emptied" ;; esac
 [ ! -e "$out" ] || [ -e "$out/steps.tsv" ] || usage "'$out' exists and is no result of this script"
 rm -rf "$out"
 mkdir -p "$out"/junit "$out"/plans "$out"/diff "$out"/logs || exit 1
 : >"$out/steps.tsv"
-expected=() ended=0
+expected=() ended=0 any_failed=0
+declare -A verdict_of=()
 
 # note NAME STATUS SECONDS VERDICT
 note() { printf '%s\t%s\t%s\t%s\n' "$@" >>"$out/steps.tsv"; printf '%-40s %s\n' "$1" "$4"; }
@@ -106,24 +107,33 @@ compare() {
         --json "$out/diff/$stem.json" --markdown "$out/diff/$stem.md" --junit "$out/junit/diff-$stem.xml"
 }
 
+# What was found of each step, in verdict_of; of one that has several lines the first, and in any_failed whether another than that is no pass.
+read_steps() {
+    local name status seconds said
+    verdict_of=() any_failed=0
+    while IFS=$'\t' read -r name status seconds said; do
+        [ -n "${verdict_of[$name]+there}" ] || verdict_of[$name]=$said
+        [ "$said" = passed ] || any_failed=1
+    done <"$out/steps.tsv"
+}
+
 # Did each step that is expected pass?
 all_passed() {
     local name
-    [ ${#expected[@]} -gt 0 ] || return 1
+    [ ${#expected[@]} -gt 0 ] && [ $any_failed = 0 ] || return 1
     for name in "${expected[@]}"; do
-        cut -f 1,4 "$out/steps.tsv" | grep -Fqx "$name	passed" || return 1
+        [ "${verdict_of[$name]-}" = passed ] || return 1
     done
-    ! cut -f 4 "$out/steps.tsv" | grep -qvx 'passed'
 }
 
 summary() {
-    local name status seconds verdict
+    local name status seconds said
     printf '## fusesim on %s: %s\n\n| step | verdict | seconds |\n| :-- | :-- | --: |\n' "$hw" "$1"
-    while IFS=$'\t' read -r name status seconds verdict; do
-        [ "$verdict" = passed ] && printf '| %s | passed | %s |\n' "$name" "$seconds" || printf '| **%s** | **%s** | %s |\n' "$name" "$verdict" "$seconds"
+    while IFS=$'\t' read -r name status seconds said; do
+        [ "$said" = passed ] && printf '| %s | passed | %s |\n' "$name" "$seconds" || printf '| **%s** | **%s** | %s |\n' "$name" "$said" "$seconds"
     done <"$out/steps.tsv"
     for name in "${expected[@]}"; do
-        cut -f 1 "$out/steps.tsv" | grep -Fqx "$name" || printf '| **%s** | **not reached** | |\n' "$name"
+        [ -n "${verdict_of[$name]+there}" ] || printf '| **%s** | **not reached** | |\n' "$name"
     done
     for name in "$out"/validate.md "$out"/diff/*.md; do
         [ ! -s "$name" ] || { echo; cat "$name"; }
@@ -131,14 +141,13 @@ summary() {
 }
 
 steps_junit() {
-    local name verdict failures=0 cases=''
+    local name failures=0 cases=''
     for name in "${expected[@]}"; do
-        verdict=$(cut -f 1,4 "$out/steps.tsv" | grep -F "$name	" | head -n 1 | cut -f 2)
-        if [ "$verdict" = passed ]; then
+        if [ "${verdict_of[$name]-}" = passed ]; then
             cases+="    <testcase classname=\"fusesim.ci\" name=\"$(xml "$name")\" time=\"0\"/>"$'\n'
         else
             failures=$((failures + 1))
-            cases+="    <testcase classname=\"fusesim.ci\" name=\"$(xml "$name")\" time=\"0\"><failure type=\"step\" message=\"$(xml "${verdict:-not reached}")\"/></testcase>"$'\n'
+            cases+="    <testcase classname=\"fusesim.ci\" name=\"$(xml "$name")\" time=\"0\"><failure type=\"step\" message=\"$(xml "${verdict_of[$name]:-not reached}")\"/></testcase>"$'\n'
         fi
     done
     printf '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n  <testsuite name="fusesim.ci" tests="%s" failures="%s" errors="0" skipped="0" time="0">\n%s  </testsuite>\n</testsuites>\n' \
@@ -149,6 +158,7 @@ steps_junit() {
 finish() {
     local word=failed
     [ $ended = 1 ] || printf 'end\t-\t0\tfailed: the script was ended early\n' >>"$out/steps.tsv"
+    read_steps
     all_passed && word=passed
     rm -rf "$out/good"
     if [ $word = passed ]; then
