@@ -115,14 +115,23 @@ static int by_tensor(const void *a, const void *b)
     return ((const fsim_read *)a)->tensor - ((const fsim_read *)b)->tensor;
 }
 
-static void sort_reads(fsim_group *o)
+static void sort_reads(fsim_group *o, fsim_arena *a)
 {
-    for (int i = 1; i < o->reads; i++) /* insertion sort: few, and nearly sorted */
-        for (int k = i; k > 0 && by_tensor(&o->read[k - 1], &o->read[k]) > 0; k--) {
-            const fsim_read swap = o->read[k];
-            o->read[k] = o->read[k - 1];
-            o->read[k - 1] = swap;
-        }
+    int *at = fsim_new(a, int, o->reads + 1);
+    bool sorted = true;
+    for (int i = 1; i < o->reads; i++) { /* insertion sort: mostly few, of positions, as a read is large */
+        int k = i;
+        for (; k > 0 && by_tensor(&o->read[at[k - 1]], &o->read[i]) > 0; k--)
+            at[k] = at[k - 1];
+        at[k] = i;
+        sorted = sorted && k == i;
+    }
+    if (sorted)
+        return;
+    fsim_read *read = fsim_new(a, fsim_read, o->reads);
+    for (int i = 0; i < o->reads; i++)
+        read[i] = o->read[at[i]];
+    o->read = read;
 }
 
 /* Members that can be folded into the weights are not computed, and what only they read is not loaded, except for
@@ -395,7 +404,7 @@ bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_ar
     if (count > 1 && parameters > FSIM_MAX_PARAMETERS) /* a single operator gets a table of pointers instead */
         return fsim_refuse_set(&w, FSIM_RULE_PARAMETERS, node[0], count > 1 ? node[count - 1] : -1,
                                (fsim_excess){parameters, FSIM_MAX_PARAMETERS, FSIM_IN_PARAMETERS});
-    sort_reads(out);
+    sort_reads(out, a);
     if (w.joint.kind != FSIM_ALONE) {
         fsim_joint *joint = fsim_new(a, fsim_joint, 1);
         *joint = w.joint;
