@@ -86,7 +86,8 @@ done
 cp -R "$tree/hwmodels" "$tree/workloads" "$pack/"
 cp "$tree/validate/gpu_session.sh" "$tree/validate/products.cu" "$tree/LICENSE" "$pack/"
 if command -v nvcc >/dev/null; then # it links cuBLAS, which the other machine may have under another name: then gpu_session.sh goes on without
-    nvcc -O3 -std=c++17 -gencode=arch=compute_90a,code=sm_90a "$tree/validate/products.cu" -o "$pack/products" -lcublas >>"$out/build.log" 2>&1 || rm -f "$pack/products"
+    # shellcheck disable=SC2086
+    nvcc ${NVCCFLAGS:--O3} -std=c++17 -gencode=arch=compute_90a,code=sm_90a "$tree/validate/products.cu" -o "$pack/products" -lcublas >>"$out/build.log" 2>&1 || rm -f "$pack/products"
 fi
 
 # Does it start where there is nothing but libc?

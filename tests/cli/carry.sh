@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# depends: once cost: 15
+# depends: once cost: 10
 # validate/carry.sh packs a program, linked of this build's objects, that needs nothing but glibc and what goes along: it fails on any other library. Unpacked elsewhere, the program
 # plans a workload and an ONNX file, and says that it reads no torch.export archives.
 set -u
@@ -12,7 +12,8 @@ complain() { echo "FAILED: $1" >&2; cat "$log" >&2; failures=$((failures + 1)); 
 [ -e "$build/libfusesim_core.a" ] || { echo "no objects in $build"; exit 77; }
 ! nm "$FUSESIM" | grep -q ' __asan_init' || { echo 'objects with sanitizers are not linked here'; exit 77; }
 
-"$SOURCE_DIR/validate/carry.sh" -o pack --from "$build" >"$log" 2>&1 || { complain carry.sh; exit 1; }
+NVCCFLAGS='-O0 -Xcicc -O0 -Xptxas -O0' "$SOURCE_DIR/validate/carry.sh" -o pack --from "$build" >"$log" 2>&1 || { complain carry.sh; exit 1; }
+! command -v nvcc >nvcc.path || [ -x "pack/$("$FUSESIM" --version | tr ' ' -)/products" ] || grep -q cublas pack/build.log || complain "nvcc does not build products.cu: $(cat pack/build.log)"
 grep -q '^carry.sh: it reads no torch.export archives' "$log" || complain 'it does not say what the program leaves out'
 mkdir elsewhere && tar xzf pack/fusesim-*.tar.gz -C elsewhere --strip-components=1 || complain 'the archive'
 cd elsewhere || exit 1
