@@ -178,7 +178,7 @@ grep -q 'is too low for these charts' err || complain "a low chart: $(cat err)"
 
 none() { sweep "$@" --chart none.svg; [ $? = 69 ] && [ ! -e none.svg ] || complain "sweep $*: a chart, or another status"; }
 none mlp --hw t4 --over launch=graph,eager && grep -q 'no axis of numbers' err || complain "no numbers: $(cat err)"
-none mlp --hw t4,l4 --over M=1:30 --over H=512:1472:64 && grep -q 'a map has two axes, and here vary 3' err || complain "three axes: $(cat err)"
+none mlp --hw t4,l4 --over M=1:14 --over H=512:1280:64 && grep -q 'a map has two axes, and here vary 3' err || complain "three axes: $(cat err)"
 
 # Names that mean something to gnuplot or the shell are only names.
 cat >odd.yaml <<'EOF'

@@ -24,7 +24,7 @@ runs 1 mlp --hw t4,l4 --gate time=1ns --gate kernels=100 --junit gates.xml --mar
 runs 0 diff gates.json gates.json --gate time=3% --gate bytes=1% --junit diff.xml --markdown diff.md
 runs 0 validate --measurements "$SOURCE_DIR/validate/measured/model_pairs.csv" --gate mape=10% --gate inductor:speedup=8% --junit rows.xml --markdown rows.md
 if command -v "${CC:-cc}" >/dev/null; then
-    CC="${CC:-cc} -O1" runs 0 validate seeds/softmax_primitive --set M=64 --device cpu --hw l4 --strategies eager,optimal --samples 3 --junit ran.xml --markdown ran.md
+    CC="${CC:-cc} -O1" runs 0 validate seeds/softmax_primitive --set M=64 --device cpu --hw l4 --strategies eager,optimal --samples 3 --budget 0.3 --threads 1 --junit ran.xml --markdown ran.md
 fi
 
 if command -v dot >/dev/null; then

@@ -75,7 +75,7 @@ done
 [ "$(sinfo -h -o %T 2>sinfo.err)" = idle ] || { echo "no Slurm of one node starts here: $(tail -n 2 ctld.log slurmd.log munge.log)"; exit 77; }
 
 export FUSESIM SHARDS=6 OUT=$here/out RETRIES=9
-many=(mlp --hw l4,t4 --over M=1:600)
+many=(mlp --hw l4,t4 --over M=1:360)
 submit() { "$SOURCE_DIR/examples/slurm/submit.sh" "$@" 2>err; }
 # over SECONDS JOB: waits until no task of it is left
 over() {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # validate --device cpu: plans run as real kernels on this machine's threads: what is checked, measured, written; the command line of
 # --device.
-# depends: once cost: 12
+# depends: once cost: 10
 . "${SOURCE_DIR:?}/tests/trial.sh"
 export CC="${CC:-cc} -O1" # what is compared and written is asked, not how fast kernels are
 
@@ -27,7 +27,7 @@ assert all((k["not_compared"] is None) == (k["comparable"] > 0.9) for k in plan[
 PY
 
 # Measured: the figures are this machine's, so that only their presence is asked for.
-exits 0 seeds/tanh_axpb seeds/softmax_primitive --device cpu --set M=64 --strategies eager,optimal --samples 3 --measured rows.csv --json out.json --markdown out.md --junit out.xml --trace out.trace
+exits 0 seeds/tanh_axpb seeds/softmax_primitive --device cpu --set M=64 --strategies eager,optimal --samples 3 --budget 0.3 --measured rows.csv --json out.json --markdown out.md --junit out.xml --trace out.trace
 [ "$(grep -Ec '^(optimal|eager)( \*)? +[0-9]+ +[0-9.]+ [mun]s +[0-9.]+ [mun]s ' out)" = 4 ] || complain "plans: $(cat out)"
 has out '^Regret [0-9.]+ %'
 has out '^k0_y '
@@ -63,10 +63,10 @@ has again '^host '
 [ "$(grep -c ',kernel,' rows.csv)" -ge 8 ] || complain "rows of kernels: $(cat rows.csv)"
 # As wide as the terminal, on one thread; gates: nothing is that far off, and something is.
 narrow() { [ "$(awk 'length > n { n = length } END { print n }' out)" -le "$1" ] || complain "wider than $1: $(awk -v w="$1" 'length > w' out)"; }
-COLUMNS=80 exits 0 seeds/exp_add_log --device cpu --hw l4 --set M=64 --strategies eager,optimal --samples 3 --threads 1 --no-check --gate mape=1000000% --gate regret=100000%
+COLUMNS=80 exits 0 seeds/exp_add_log --device cpu --hw l4 --set M=64 --strategies eager,optimal --samples 3 --budget 0.3 --threads 1 --no-check --gate mape=1000000% --gate regret=100000%
 narrow 80
 has out 'gate mape=1000000% holds'
-COLUMNS=120 exits 1 seeds/tanh_axpb --device cpu --hw l4 --set M=64 --strategies eager,optimal --samples 3 --threads 1 --gate bytes=3%
+COLUMNS=120 exits 1 seeds/tanh_axpb --device cpu --hw l4 --set M=64 --strategies eager,optimal --samples 3 --budget 0.3 --threads 1 --gate bytes=3%
 narrow 120
 has err 'gate bytes=3% failed'
 

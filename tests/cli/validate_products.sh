@@ -57,7 +57,7 @@ ran "by['optimal'][0][0] is None and 'algorithm' in by['optimal'][0][1]"
 FUSESIM_CUDA_LIB=$MOCKGPU FUSESIM_NVRTC_LIB=$MOCKGPU FUSESIM_CUPTI_LIB=$MOCKGPU FUSESIM_CUBLAS_LIB=$MOCKGPU FUSESIM_CUBLASLT_LIB=/nonexistent.so \
     exits 0 seeds/linear_relu $dense --device cuda --hw h100-sxm5-80gb --samples 3
 ran "by['optimal'][0][0] is None and 'FUSESIM_CUBLASLT_LIB' in by['optimal'][0][1]"
-exits 0 seeds/linear_relu ${dense/eager,/} --set M=64 --set N=64 --set K=64 --device cpu --hw l4 --samples 3 --budget 1
+exits 0 seeds/linear_relu ${dense/eager,/} --set M=64 --set N=64 --set K=64 --device cpu --hw l4 --samples 3 --budget 0.3 --threads 1
 ran "by['unfused'] == by['optimal'] == [(None, 'there is no such library on a CPU')]"
 # Blocks of rows, tiles and totals, by threads that have no element, too.
 for set in '' '--set block=16 --set dtype=f32' '--set block=32 --set M=130 --set K=1024'; do

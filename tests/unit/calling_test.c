@@ -46,7 +46,7 @@ static void calls_that_do_not_fit_save_all_the_same(void **unused)
 {
     (void)unused;
     fsim_arena *a = fsim_arena_new();
-    const fsim_prediction early = predicted(300000, a), late = predicted(6000000, a);
+    const fsim_prediction early = predicted(300000, a), late = predicted(2000000, a);
     const double early_s = early.plan[FSIM_STRATEGY_OPTIMAL].time_s, late_s = late.plan[FSIM_STRATEGY_OPTIMAL].time_s;
     printf("early %.1f us, at least %.1f us; late %.1f us\n", early_s * 1e6, early.proof.lower_bound * 1e6,
            late_s * 1e6);

@@ -24,7 +24,7 @@
 #ifdef FSIM_SANITIZED
 enum { TURNS = 20 };
 #else
-enum { TURNS = 60 };
+enum { TURNS = 30 };
 #endif
 
 static const char *const unary[] = {"tanh", "relu", "sigmoid", "exp", "neg"};

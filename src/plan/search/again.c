@@ -269,12 +269,26 @@ static void offer(giver *w, fsim_graph *g, const fsim_partition *part, bool list
     }
 }
 
+static bool has_plan_of(const giver *w, const fsim_graph *g)
+{
+    for (int i = 0; i < w->count; i++)
+        if (w->out[i].graph == g)
+            return true;
+    return false;
+}
+
+/* A graph that none of the plans found so far is of goes at once: there may be a thousand. */
 static void try(giver *w, const signed char *fate)
 {
-    fsim_graph *g = fsim_graph_with_fates(w->base->graph, fate, w->base->graph->own_tensors, w->a);
+    giver of = *w;
+    of.a = fsim_arena_child(w->a);
+    fsim_graph *g = fsim_graph_with_fates(w->base->graph, fate, w->base->graph->own_tensors, of.a);
     fsim_partition part;
-    if (g && translate(w, g, &part, w->a))
-        offer(w, g, &part, false);
+    if (g && translate(w, g, &part, of.a))
+        offer(&of, g, &part, false);
+    w->count = of.count;
+    if (!g || !has_plan_of(w, g))
+        fsim_arena_free(of.a);
 }
 
 /* Gives up the values that are flagged. */
