@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # validate --registers: kernels of a few seeds compiled by NVRTC where there is one, and by the mock in its place: tables, files, gates, failures.
-# depends: once cost: 11
+# depends: once cost: 6
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}"
 python=${PYTHON:-python3}
@@ -62,7 +62,7 @@ status=$?
 
 few=("$seeds/chain4.yaml" "$seeds/bias_gelu.yaml" "$seeds/tanh_axpb.yaml" "$seeds/layer_norm.yaml")
 for width in 80 120; do
-    COLUMNS=$width exits 0 "${few[@]}" --registers --hw a100-sxm4-40gb --verbose --gate class=0 # --verbose: of any width
+    COLUMNS=$width exits 0 "${few[@]}" --registers --hw a100-sxm4-40gb --strategies unfused,optimal --verbose --gate class=0 # --verbose: of any width
     COLUMNS=$width exits 0 "$seeds/layer_norm.yaml" --registers --hw a100-sxm4-40gb --gate class=0
     [ "$(awk 'length > n { n = length } END { print n }' out)" -le $width ] || complain "wider than $width: $(awk -v w=$width 'length > w' out)"
 done
@@ -73,12 +73,12 @@ has out '^all +all +[0-9]+ '
 has out '^gate near=50% holds: '
 has all.md '^- gate `disagree=0` holds: 0 of [0-9]+ kernels'
 has all.xml 'testcase classname="fusesim.registers" name="sm_90/pointwise"'
-exits 1 "${few[@]}" --registers --hw a100-sxm4-40gb --gate registers=0%
+exits 1 "${few[@]}" --registers --hw a100-sxm4-40gb --strategies unfused,optimal --gate registers=0%
 has err '^fusesim: error: gate registers=0% failed: [0-9.]+ % of [0-9]+ kernels, wanted at most 0 %$'
 has out '^gate registers=0% fails: '
 exits 69 "$seeds/chain4.yaml" --registers --hw a100-sxm4-40gb --arch 20
 has err 'does not compile for sm_20'
-exits 0 "$seeds/chain4.yaml" --registers --hw a100-sxm4-40gb --arch all --json arch.json
+exits 0 "$seeds/chain4.yaml" --registers --hw a100-sxm4-40gb --arch all --strategies optimal --json arch.json
 
 SCHEMA=$SOURCE_DIR/reports/schema/registers.schema.json "$python" - <<'END' || fail=1
 import json, os, sys, xml.etree.ElementTree

@@ -21,7 +21,7 @@ echo 'id,hw,workload,set,strategy,l2,launch,time_s,source' >rows.csv
 grows() {
     local gpu
     for gpu in $gpus; do
-        printf '%s,%s,ops/%s,%s=%s;%s,eager,warm,graph,1,trtllm/1\n' "$1-$2-$gpu-1" "$gpu" "$1" "$2" "$3" "$5" "$1-$2-$gpu-2" "$gpu" "$1" "$2" "$4" "$5" | sed 's/;,/,/' >>rows.csv
+        printf '%s,%s,ops/%s,%s=%s;%s,eager,warm,graph,1,trtllm/1\n' "$1-$2-$gpu-1" "$gpu" "$1" "$2" "$3" "$5" "$1-$2-$gpu-2" "$gpu" "$1" "$2" "$4" "$5" >>rows.csv
         echo "$1-$2-$gpu" >>wanted
     done
 }
