@@ -240,6 +240,28 @@ void fsim_hw_inherit_peaks(fsim_arena *a, fsim_hw *hw, const fsim_hw *parent)
         inherit_share(a, hw, parent, k);
 }
 
+/* Scales a figure, unless it is changed itself. */
+static void rescale(fsim_arena *a, fsim_hw *hw, fsim_hw_key key, double scale)
+{
+    fsim_quantity *q = &hw->q[key];
+    if (q->changed || !q->present || scale == 1 || !(scale > 0))
+        return;
+    q->value *= scale;
+    q->achieved *= scale;
+    q->source = fsim_printf(a, "%s; by SMs and clock of --hw-set", q->source ? q->source : "usual value");
+}
+
+void fsim_hw_rescale_peaks(fsim_arena *a, fsim_hw *hw, const fsim_hw *before)
+{
+    const double cycles = cycles_per_s(hw) / cycles_per_s(before);
+    for (int i = 0; i < VECTOR_PEAKS; i++)
+        rescale(a, hw, vector_peaks[i].peak,
+                cycles * hw->q[vector_peaks[i].rate].value / before->q[vector_peaks[i].rate].value);
+    for (int m = 0; m < FSIM_MATRIX_TYPES; m++)
+        rescale(a, hw, matrix_keys[m], cycles);
+    rescale(a, hw, FSIM_HW_L2_BANDWIDTH, cycles);
+}
+
 fsim_hw_key fsim_hw_sheet_figure(const fsim_hw *hw, int i)
 {
     static const fsim_hw_key figures[FSIM_SHEET_FIGURES] = {

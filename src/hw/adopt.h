@@ -23,6 +23,11 @@ void fsim_hw_inherit_figures(fsim_arena *a, fsim_hw *hw, const fsim_hw *parent);
  * units by a rate that both have. In a. */
 void fsim_hw_inherit_peaks(fsim_arena *a, fsim_hw *hw, const fsim_hw *parent);
 
+/* What goes with SMs and clock (peaks of all units, L2 bandwidth; vector units with their rate too) after changes of
+ * those, as for a file with `like:`. What is changed itself stays as it is. before: the GPU
+ * without the changes. Sources in a. */
+void fsim_hw_rescale_peaks(fsim_arena *a, fsim_hw *hw, const fsim_hw *before);
+
 /* The figures of a data sheet that tell one product from another: SMs, clock, DRAM bandwidth and capacity, L2, rate of
  * the matrix units, power, link. */
 enum { FSIM_SHEET_FIGURES = 8 };

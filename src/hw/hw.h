@@ -71,6 +71,7 @@ typedef struct {
     const char *source;
     bool present, unknown;
     fsim_hw_from from;
+    bool changed; /* by --hw-set */
     bool exact;   /* written as {value}: plan with it as it is, not with a share of it */
     bool typical; /* a fitted scalar that the file lacks: value is fsim_hw_row.otherwise */
     fsim_loc at, value_at, achieved_at;

@@ -2,6 +2,7 @@
 #include "hw/load.h"
 
 #include "base/file.h"
+#include "hw/adopt.h"
 #include "hw/choose.h"
 #include "hw/like.h"
 #include "hw/relatives.h"
@@ -24,9 +25,11 @@ bool fsim_hw_complete(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const fsim_hw_wa
         fsim_hw_drop_measurements(hw);
     if (fsim_hw_lacks_measurements(hw))
         fsim_hw_fill_from(a, hw, fsim_shipped_relatives, fsim_shipped_relatives_count);
+    const fsim_hw before = *hw;
     for (int i = 0; i < how->changes; i++)
         if (!fsim_hw_set(a, d, hw, how->change[i]))
             return false;
+    fsim_hw_rescale_peaks(a, hw, &before);
     return true;
 }
 

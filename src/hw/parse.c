@@ -426,6 +426,7 @@ bool fsim_hw_set(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const char *assignmen
     }
     q->from = q->typical ? FSIM_HW_FROM_SIMILAR : FSIM_HW_GIVEN;
     q->source = q->typical ? NULL : "--hw-set";
+    q->changed = true;
     /* the new hash is that of the old hash and the assignment */
     const char *next = fsim_printf(a, "%s\n%s", hw->hash, assignment);
     fsim_sha256(next, strlen(next), hw->hash);

@@ -225,6 +225,12 @@ grep -Eq '^broken +not valid' out || complain 'hw list marks a broken file'
 "$FUSESIM" hw show h100-sxm5-80gb --hw-set sms=64 --hw-set 'dram_bandwidth=2 TB/s' >out 2>err || complain 'hw show --hw-set'
 grep -Eq '^sms +64 +--hw-set' out || complain 'hw show --hw-set sms=64'
 grep -Eq '^dram_bandwidth +2000 GB/s' out || complain 'hw show --hw-set dram_bandwidth'
+# Half of the SMs have half of the peak, as in a file with `like:`; what is set itself stays, in any order.
+"$FUSESIM" hw show h100-sxm5-80gb --hw-set fp32_peak='50 TFLOP/s' --hw-set sms=0.5x --hw-set sm_clock=0.5x --hw-set fp16_rate=2x >out || complain 'hw show of fewer SMs'
+grep -Eq '^tensor_bf16 +247.* TFLOP/s +198.* --hw-set' out || complain 'a quarter of the SMs and clocks has a quarter of the peak'
+grep -Eq '^l2_bandwidth +- +2524 GB/s' out || complain 'a quarter of the L2 bandwidth'
+grep -Eq '^fp32_peak +50 TFLOP/s' out || complain 'a peak that is set stays'
+grep -Eq '^fp16_peak +67 TFLOP/s' out || complain 'fp16_peak goes with its rate'
 
 
 # A folder that is there but can't be listed is an error, not an empty list.
