@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 40 };
+enum { MOST = 400 };
 
 /* A graph on an A100, one with gradients on an H100, and its list before it is searched. */
 typedef struct {
@@ -271,9 +271,91 @@ static void a_bound_that_is_cut_short_claims_nothing(void **unused)
     fsim_arena_free(b.a);
 }
 
+/* A recurrence of 24 steps, of 14 primitives each: a step reads its slice of one tensor, and all have two weights. What
+ * a set of one step may have is in the next two. So the sets of a step are those of any other, but for the first ones,
+ * around which the bits see where the slices come from, and the last ones. */
+static void steps_of_a_recurrence_have_the_same_sets(void **unused)
+{
+    enum { STEPS = 24, OF_A_STEP = 14, TRIED = 12098, FEWER = 14500 };
+    (void)unused;
+    bench b;
+    char text[16384];
+    FILE *out = fmemopen(text, sizeof text, "w");
+    assert_non_null(out);
+    fprintf(out,
+            "name: recurrence\ntensors:\n  x: {shape: [%d, 256], dtype: f32}\n  h0: {shape: [4, 256], dtype: f32}\n",
+            4 * STEPS);
+    fputs("  v: {shape: [512, 256], dtype: f32, role: weight}\n  v_b: {shape: [512], dtype: f32, role: weight}\n", out);
+    for (const char *w = "wu"; *w; w++)
+        fprintf(
+            out,
+            "  %c: {shape: [256, 256], dtype: f32, role: weight}\n  %c_b: {shape: [256], dtype: f32, role: weight}\n",
+            *w, *w);
+    fputs("operators:\n  - {op: linear, in: [x, v, v_b], out: p}\n", out);
+    for (int t = 0; t < STEPS; t++) {
+        fprintf(out, "  - {op: linear, in: [h%d, w, w_b], out: l%d}\n", t, t);
+        for (int half = 0; half < 2; half++)
+            fprintf(out, "  - {op: slice, in: p, out: %c%d, dim: [0, 1], start: [%d, %d], size: [4, 256]}\n",
+                    half ? 'z' : 'x', t, 4 * t, 256 * half);
+        fprintf(out, "  - {op: add, in: [l%d, x%d], out: s%d}\n  - {op: sigmoid, in: s%d, out: r%d}\n", t, t, t, t, t);
+        fprintf(out, "  - {op: linear, in: [h%d, u, u_b], out: n%d}\n  - {op: mul, in: [r%d, n%d], out: m%d}\n", t, t,
+                t, t, t);
+        fprintf(out, "  - {op: add, in: [m%d, z%d], out: q%d}\n  - {op: tanh, in: q%d, out: c%d}\n", t, t, t, t, t);
+        fprintf(out, "  - {op: sub, in: [h%d, c%d], out: g%d}\n  - {op: mul, in: [r%d, g%d], out: k%d}\n", t, t, t, t,
+                t, t);
+        fprintf(out, "  - {op: add, in: [k%d, c%d], out: h%d}\n", t, t, t + 1);
+    }
+    fputs("  - {op: concat, dim: 0, out: y, in: [h1", out);
+    for (int t = 2; t <= STEPS; t++)
+        fprintf(out, ", h%d", t);
+    fputs("]}\n", out);
+    fclose(out);
+    const fsim_scope scope = {FSIM_LINKED, &(const fsim_one_side){.most = 100}};
+    open_derived(&b, text, FSIM_NOT_DERIVED, scope);
+    fsim_shadow y;
+    assert_int_equal(b.g->nodes, 3 + STEPS * OF_A_STEP);
+    assert_true(fsim_find_shadow(b.f, &y));
+    printf("%lld sets tried of %d roots\n", (long long)b.f->l.looked_at, b.f->l.count);
+    assert_true(b.f->l.looked_at <= TRIED);
+    /* where the steps end after all sets are listed, before all are priced, what is known of costs till then is a bound
+     * all the same */
+    bench early;
+    fsim_shadow less;
+    open_derived(&early, text, FSIM_NOT_DERIVED, scope);
+    early.f->budget.steps = fsim_work(&b.p) - FEWER;
+    assert_true(fsim_find_shadow(early.f, &less) && early.spent.end == FSIM_SEARCH_STOPPED_BY_STEPS);
+    assert_true(less.bound > 0 && less.bound <= y.bound);
+    fsim_arena_free(early.a);
+    fsim_arena_free(b.a);
+}
+
+/* A pool's kernel has no other pool, and no product: whatever a plan has beside, each of the three pools here pays
+ * for a launch, and the product for one. */
+static void pools_pay_for_launches(void **unused)
+{
+    (void)unused;
+    bench b;
+    open_derived(&b,
+                 "name: pools\ntensors:\n  x: {shape: [1, 4, 16, 16], dtype: f32}\n"
+                 "  y: {shape: [16, 16], dtype: f32}\n  w: {shape: [16, 16], dtype: f32, role: weight}\noperators:\n"
+                 "  - {op: linear, in: [y, w], out: z}\n  - {op: relu, in: x, out: r}\n"
+                 "  - {op: max_pool2d, in: r, out: a, kernel: 2}\n  - {op: avg_pool2d, in: r, out: c, kernel: 2}\n"
+                 "  - {op: max_pool2d, in: r, out: d, kernel: 4}\n",
+                 FSIM_NOT_DERIVED, (fsim_scope){FSIM_LINKED, &(const fsim_one_side){.most = 1}});
+    fsim_shadow y;
+    assert_true(fsim_find_shadow(b.f, &y));
+    const fsim_sum least = least_of_all(&b);
+    printf("bound %.3f launches, best plan %.3f\n", (double)y.bound / b.f->floor_launch,
+           (double)least / b.f->floor_launch);
+    assert_true(y.bound <= least && (double)y.bound >= 4 * (1 - 1e-6) * b.f->floor_launch);
+    fsim_arena_free(b.a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_of_a_recurrence_have_the_same_sets),
+        cmocka_unit_test(pools_pay_for_launches),
         cmocka_unit_test(sets_alike_that_read_otherwise_have_costs_of_their_own),
         cmocka_unit_test(half_kernels_are_none),
         cmocka_unit_test(prices_are_no_more_than_the_best_plan),

@@ -80,7 +80,7 @@ static void find_prices(part_priced *x, const fsim_budget *budget, const listing
                    knows_all = found && fsim_frontier_knows_all(f),
                    enough = found && ((knows_all && !of[i].scope.side) || shadow.bound >= known),
                    better = found && (!x->f || shadow.bound >= x->shadow.bound || enough);
-        ended = enough || (!found && (of == whole_way || of[i].scope.how == FSIM_LINKED)); /* more sets take more */
+        ended = enough || (of == whole_way ? !found : !better && of[i].scope.how == FSIM_LINKED); /* more take more */
         fsim_arena *left = better ? x->kept : own;
         if (left)
             fsim_arena_free(left);

@@ -48,6 +48,14 @@ static bool read_alike(const fsim_frontier *f, int x, int y)
     return true;
 }
 
+/* Takes so many small steps. False where the budget ends; but a list that may leave sets out is finished with less
+ * where its steps end. */
+static bool goes_on(fsim_frontier *f, int small)
+{
+    return fsim_proceed(f, &f->budget, small) ||
+           (f->l.linked && f->budget.spent->end == FSIM_SEARCH_STOPPED_BY_STEPS && !fsim_is_over(f));
+}
+
 /* May all members of the set be in kernels that are not known? They are worth their work at most then, and that is no
  * more than what the set costs. */
 static bool is_missed(const fsim_frontier *f, int root, const fsim_own_set *s)
@@ -85,7 +93,7 @@ static bool find_costs(pricer *w, int root)
         x->least = fsim_least_of_set(f, root, family, &family->set[i], x->how = FSIM_BY_UNITS);
         if (x->least < 0)
             x->least = fsim_least_of_set(f, root, family, &family->set[i], x->how = FSIM_BY_PRICE);
-        if (!fsim_proceed(f, &f->budget, 0))
+        if (!goes_on(f, 0))
             return false;
     }
     return true;
@@ -184,8 +192,8 @@ static void sink(leaving *x, int at)
     }
 }
 
-/* Sets *out to the least that the sets of this root leave for it. room: for all of them. False where none is a kernel,
- * or the budget ends. */
+/* Sets *out to the least that the sets of this root leave for it, or to less where the budget ends. room: for all of
+ * them. False where none is a kernel. */
 static bool find_least(pricer *w, int root, leaving *room, fsim_sum *out)
 {
     const priced_set *all = w->all + w->first[root];
@@ -196,19 +204,22 @@ static bool find_least(pricer *w, int root, leaving *room, fsim_sum *out)
     }
     for (int i = room->count / 2; i-- > 0;)
         sink(room, i);
-    if (!fsim_proceed(w->f, &w->f->budget, room->count / 4))
+    if (!goes_on(w->f, room->count / 4))
         return false;
     for (;;) {
         const int least = room->heap[0];
         priced_cost *x = all[least].cost;
         if (room->left[least] == FSIM_NEVER || x->how == FSIM_BY_PRICE)
             break;
+        if (!fsim_proceed(w->f, &w->f->budget, 1)) {
+            if (!goes_on(w->f, 0))
+                return false;
+            break;
+        }
         const fsim_sum known = x->least;
         fsim_look_closer(w, &all[least]);
         room->left[least] = x->least == FSIM_NEVER ? FSIM_NEVER : room->left[least] + x->least - known;
         sink(room, 0);
-        if (!fsim_proceed(w->f, &w->f->budget, 1))
-            return false;
     }
     *out = room->left[room->heap[0]];
     return *out != FSIM_NEVER;
@@ -305,9 +316,13 @@ static void find_most(fsim_frontier *f, fsim_sum **out)
     if (!f->l.misses)
         return;
     *out = fsim_new(f->a, fsim_sum, f->l.count + 1);
+    bool *pays = fsim_new(f->a, bool, f->l.count + 1);
+    fsim_find_launches(f, pays);
     for (int i = 0; i < f->l.count; i++)
-        if (f->l.missing[i])
-            (*out)[i] = fsim_node_of(f, i)->gemm.k || !may_meet_known_contraction(f, i) ? work_of(f, i) : 0;
+        if (f->l.missing[i] && (fsim_node_of(f, i)->gemm.k || !may_meet_known_contraction(f, i)))
+            (*out)[i] = work_of(f, i) + (pays[i] ? (fsim_sum)(f->floor_launch * (1 - 1e-9)) : 0);
+        else if (f->l.missing[i])
+            (*out)[i] = 0;
         else
             (*out)[i] = FSIM_SUM_MOST;
 }

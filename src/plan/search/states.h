@@ -245,6 +245,12 @@ void fsim_pay_owed(const expansion *x, const fsim_bits *clones, state *s);
 /* Does s owe what no kernel that has still to run can read? */
 bool fsim_owes_in_vain(const fsim_frontier *f, const state *s);
 
+/* launches.c */
+
+/* Marks some of the missing places of a linked list: no kernel owns two of those, nor one and a contraction, nor one
+ * and what anchors another kernel. Each is on a path to the next, and with what lies between they are no kernel. */
+void fsim_find_launches(fsim_frontier *f, bool *pays);
+
 /* free.c */
 
 /* Does the set's kernel cost nothing? */
