@@ -404,7 +404,7 @@ static void large_ones_are_proven(void **unused)
         const fsim_problem p = fsim_problem_of(f.g, f.hw, &o, a);
         fsim_plan best;
         bool sure;
-        const fsim_sum bound = bound_after(&p, 3000000, a, &best, &sure);
+        const fsim_sum bound = bound_after(&p, 1000000, a, &best, &sure);
         const double gap = sure ? 0 : 1 - (double)bound / (double)best.objective;
         if (gap > turn[i].most)
             fprintf(stderr, "graph %zu: %lld, at least %lld\n", i, (long long)best.objective, (long long)bound);
