@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A hostile or damaged ONNX file ends the program with status 65 and one line that says what is wrong and where.
-# depends: memory cost: 2
+# depends: memory cost: 3
 set -u
 : "${FUSESIM:?}" "${SOURCE_DIR:?}" "${PYTHON:?}"
 export LC_ALL=C COLUMNS=80
@@ -45,14 +45,14 @@ for ((cut = 2; cut < bytes; cut += 6)); do
 done
 [ $good -lt 3 ] || complain "$good of the files that are cut are read"
 
-# 20 MB of nodes of two bytes.
+# 4 MB of nodes of two bytes.
 "$PYTHON" - <<'END'
-nodes = b'\x0a\x00' * (10 << 20)
+nodes = b'\x0a\x00' * (2 << 20)
 size, length = len(nodes), b''
 while size > 127:
     length, size = length + bytes([size & 127 | 128]), size >> 7
 open('bloated', 'wb').write(b'\x08\x08\x3a' + length + bytes([size]) + nodes)
 END
-refused bloated 'error: graph, byte 20971525: so many tiny parts that they take more than 12 bytes of memory for each byte of the file'
+refused bloated 'error: graph, byte 4194309: so many tiny parts that they take more than 12 bytes of memory for each byte of the file'
 rm -f bloated
 [ ! -s failures ]

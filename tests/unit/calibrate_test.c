@@ -11,9 +11,9 @@
 #include <string.h>
 
 #ifdef FSIM_SANITIZED
-enum { THREADS = 2 };
+enum { THREADS = 2, T4_RUNS = 20 };
 #else
-enum { THREADS = 1 };
+enum { THREADS = 1, T4_RUNS = 30 };
 #endif
 
 #include <cmocka.h>
@@ -127,11 +127,11 @@ static void scalars_that_made_the_rows_are_found(void **state)
         skip();
     fsim_arena *a = fsim_arena_new();
     fsim_hw *truth = other_t4(a), *hw = gpu(a, "t4"), *again = gpu(a, "t4");
-    const fsim_measurements rows = runs_of(a, truth, 30);
+    const fsim_measurements rows = runs_of(a, truth, T4_RUNS);
     const fsim_fit f = fitted(a, hw, &rows, "streaming", THREADS),
                    g = THREADS == 2 ? f : fitted(a, again, &rows, "streaming", 2);
     assert_null(f.refused);
-    assert_int_equal(f.rows, 30);
+    assert_int_equal(f.rows, T4_RUNS);
     assert_true(f.before.mape > 0.1 && f.after.mape < 0.005 && f.fitted.mape < 0.005);
     for (int k = 0; k < f.fitted_keys; k++) {
         const double wanted = fsim_hw_get(truth, f.key[k].key);

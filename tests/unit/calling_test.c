@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 3 depends: once */
+/* cost: 6 depends: once */
 /* What is proven of plans around calls of a library. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -23,7 +23,7 @@ enum { USUAL = false, STACKS = 2, FIRST_SEED = 8 };
 #else
 enum { USUAL = true, STACKS = 24, FIRST_SEED = 1 };
 #endif
-enum { STEPS = 1000000, MOST_PARTS = 3 };
+enum { STEPS = 200000, MOST_PARTS = 3 };
 
 static uint64_t state;
 
@@ -183,10 +183,10 @@ static void layers_left_out_change_nothing(void **unused)
     try_many(FIRST_SEED, STACKS, STEPS, &t);
     assert_int_equal(t.wrong, 0);
     assert_true(t.left_out * 3 >= t.stacks);
-    check_share("bounds by layers", t.layered, 0.91308, USUAL);
-    check_share("layer by layer", t.whole, 0.98193, USUAL);
+    check_share("bounds by layers", t.layered, 0.89062, USUAL);
+    check_share("layer by layer", t.whole, 0.91319, USUAL);
     printf("%lld steps\n", (long long)t.steps);
-    assert_true(!USUAL || (t.steps <= 11623367 && t.proven >= 18 && t.left_out >= 9));
+    assert_true(!USUAL || (t.steps <= 4993916 && t.proven >= 18 && t.left_out >= 9));
 }
 
 /* Each operator of a graph without some of its layers has just the primitives that are left of it, so that what a

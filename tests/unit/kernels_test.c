@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 10 */
+/* cost: 2 */
 /* Generated kernels of random graphs, compiled as C and run: optimal, greedy and maximal plans must give what the
  * reference gives. FUSESIM_RANDOM_GRAPHS sets how many (bench/kernels.sh runs 200); a failing one prints its seed and
  * its workload. */
@@ -21,7 +21,7 @@
 #if defined(FSIM_SANITIZED) || defined(__clang__)
 enum { GRAPHS = 6 };
 #else
-enum { GRAPHS = 25 };
+enum { GRAPHS = 12 };
 #endif
 
 /* As where there are more points than 31 bits count. */

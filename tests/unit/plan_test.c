@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost: 3 */
+/* cost: 2 */
 /* What is said about plans that exist: differences, alternatives, the front of time against memory, timelines, causes.
  */
 #include <setjmp.h>
@@ -20,9 +20,9 @@
 #include <string.h>
 
 #ifdef FSIM_SANITIZED
-enum { EVERY = 5 };
+enum { EVERY = 15 };
 #else
-enum { EVERY = 1 };
+enum { EVERY = 2 };
 #endif
 
 typedef struct {
@@ -313,13 +313,13 @@ static void without_recomputation_no_strategy_beats_the_optimum(void **unused)
     int proven = 0;
     assert_int_equal(glob(FUSESIM_SOURCE_DIR "/workloads/*/*.yaml", 0, NULL, &found), 0);
     assert_int_equal(glob(FUSESIM_SOURCE_DIR "/workloads/*.yaml", GLOB_APPEND, NULL, &found), 0);
-    for (size_t i = 0; i < found.gl_pathc; i += EVERY) {
+    for (size_t i = EVERY / 2; i < found.gl_pathc; i += EVERY) {
         const char *path = found.gl_pathv[i] + strlen(FUSESIM_SOURCE_DIR "/workloads/");
         if (strncmp(path, "models/", 7) == 0 || strncmp(path, "stacks/", 7) == 0)
             continue; /* layers of the kinds that are here, very often */
         char name[256];
         snprintf(name, sizeof name, "%.*s", (int)strlen(path) - 5, path);
-        bench b = open_bench(name, i % 2 ? "t4" : "h100-sxm5-80gb");
+        bench b = open_bench(name, i / EVERY % 2 ? "t4" : "h100-sxm5-80gb");
         b.how.no_recompute = true;
         b.how.strategy = FSIM_STRATEGY_XLA;
         const fsim_prediction p = fsim_predict(b.g, b.hw, &b.how, b.a);

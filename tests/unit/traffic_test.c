@@ -14,6 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef FSIM_SANITIZED
+enum { MAPS = 500 };
+#else
+enum { MAPS = 4000 };
+#endif
+
 static uint64_t state;
 static int draw(int below)
 {
@@ -103,7 +109,7 @@ static void counts_equal_the_walk(void **unused)
     (void)unused;
     static const int bytes[] = {1, 2, 4, 8};
     state = 1;
-    for (int turn = 0; turn < 4000; turn++) {
+    for (int turn = 0; turn < MAPS; turn++) {
         const fsim_map m = random_map();
         const int64_t P = fsim_map_points(&m), R = fsim_map_reduced(&m);
         const int elem = bytes[draw(4)];
