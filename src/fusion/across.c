@@ -118,6 +118,29 @@ bool fsim_totals_in_tiles(grouping *w)
     return check_past(w);
 }
 
+/* Are the columns of the product's results those of the kernel's points, so that what stands below one another in a
+ * tile is added up to one sum? A copy that turns the results around has other points. */
+static bool keeps_columns(const fsim_map *m, int64_t columns)
+{
+    bool keeps = m->offset % columns == 0 && m->modes > 0 && m->mode[m->modes - 1].stride == 1 &&
+                 m->mode[m->modes - 1].extent % columns == 0;
+    for (int i = 0; i + 1 < m->modes; i++)
+        keeps = keeps && m->mode[i].stride % columns == 0;
+    return keeps;
+}
+
+bool fsim_columns_of_tiles(grouping *w)
+{
+    const fsim_map m = fsim_map_simplify(w->out->anchor_map);
+    if (w->joint.kind != FSIM_TOTALS || w->out->columns == 0 || keeps_columns(&m, w->g->node[w->joint.first].gemm.n))
+        return true;
+    int i = 0;
+    while (!w->demand[i].across || fsim_grouping_node(w, i)->points == 1)
+        i++;
+    return fsim_refuse_set(w, FSIM_RULE_REDUCED_EPILOGUE, w->joint.first, w->node[i],
+                           (fsim_excess){(double)fsim_grouping_node(w, i)->reduced, 1, FSIM_IN_OTHER_TILES});
+}
+
 bool fsim_mark_across(grouping *w, int rows)
 {
     const fsim_node *row = fsim_grouping_node(w, rows);

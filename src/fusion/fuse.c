@@ -393,7 +393,7 @@ bool fsim_group_of(const fsim_limits *limits, const fsim_selection *set, fsim_ar
         if ((w.demand[i].late && !fsim_store_late(&w, i)) || !fsim_demand_arguments(&w, i))
             return false;
     }
-    if (w.joint.kind == FSIM_SIBLINGS && !fsim_side_by_side(&w))
+    if (!fsim_columns_of_tiles(&w) || (w.joint.kind == FSIM_SIBLINGS && !fsim_side_by_side(&w)))
         return false;
     if (out->template == FSIM_TILED_CONTRACTION && w.joint.kind == FSIM_ALONE && !limits->strict)
         fold_members(&w);

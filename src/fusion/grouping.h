@@ -99,6 +99,8 @@ int fsim_row_reduction_of(const grouping *w, int first);
 bool fsim_mark_across(grouping *w, int rows);
 /* The points of a contraction whose epilogue has sums of all of its elements and no other reductions. */
 bool fsim_totals_in_tiles(grouping *w);
+/* Once demands are known: can tiles add up the columns that such sums want? */
+bool fsim_columns_of_tiles(grouping *w);
 /* Where the argument of a sum over all rows is needed: at each element of the rows, or once for each row. */
 fsim_map fsim_needed_across(const grouping *w, int i);
 

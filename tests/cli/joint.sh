@@ -11,7 +11,7 @@ agrees() {
     has out '^All [0-9]+ kernels of [0-9]+ plans? agree with the reference'
 }
 agrees mlp --train --strategies eager,optimal --scale-shapes 256
-agrees bert_layer --train --strategies optimal --scale-shapes 64
+agrees bert_layer --train --strategies optimal --scale-shapes 256
 agrees resnet50_block --train --strategies optimal --scale-shapes 256
 agrees stacks/gpt2 --set layers=2 --set B=2 --train --checkpoint --strategies eager --scale-shapes 256 --search-steps 1000 # eager needs none
 agrees seeds/softmax_ce --train --strategies eager,optimal --scale-shapes 64

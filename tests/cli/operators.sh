@@ -183,6 +183,26 @@ for file in totals totals_of_rows columns; do
     # The product's 2 launches and no more: its results, 32 MiB, never reach memory.
     "$FUSESIM" "$trial/$file.yaml" --hw a100-sxm4-80gb --set M=65536 --set N=128 --set K=64 --json - 2>/dev/null | tr -d ' \n\t' | grep -q '"name":"optimal","kernels":1,' || complain "$file is no kernel"
 done
+# Columns of a product that a copy turns around are columns no longer, though it has as many; turned rows leave them.
+cat >turned.yaml <<'YAML'
+name: turned
+symbols: {B: 8, S: 64}
+tensors: {a: {shape: [B, 2, 32, 64], dtype: f16}, b: {shape: [B, 2, 64, S], dtype: f16}}
+operators:
+  - {op: matmul, in: [a, b], out: c}
+  - {op: permute, in: c, out: t, dims: [0, 3, 1, 2]}
+  - {op: copy, in: t, out: e}
+  - {op: reshape, in: e, out: f, shape: [B * S, 64]}
+  - {op: sum, in: f, out: y, dim: 0}
+outputs: [f, y]
+YAML
+sed 's/\[0, 3, 1, 2\]/[1, 2, 0, 3]/' turned.yaml >turned_rows.yaml
+for set in '' '--set B=1'; do
+    exits 0 turned.yaml --device cpu --hw a100-sxm4-80gb --strategies maximal,optimal --no-measure $set
+    has out '^All [0-9] kernels of 2 plans agree with the reference'
+done
+exits 0 turned_rows.yaml --device cpu --hw a100-sxm4-80gb --strategies maximal --no-measure
+has out '^All 1 kernels of 1 plans agree with the reference'
 "$FUSESIM" "$trial/stretches.yaml" --hw h100-sxm5-80gb --json - 2>/dev/null | tr -d ' \n\t' | grep -q '"name":"optimal","kernels":2,' || complain 'a norm and the scales of its blocks are no kernel'
 
 exit $fail

@@ -108,6 +108,10 @@ static const legal_reason reasons[] = {
      "a reduction fused with a contraction needs 512 elements of a row in one tile, and there can be at "
      "most 256",
      0, 1},
+    {"columns of a product turned around",
+     "a reduction fused with a contraction needs 64 elements of rows of the product that other blocks make, and there "
+     "can be none",
+     0, 2},
     {"columns of a product in order",
      "a reduction fused with a contraction needs 64 elements of rows of the product that other blocks "
      "make, and there can be none",

@@ -364,6 +364,10 @@ static const legal_case cases[] = {
      "c s", FSIM_RULE_REDUCED_EPILOGUE, 0, 512, false, true},
     {"columns of a product", "  - {op: matmul, in: [x, w], out: c}\n  - {op: sum, in: c, out: s, dims: [0]}\n", "c s",
      FSIM_RULE_NONE, FSIM_TILED_CONTRACTION, 0, false, false},
+    {"columns of a product turned around",
+     "  - {op: matmul, in: [x, w], out: c}\n  - {op: transpose, in: c, out: t, dims: [0, 1]}\n"
+     "  - {op: sum, in: t, out: s, dims: [0]}\n",
+     "c t s", FSIM_RULE_REDUCED_EPILOGUE, 0, 64, false, false},
     {"columns of a product in order", "  - {op: matmul, in: [x, w], out: c}\n  - {op: sum, in: c, out: s, dims: [0]}\n",
      "c s", FSIM_RULE_REDUCED_EPILOGUE, 0, 64, true, false},
     {"the largest of a product", "  - {op: matmul, in: [x, w], out: c}\n  - {op: max, in: c, out: s}\n", "c s",
