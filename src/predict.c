@@ -14,6 +14,7 @@
 #include "plan/rivals/rivals.h"
 #include "plan/rivals/saved.h"
 #include "plan/search/budget.h"
+#include "plan/search/cross.h"
 #include "plan/search/lists.h"
 #include "plan/search/ways.h"
 #include "plan/traded.h"
@@ -312,22 +313,39 @@ static const fsim_graph *called_graph(const fsim_graph *g, const fsim_hw *hw, fs
     return g->servings > 0 ? fsim_calls_graph(g, a) : fsim_sdpa_graph(g, hw, FSIM_BY_ATEN, a);
 }
 
+/* Prices the partition with kernels of fusesim's around calls; it replaces *plan where it beats that. *priced, too. */
+static bool take_calling(fsim_problem *p, const fsim_partition *partition, fsim_plan *plan, fsim_plan *priced,
+                         fsim_arena *a)
+{
+    fsim_refusal why;
+    if (!fsim_price(p, partition, a, priced, &why))
+        return false;
+    fsim_plan_calling(p, priced, a);
+    if (fsim_compare_plans(p, priced, plan) < 0)
+        *plan = *priced;
+    return true;
+}
+
 /* Of what PyTorch launches on that graph, with kernels of fusesim's around the same calls, the best, where it beats
- * `plan`. */
+ * `plan`; and what has the better half of both (cross.h). */
 static void take_rivals_calling(const fsim_problem *q, const fsim_prediction *out, fsim_plan *plan, fsim_arena *a)
 {
-    static const fsim_strategy rival[] = {FSIM_STRATEGY_EAGER, FSIM_STRATEGY_INDUCTOR};
+    static const fsim_strategy rival[] = {FSIM_STRATEGY_EAGER, FSIM_STRATEGY_INDUCTOR, FSIM_STRATEGY_PATTERN,
+                                          FSIM_STRATEGY_XLA, FSIM_STRATEGY_GREEDY};
     for (size_t i = 0; i < sizeof rival / sizeof *rival; i++) {
         const fsim_plan *theirs = &out->plan[rival[i]];
         fsim_problem r = *q;
-        fsim_plan ours;
-        fsim_refusal why;
-        if (theirs->kernels == 0 || !theirs->graph->calls || (q->graph->unreduced && !theirs->graph->unreduced))
+        fsim_plan ours, both;
+        fsim_partition crossed;
+        if (theirs->kernels == 0 || (q->graph->unreduced && !theirs->graph->unreduced))
+            continue;
+        const bool alike = theirs->graph->tensor == q->graph->tensor; /* the same primitives, on whatever calls */
+        if (!theirs->graph->calls && !alike)
             continue;
         take_graph(&r, theirs->graph, a);
-        if (fsim_price(&r, fsim_priced_partition(theirs), a, &ours, &why) && fsim_plan_calling(&r, &ours, a) &&
-            fsim_compare_plans(&r, &ours, plan) < 0)
-            *plan = ours;
+        if (take_calling(&r, fsim_priced_partition(theirs), plan, &ours, a) && plan->graph->tensor == r.graph->tensor &&
+            fsim_cross(&r, plan, &ours, a, &crossed))
+            take_calling(&r, &crossed, plan, &both, a);
     }
 }
 

@@ -24,6 +24,7 @@
 #include "plan/price/progress.h"
 #include "plan/price/user_rules.h"
 #include "plan/search/cluster.h"
+#include "plan/search/cross.h"
 #include "plan/search/floor.h"
 #include "plan/search/frontier.h"
 #include "plan/search/given.h"
@@ -59,6 +60,8 @@ enum {
 typedef struct {
     fsim_problem *p;
     fsim_arena *a;
+    const fsim_plan *rival; /* plans of other strategies, once they are asked for */
+    int rivals;
     fsim_partition found;
     fsim_budget budget;
     fsim_sum bound;
@@ -311,22 +314,6 @@ static void solve_pieces(solver *s)
 /* The objective of the best plan so far. */
 static fsim_sum cost_of(const fsim_plan *best) { return best->kernels > 0 ? best->objective : FSIM_SUM_MOST; }
 
-/* Replaces the best plan by this partition if that is legal and better. */
-static bool improve(fsim_problem *p, const fsim_partition *part, fsim_arena *a, fsim_plan *best)
-{
-    const fsim_mark mark = fsim_save(a);
-    fsim_plan plan;
-    fsim_refusal why;
-    if (fsim_keeps_rules(p, part) && fsim_price(p, part, a, &plan, &why) &&
-        (best->kernels == 0 || plan.objective < best->objective)) {
-        *best = plan;
-        fsim_progress_best(p, best);
-        return true;
-    }
-    fsim_rewind(a, mark);
-    return false;
-}
-
 typedef struct {
     fsim_problem *p;
     fsim_arena *keep;
@@ -337,7 +324,7 @@ typedef struct {
 static bool visit(void *to, const fsim_partition *part)
 {
     visitor *v = to;
-    improve(v->p, part, v->keep, v->best);
+    fsim_improve(v->p, part, v->keep, v->best);
     v->limit = cost_of(v->best);
     return true;
 }
@@ -356,11 +343,11 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     fsim_sum bound = fsim_frontier_bound(f);
     s->bound = bound > s->bound ? bound : s->bound;
     if (!s->only && fsim_frontier_plan(f, &part, s->a))
-        improve(p, &part, keep, best);
+        fsim_improve(p, &part, keep, best);
     part.parts = 0;
     if (s->bound < cost_of(best)) {
         if (fsim_frontier_with_l2(f, cost_of(best), &s->budget, &part, &bound, s->a))
-            improve(p, &part, keep, best);
+            fsim_improve(p, &part, keep, best);
         if (!fsim_frontier_has_parts(
                 f)) /* a part may find less in L2 where it is searched than where its kernel runs */
             s->bound = bound > s->bound ? bound : s->bound;
@@ -425,7 +412,7 @@ static bool by_layers(solver *s, fsim_arena *keep, fsim_plan *best)
     s->states += found ? y.states : 0;
     if (found) {
         if (y.part.parts > 0)
-            improve(s->p, &y.part, keep, best);
+            fsim_improve(s->p, &y.part, keep, best);
         s->bound = y.bound;
         s->layers = (fsim_open_part){y.first, y.last, 0};
         fsim_progress_bound(s->p, s->bound);
@@ -447,7 +434,7 @@ static void by_sides(solver *s, fsim_arena *keep, fsim_plan *best)
     s->least = y.bound;
     s->before = y.before;
     if (y.part.parts > 0)
-        improve(s->p, &y.part, keep, best);
+        fsim_improve(s->p, &y.part, keep, best);
     fsim_progress_bound(s->p, s->least);
 }
 
@@ -460,10 +447,10 @@ static void by_pieces(solver *s, bool whole, fsim_arena *keep, fsim_plan *best)
         solve_pieces(s);
     fsim_progress_bound(s->p, s->bound);
     fsim_progress_phase(s->p, "merges");
-    improve(s->p, &s->found, keep, best);
+    fsim_improve(s->p, &s->found, keep, best);
     fsim_plan merged;
     if (s->in_parts && fsim_merge_greedily(s->p, &s->found, s->a, &merged))
-        improve(s->p, &merged.partition, keep, best);
+        fsim_improve(s->p, &merged.partition, keep, best);
     s->brief = false;
     if (!s->hurried || s->bound >= cost_of(best))
         return;
@@ -494,7 +481,7 @@ static bool by_prices(solver *s, fsim_arena *keep, fsim_plan *best)
     s->budget.steps = s->budget.steps > enough ? s->budget.steps : enough;
     for (int i = 0; i < 2; i++)
         if (y.part[i].parts > 0)
-            improve(s->p, &y.part[i], keep, best);
+            fsim_improve(s->p, &y.part[i], keep, best);
     if (y.bound > s->bound && y.bound > s->least) {
         s->priced = y;
         s->least = y.bound < cost_of(best) ? y.bound : cost_of(best);
@@ -517,7 +504,8 @@ static void take_rivals(solver *s, fsim_arena *keep, fsim_plan *best)
     if (!s->p->rivals || s->p->rivals->graph != s->p->graph)
         return;
     fsim_plan *rival = fsim_new(keep, fsim_plan, s->p->rivals->most + 1);
-    take_better(rival, s->p->rivals->make(s->p->rivals, s->p, keep, rival), best);
+    s->rivals = s->p->rivals->make(s->p->rivals, s->p, keep, rival);
+    take_better(s->rival = rival, s->rivals, best);
 }
 
 /* A plan to begin with. */
@@ -528,7 +516,7 @@ static void find_first_plan(solver *s, const fsim_plan *known, int count, fsim_a
     take_better(known, count, best);
     take_rivals(s, keep, best);
     if (fsim_within(&s->budget, s->p) && !fsim_late(s->p) && fsim_merge_greedily(s->p, &singles, s->a, &merged))
-        improve(s->p, &merged.partition, keep, best);
+        fsim_improve(s->p, &merged.partition, keep, best);
 }
 
 void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *out, fsim_proof *proof)
@@ -565,14 +553,14 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
     }
     fsim_partition asked;
     if (out->kernels == 0 && fsim_as_asked(p, scratch, &asked))
-        improve(p, &asked, a, out);
+        fsim_improve(p, &asked, a, out);
     fsim_plan better;
     if (s.bound < cost_of(out) && !fsim_late(p)) {
         if (out->kernels > 0 && fsim_merge_greedily(p, &out->partition, scratch, &better))
-            improve(p, &better.partition, a, out);
+            fsim_improve(p, &better.partition, a, out);
         const fsim_partition singles = fsim_singles(p, scratch);
         if (p->graph->fuses == 0 && !compared && fsim_merge_greedily(p, &singles, scratch, &better))
-            improve(p, &better.partition, a, out);
+            fsim_improve(p, &better.partition, a, out);
     }
     fsim_progress_phase(p, "search with L2");
     if (s.bound < cost_of(out) && !priced && !spent.over && !fsim_late(p) && !s.short_of_given)
@@ -581,6 +569,8 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
         by_prices(&s, a, out);
         s.bound = s.least > s.bound ? s.least : s.bound;
     }
+    fsim_cross_all(p, s.bound, known, count, a, out);
+    fsim_cross_all(p, s.bound, s.rival, s.rivals, a, out);
     if (s.bound < cost_of(out) && out->kernels > 0 && out->kernels <= POLISH_PARTS)
         polish(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];

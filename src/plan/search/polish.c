@@ -3,8 +3,8 @@
 
 #include "fusion/sets.h"
 #include "plan/price/price.h"
-#include "plan/price/progress.h"
 #include "plan/price/user_rules.h"
+#include "plan/search/cross.h"
 #include "plan/search/marks.h"
 
 #include <string.h>
@@ -29,22 +29,6 @@ static bool is_kernel(polisher *w, const fsim_part *part)
                                 fsim_user_allows(w->p, part->node, part->count, &why));
 }
 
-/* Replaces the plan by this partition if that is legal and better. */
-static bool improve(polisher *w, const fsim_partition *new)
-{
-    const fsim_mark keep = fsim_save(w->keep);
-    fsim_plan plan;
-    fsim_refusal why;
-    if (fsim_keeps_rules(w->p, new) && fsim_price(w->p, new, w->keep, &plan, &why) &&
-        plan.objective < w->best->objective) {
-        *w->best = plan;
-        fsim_progress_best(w->p, w->best);
-        return true;
-    }
-    fsim_rewind(w->keep, keep);
-    return false;
-}
-
 /* The same for kernels x and y that hold what is marked in w->in[0] and w->in[1]. One that holds nothing ends to be; y
  * may be x, and is then not looked at; y may be one more than there are. */
 static bool improve_two(polisher *w, int x, int y)
@@ -63,7 +47,7 @@ static bool improve_two(polisher *w, int x, int y)
         if (part.count > 0)
             new.part[new.parts++] = part;
     }
-    return improve(w, &new);
+    return fsim_improve(w->p, &new, w->keep, w->best);
 }
 
 static bool join(polisher *w, int x, int y)
@@ -187,7 +171,7 @@ static bool spread(polisher *w, int x)
         }
         new.parts++;
     }
-    return improve(w, &new);
+    return fsim_improve(w->p, &new, w->keep, w->best);
 }
 
 /* What primitive n of kernel x makes is read in another kernel: brings the two together. */
