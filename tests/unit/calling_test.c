@@ -41,7 +41,8 @@ static fsim_prediction predicted(int64_t steps, fsim_arena *a)
 }
 
 /* A short search ends with kernels that lie across the calls, so that none takes their place; a long one with a plan of
- * calls and own kernels, which is faster than the stack's. What is proven early may not exceed it. */
+ * calls and own kernels, which is faster than the stack's. Crossed with plans of other strategies (plan/search/cross.h)
+ * the short one ends there, too. What is proven early may not exceed it. */
 static void calls_that_do_not_fit_save_all_the_same(void **unused)
 {
     (void)unused;
@@ -50,7 +51,8 @@ static void calls_that_do_not_fit_save_all_the_same(void **unused)
     const double early_s = early.plan[FSIM_STRATEGY_OPTIMAL].time_s, late_s = late.plan[FSIM_STRATEGY_OPTIMAL].time_s;
     printf("early %.1f us, at least %.1f us; late %.1f us\n", early_s * 1e6, early.proof.lower_bound * 1e6,
            late_s * 1e6);
-    assert_true(late_s < early_s && !early.proof.proven && early.proof.lower_bound <= late_s);
+    assert_true(!early.proof.proven && early.proof.lower_bound <= late_s);
+    assert_true(early_s <= late_s * (1 + 1e-9));
     assert_true(late.proof.lower_bound <= late_s && late.proof.lower_bound > 0.95 * late_s);
     fsim_arena_free(a);
 }

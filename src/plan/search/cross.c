@@ -77,6 +77,13 @@ bool fsim_improve(fsim_problem *p, const fsim_partition *partition, fsim_arena *
     return false;
 }
 
+void fsim_undo_unless_worthy(const fsim_plan *before, fsim_plan *best)
+{
+    static const double worthy = 1e-3; /* share of the plan */
+    if ((double)best->objective > (double)before->objective * (1 - worthy))
+        *best = *before;
+}
+
 void fsim_cross_all(fsim_problem *p, fsim_sum bound, const fsim_plan *known, int count, fsim_arena *a, fsim_plan *best)
 {
     fsim_arena *own = fsim_arena_new();

@@ -81,8 +81,6 @@ typedef struct {
 
 /* What is bounded so closely, but for what makes masks, is not searched in pieces. */
 static const double close_enough = 0.99;
-/* What changes to a plan must save of it: for less, equal layers stay equal. */
-static const double worth_a_change = 1e-3;
 
 /* Does node read all elements of each argument? Every plan then reads, and computes, each of them at least once. */
 static bool reads_all(const fsim_graph *g, const fsim_node *n)
@@ -361,6 +359,15 @@ static void close_gap(solver *s, fsim_arena *keep, fsim_plan *best)
     }
 }
 
+/* A plan that is not proven is crossed with those that are known. */
+static void cross(solver *s, const fsim_plan *known, int count, fsim_arena *keep, fsim_plan *best)
+{
+    const fsim_plan before = *best;
+    fsim_cross_all(s->p, s->bound, known, count, keep, best);
+    fsim_cross_all(s->p, s->bound, s->rival, s->rivals, keep, best);
+    fsim_undo_unless_worthy(&before, best);
+}
+
 /* A plan that is not proven is changed for as long as that pays and a part of the steps lasts. */
 static void polish(solver *s, fsim_arena *keep, fsim_plan *best)
 {
@@ -371,8 +378,7 @@ static void polish(solver *s, fsim_arena *keep, fsim_plan *best)
     const fsim_budget own = fsim_budget_of(&part, &spent);
     const fsim_plan before = *best;
     fsim_polish(s->p, &own, keep, best);
-    if ((double)best->objective > (double)before.objective * (1 - worth_a_change))
-        *best = before;
+    fsim_undo_unless_worthy(&before, best);
     if (spent.end == FSIM_SEARCH_STOPPED_BY_CLOCK)
         s->budget.spent->end = spent.end;
 }
@@ -569,8 +575,7 @@ void fsim_optimal(fsim_problem *p, const fsim_plan *known, int count, fsim_arena
         by_prices(&s, a, out);
         s.bound = s.least > s.bound ? s.least : s.bound;
     }
-    fsim_cross_all(p, s.bound, known, count, a, out);
-    fsim_cross_all(p, s.bound, s.rival, s.rivals, a, out);
+    cross(&s, known, count, a, out);
     if (s.bound < cost_of(out) && out->kernels > 0 && out->kernels <= POLISH_PARTS)
         polish(&s, a, out);
     out->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];
