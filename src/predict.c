@@ -326,12 +326,12 @@ static bool take_calling(fsim_problem *p, const fsim_partition *partition, fsim_
     return true;
 }
 
-/* Of what PyTorch launches on that graph, with kernels of fusesim's around the same calls, the best, where it beats
- * `plan`; and what has the better half of both (cross.h). */
+/* Of what other strategies launch on that graph, with kernels of fusesim's around the same calls, the best, where it
+ * beats `plan`; and what has the better half of both (cross.h). */
 static void take_rivals_calling(const fsim_problem *q, const fsim_prediction *out, fsim_plan *plan, fsim_arena *a)
 {
     static const fsim_strategy rival[] = {FSIM_STRATEGY_EAGER, FSIM_STRATEGY_INDUCTOR, FSIM_STRATEGY_PATTERN,
-                                          FSIM_STRATEGY_XLA, FSIM_STRATEGY_GREEDY};
+                                          FSIM_STRATEGY_GREEDY};
     for (size_t i = 0; i < sizeof rival / sizeof *rival; i++) {
         const fsim_plan *theirs = &out->plan[rival[i]];
         fsim_problem r = *q;
@@ -395,8 +395,14 @@ static void call_libraries(fsim_problem *p, const fsim_graph *called, fsim_predi
     }
     const bool calls = fsim_best_calling(&q, a, &plan, &proof, &bound_s);
     const double bound = fmin(out->proof.lower_bound, bound_s);
-    if (calls)
-        take_rivals_calling(&q, out, &plan, a);
+    if (calls && plan.time_s > bound_s * (1 + 1e-12)) {
+        fsim_prediction all = *out;
+        fsim_plan known[FSIM_PLAN_COUNT];
+        fsim_problem part = *p;
+        if (is_brief(&out->options)) /* the other plans are not made yet */
+            plan_strategies(&part, OTHERS, a, &all, known);
+        take_rivals_calling(&q, &all, &plan, a);
+    }
     if (calls && fsim_compare_plans(p, &plan, best) < 0) {
         *best = plan;
         best->strategy = fsim_strategy_names[FSIM_STRATEGY_OPTIMAL];

@@ -28,6 +28,8 @@ for path in "$SOURCE_DIR"/workloads/llm/*.yaml; do
     plans "$workload-bf16" "$workload"
     plans "$workload-f8" "$workload" weight_dtype=f8e4m3
 done
+# A sweep, which makes no plan that it does not show, ends with the same one.
+"$FUSESIM" sweep "$SOURCE_DIR/workloads/llm/mla_decode.yaml" --hw h100-sxm5-80gb --launch graph --search-steps 1000 --set weight_dtype=f8e4m3 --over B=32 --json swept.points >out 2>err || { echo "FAILED: sweep: $(cat err)"; failures=1; }
 plans dense_decode-tp dense_decode tp=8
 plans dense_decode-pp dense_decode layers=8 pp=4
 plans dense_decode-cache dense_decode kv_dtype=f8e4m3
@@ -113,6 +115,9 @@ for less, more in (("dense_decode-f8", "dense_decode-bf16"), ("dense_decode-tp",
     for strategy in ("serving", "optimal"):
         if not plan[less][strategy]["time_s"] < plan[more][strategy]["time_s"]:
             complain(f"{strategy}: {less} takes no less than {more}")
+swept = json.load(open("swept.points"))["points"][0]["time_s"]
+if swept != plan["mla_decode-f8"]["optimal"]["time_s"]:
+    complain(f"a sweep's plan of mla_decode-f8 takes {swept:.6g} s, the plan {plan['mla_decode-f8']['optimal']['time_s']:.6g}")
 for name in ("mla_mixed", "moe_decode"):
     few, many = (bounds[f"bound-{name}-{steps}.json"] for steps in (100, 20000))
     least = min(s["time_s"] for p in (few, many) for s in p["strategies"] if s["name"] == "optimal")
