@@ -262,6 +262,32 @@ void fsim_hw_rescale_peaks(fsim_arena *a, fsim_hw *hw, const fsim_hw *before)
     rescale(a, hw, FSIM_HW_L2_BANDWIDTH, cycles);
 }
 
+bool fsim_hw_fit_blocks(fsim_arena *a, fsim_diag *d, fsim_hw *hw)
+{
+    static const struct {
+        fsim_hw_key block, sm;
+    } pairs[] = {{FSIM_HW_SHARED_PER_BLOCK, FSIM_HW_SHARED_PER_SM},
+                 {FSIM_HW_THREADS_PER_BLOCK, FSIM_HW_THREADS_PER_SM}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const fsim_hw_row *block = &fsim_hw_rows[pairs[i].block], *sm = &fsim_hw_rows[pairs[i].sm];
+        fsim_quantity *q = &hw->q[pairs[i].block];
+        const double most = hw->q[pairs[i].sm].value;
+        char is[48], has[48];
+        if (!(q->value > most))
+            continue;
+        if (q->changed) {
+            fsim_failure(d, FSIM_BAD_ARGUMENT, (fsim_loc){NULL, 0, 0},
+                         "--hw-set: %s, %s, is larger than %s, %s: no such block fits; set %s too", block->key,
+                         fsim_show(is, sizeof is, q->value, block->dim), sm->key,
+                         fsim_show(has, sizeof has, most, sm->dim), sm->key);
+            return false;
+        }
+        q->value = most;
+        q->source = fsim_printf(a, "%s; at most %s of --hw-set", q->source ? q->source : "usual value", sm->key);
+    }
+    return true;
+}
+
 fsim_hw_key fsim_hw_sheet_figure(const fsim_hw *hw, int i)
 {
     static const fsim_hw_key figures[FSIM_SHEET_FIGURES] = {

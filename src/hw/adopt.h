@@ -28,6 +28,10 @@ void fsim_hw_inherit_peaks(fsim_arena *a, fsim_hw *hw, const fsim_hw *parent);
  * without the changes. Sources in a. */
 void fsim_hw_rescale_peaks(fsim_arena *a, fsim_hw *hw, const fsim_hw *before);
 
+/* After changes: a block has at most the shared memory and the threads of a multiprocessor, also where a change made
+ * these less. False after an error in d (FSIM_BAD_ARGUMENT) where a change gave a block more. Sources in a. */
+bool fsim_hw_fit_blocks(fsim_arena *a, fsim_diag *d, fsim_hw *hw);
+
 /* The figures of a data sheet that tell one product from another: SMs, clock, DRAM bandwidth and capacity, L2, rate of
  * the matrix units, power, link. */
 enum { FSIM_SHEET_FIGURES = 8 };

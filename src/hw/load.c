@@ -30,7 +30,7 @@ bool fsim_hw_complete(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const fsim_hw_wa
         if (!fsim_hw_set(a, d, hw, how->change[i]))
             return false;
     fsim_hw_rescale_peaks(a, hw, &before);
-    return true;
+    return how->changes == 0 || fsim_hw_fit_blocks(a, d, hw);
 }
 
 fsim_hw *fsim_hw_load(fsim_arena *a, fsim_diag *d, const char *name, const fsim_hw_wanted *how)

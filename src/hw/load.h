@@ -21,8 +21,8 @@ fsim_hw *fsim_hw_open(fsim_arena *a, fsim_diag *d, const char *name, const fsim_
 
 /* Completes a GPU that was read: first figures that the file lacks, from its relatives (relatives.h), then the
  * changes of --hw-set. In this order a change of one key leaves all others as they are, but for peaks and the
- * L2's bandwidth, which go with SMs and clock unless a change sets them too. False after an error in d
- * (FSIM_BAD_ARGUMENT): a change that is not possible. */
+ * L2's bandwidth, which go with SMs and clock unless a change sets them too, and for what a block may have of an SM.
+ * False after an error in d (FSIM_BAD_ARGUMENT): a change that is not possible. */
 bool fsim_hw_complete(fsim_arena *a, fsim_diag *d, fsim_hw *hw, const fsim_hw_wanted *how);
 
 /* fsim_hw_open and fsim_hw_complete. NULL after errors in d. In a. */

@@ -112,11 +112,38 @@ static fsim_serving_site site_of(const fsim_costing *c, fsim_maker maker, const 
     return s;
 }
 
+static double triangle(double side) { return side > 0 ? side * (side + 1) / 2 : 0; }
+
+/* The share of its scores that attention does not mask. */
+static double seen_share(const fsim_costing *c)
+{
+    double side = 0, before_window = 0;
+    for (int i = 0; i < c->group->members; i++) {
+        const fsim_node *n = &c->g->node[c->group->member[i].node];
+        const fsim_shape *s = &c->g->tensor[n->result[0]].shape;
+        if (n->op == FSIM_OP_CAUSAL_MASK && n->attrs.k == 0)
+            side = (double)s->dim[s->rank - 1];
+        if (n->op == FSIM_OP_WINDOW_MASK)
+            before_window = (double)(s->dim[s->rank - 1] + n->attrs.k - 1);
+    }
+    return side > 0 ? (triangle(side) - triangle(before_window)) / (side * side) : 1;
+}
+
+static void add_products(const fsim_costing *c, fsim_kernel *k)
+{
+    const double share = seen_share(c);
+    for (int i = 0; i < c->group->members; i++) {
+        const fsim_gemm *g = &c->g->node[c->group->member[i].node].gemm;
+        k->flops += 2 * share * (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
+    }
+}
+
 fsim_kernel fsim_serving_kernel(const fsim_costing *c, fsim_maker maker, fsim_arena *a)
 {
     fsim_kernel k = fsim_blank_kernel(c, a);
     fsim_lay_out(c, &k.schedule);
     fsim_add_arithmetic(c, &k, NULL, true);
+    add_products(c, &k);
     fsim_add_memory(c, &k, NULL, NULL);
     const fsim_serving_site s = site_of(c, maker, &k);
     const fsim_serving_time t = price(&s);

@@ -164,10 +164,12 @@ static double walked_flash_s(const fsim_serving_site *s, const walk *w, const fl
     return fmax(one_s, all_s + tail_s);
 }
 
-/* Seconds of a byte, of which DRAM moves the share `missed`. */
+/* Seconds of a byte, of which DRAM moves the share `missed`. On a design without numbers of its own L2 may be hardly
+ * wider than DRAM: what it holds takes no longer than from DRAM. */
 static double flash_byte_s(const fsim_serving_site *s, const flash_fit *f, double missed)
 {
-    return missed / (s->dram * f->dram) + (1 - missed) / (s->l2 * f->l2);
+    const double dram = s->dram * f->dram, l2 = s->l2 * f->l2;
+    return missed / dram + (1 - missed) / (f->design == s->hw->arch->design ? l2 : fmax(dram, l2));
 }
 
 /* Has attention of a prompt products of 8 bits that pay? Its softmax takes what it takes in 16. Units before

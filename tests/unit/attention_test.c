@@ -31,6 +31,8 @@ typedef struct {
     double l2_bytes;
 } priced;
 
+static const char *what_if; /* a change of the GPU; NULL */
+
 /* ops/NAME as one kernel of `maker`, replayed from a graph, L2 warm. */
 static priced price_of(const char *hw_name, fsim_maker maker, fsim_strategy strategy, const char *name,
                        fsim_bindings set)
@@ -42,8 +44,8 @@ static priced price_of(const char *hw_name, fsim_maker maker, fsim_strategy stra
     char *text = fsim_read_file(a, path, &bytes, &why);
     assert_non_null(text);
     const fsim_graph *g = fsim_graph_parse(a, d, path, text, bytes, &set);
-    const fsim_hw *hw = fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, hw_name));
-    assert_true(g && hw);
+    fsim_hw *hw = fsim_hw_read(a, d, fsim_printf(a, "%s/hwmodels/%s.yaml", FUSESIM_SOURCE_DIR, hw_name));
+    assert_true(g && hw && (!what_if || fsim_hw_set(a, d, hw, what_if)));
     const fsim_options options = {
         .strategy = strategy, .regime = FSIM_REGIME_GRAPH, .warm = true, .search_steps = 3000000};
     fsim_problem p = fsim_problem_of(g, hw, &options, a);
@@ -171,6 +173,10 @@ static void laws(void **state)
     }
     s.dtype = "f32"; /* not what these libraries have */
     assert_true(seconds("h100-sxm5-80gb", FSIM_BY_TENSORRT_LLM, s) == seconds("h100-sxm5-80gb", FSIM_BY_FUSESIM, s));
+    const double small = seconds("mi300x", FSIM_BY_TENSORRT_LLM, c);
+    what_if = "l2_capacity=2x";
+    assert_true(seconds("mi300x", FSIM_BY_TENSORRT_LLM, c) <= small);
+    what_if = NULL;
 }
 
 /* Few queries against many keys: bound by the keys' and values' bytes, since every library splits them over the SMs. */

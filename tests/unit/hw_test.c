@@ -375,6 +375,26 @@ static void unknown_is_sayable(void **state)
     fsim_arena_free(a);
 }
 
+static void blocks_fit_an_sm(void **state)
+{
+    (void)state;
+    fsim_arena *a = fsim_arena_new();
+    fsim_diag *d = fsim_diag_new(a);
+    static const char *const less[] = {"shared_memory_per_sm=32 KiB", "threads_per_sm=512"},
+                             *const both[] = {"shared_memory_per_block=1.3x", "shared_memory_per_sm=1.3x"};
+    fsim_hw *hw = load(a, "mi300x");
+    assert_true(fsim_hw_complete(a, d, hw, &(fsim_hw_wanted){.change = less, .changes = 2}));
+    assert_true(fsim_hw_get(hw, FSIM_HW_SHARED_PER_BLOCK) == 32 * 1024);
+    assert_true(fsim_hw_get(hw, FSIM_HW_THREADS_PER_BLOCK) == 512);
+    hw = load(a, "mi300x");
+    assert_true(fsim_hw_complete(a, d, hw, &(fsim_hw_wanted){.change = both, .changes = 2}));
+    assert_true(fsim_hw_get(hw, FSIM_HW_SHARED_PER_BLOCK) > 64 * 1024);
+    assert_int_equal(fsim_errors(d), 0);
+    assert_false(fsim_hw_complete(a, d, load(a, "mi300x"), &(fsim_hw_wanted){.change = both, .changes = 1}));
+    assert_non_null(strstr(printed(a, d), "no such block fits; set shared_memory_per_sm too"));
+    fsim_arena_free(a);
+}
+
 static void what_if_assignments(void **state)
 {
     (void)state;
@@ -604,6 +624,7 @@ int main(void)
         cmocka_unit_test(an_h100_with_every_sparse_figure_names_each),
         cmocka_unit_test(missing_and_duplicate_keys),
         cmocka_unit_test(unknown_is_sayable),
+        cmocka_unit_test(blocks_fit_an_sm),
         cmocka_unit_test(what_if_assignments),
         cmocka_unit_test(the_table_of_relatives_is_that_of_the_shipped_files),
         cmocka_unit_test(a_what_if_changes_the_key_it_names_alone),

@@ -378,7 +378,8 @@ static void causal_attention_leaves_half_out(void **unused)
     assert_true(half.best->flops > 0.5 * all.best->flops && half.best->flops < 0.6 * all.best->flops);
     assert_true(half.best->time_s < 0.75 * all.best->time_s);
     assert_true(half.unfused->flops >= all.unfused->flops); /* the full rectangle */
-    /* its optimum may be a call of a serving stack, whose arithmetic nobody counts */
+    /* its optimum may be a call of a serving stack, which multiplies as much */
+    assert_true(grouped.best->flops > 0.5 * all.best->flops && grouped.best->flops < 0.6 * all.best->flops);
     const fsim_plan *const maximal = &grouped.p->plan[FSIM_STRATEGY_MAXIMAL];
     assert_int_equal(grouped.best->kernels, 1);
     assert_int_equal(maximal->kernels, 1);
