@@ -210,7 +210,7 @@ static void put_basis(fsim_writer *w, cJSON *to, const fsim_prediction *p)
 }
 
 /* The dtypes that primitives compute in, and the one without a fast unit. */
-static void put_arithmetic(fsim_writer *w, cJSON *to, const fsim_arithmetic *x)
+static void put_arithmetic(fsim_writer *w, cJSON *to, const fsim_graph *g, const fsim_arithmetic *x)
 {
     cJSON *o = fsim_put_new(w, to, "arithmetic", cJSON_CreateObject());
     cJSON *count = fsim_put_new(w, o, "primitives", cJSON_CreateObject());
@@ -219,6 +219,12 @@ static void put_arithmetic(fsim_writer *w, cJSON *to, const fsim_arithmetic *x)
             fsim_put_count(w, count, fsim_dtype_names[t], x->primitives[t]);
     if (x->tf32_on_fp32 > 0)
         fsim_put_count(w, o, "tf32_on_fp32", x->tf32_on_fp32);
+    if (x->unaligned > 0) {
+        cJSON *unaligned = fsim_put_new(w, o, "unaligned", cJSON_CreateObject());
+        fsim_put_count(w, unaligned, "products", x->unaligned);
+        fsim_put_text(w, unaligned, "largest", g->tensor[g->node[x->unaligned_node].result[0]].name);
+        fsim_put_count(w, unaligned, "row", x->unaligned_row);
+    }
     if (x->slow == FSIM_DTYPE_NONE)
         return;
     cJSON *slow = fsim_put_new(w, o, "slow", cJSON_CreateObject());
@@ -433,7 +439,7 @@ static void put_plan(fsim_writer *w, cJSON *to, const fsim_prediction *p)
     put_host(w, o, p);
     put_next(w, o, p);
     put_basis(w, o, p);
-    put_arithmetic(w, o, &p->arithmetic);
+    put_arithmetic(w, o, p->graph, &p->arithmetic);
     put_memory(w, o, p);
     fsim_put_saved(w, o, p);
     put_repeats(w, o, p);

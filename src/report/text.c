@@ -216,6 +216,8 @@ void fsim_report_compare(FILE *out, const fsim_prediction *p, int count, const f
         const char *host = fsim_text_host(&p[i], a);
         if (*host)
             fsim_paragraph(&r.page, FSIM_PLAIN, 0, 2, fsim_printf(a, "%s: %s", p[i].hw->name, host));
+        if (i == 0 && *fsim_text_unaligned(&p[i], a))
+            fsim_paragraph(&r.page, FSIM_BAD, 0, 2, fsim_text_unaligned(&p[i], a));
     }
     fsim_arena_free(a);
 }
@@ -241,6 +243,9 @@ void fsim_report_markdown(FILE *out, const fsim_prediction *p, int count, bool v
                                                 fsim_memory_text(&p[i], p[i].chosen, a)));
         fsim_markdown_text(out, slow);
         fputs(*slow ? "\n\n" : "", out);
+        const char *unaligned = fsim_text_unaligned(&p[i], a);
+        fsim_markdown_text(out, unaligned);
+        fputs(*unaligned ? "\n\n" : "", out);
         fsim_markdown_text(out, fsim_printf(a, "%s.", fsim_text_counted(&p[i], a)));
         fputs("\n\n", out);
         fsim_markdown_text(out, fsim_text_against_eager(&r, &emphasis));

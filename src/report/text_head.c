@@ -71,6 +71,21 @@ const char *fsim_text_slow_dtype(const fsim_prediction *p, const char *who, fsim
                        fsim_seconds_text(a, x->instead_eager_s), fsim_seconds_text(a, x->eager_s));
 }
 
+const char *fsim_text_unaligned(const fsim_prediction *p, fsim_arena *a)
+{
+    const fsim_arithmetic *x = &p->arithmetic;
+    if (x->unaligned == 0)
+        return "";
+    const fsim_node *n = &p->graph->node[x->unaligned_node];
+    const char *others =
+        x->unaligned > 1 ? fsim_printf(a, " and %s", fsim_text_count(a, x->unaligned - 1, "other product")) : "";
+    return fsim_printf(a,
+                       "'%s'%s %s rows that are no multiple of 16 bytes (%lld elements). They are priced as if they "
+                       "were; a library's kernels for such rows may take several times as long: pad the rows.",
+                       p->graph->tensor[n->result[0]].name, others, x->unaligned == 1 ? "reads" : "read",
+                       (long long)x->unaligned_row);
+}
+
 const char *fsim_text_counted(const fsim_prediction *p, fsim_arena *a)
 {
     const fsim_options *o = &p->options;
@@ -129,4 +144,7 @@ void fsim_text_header(const fsim_text_page *r)
         fsim_paragraph(&r->page, FSIM_FAINT, 0, 2, dtypes);
     if (*slow)
         fsim_paragraph(&r->page, fsim_slow_dtype_matters(r->p) ? FSIM_BAD : FSIM_FAINT, 0, 2, slow);
+    const char *unaligned = fsim_text_unaligned(r->p, r->a);
+    if (*unaligned)
+        fsim_paragraph(&r->page, FSIM_BAD, 0, 2, unaligned);
 }

@@ -42,6 +42,8 @@ const char *fsim_text_host(const fsim_prediction *p, fsim_arena *a);
 const char *fsim_text_limit(fsim_arena *a, const fsim_options *o);
 /* What a dtype costs that the GPU has no fast unit for; "" where there is none. who: "This GPU", or its name. */
 const char *fsim_text_slow_dtype(const fsim_prediction *p, const char *who, fsim_arena *a);
+/* Which products are priced too low because rows of their operands are no multiple of 16 bytes; "" where none is. */
+const char *fsim_text_unaligned(const fsim_prediction *p, fsim_arena *a);
 
 /* Would the other dtype that it names make eager faster to a degree that shows? */
 bool fsim_slow_dtype_matters(const fsim_prediction *p);

@@ -142,6 +142,16 @@ printf '%s\n' 'tensors: {a: {shape: [64, 64], dtype: f32}, b: {shape: [64, 64], 
 "$FUSESIM" tf32.yaml --hw t4 >out 2>err || complain "tf32.yaml: $(cat err)"
 tr '\n' ' ' <out | grep -q 'This GPU has no tensor unit for tf32: 1 product ' || complain "tf32 on a T4: $(cat out)"
 "$FUSESIM" tf32.yaml --hw l4 >out 2>err && ! grep -q 'no tensor unit' out || complain "tf32 on an L4: $(cat out)"
+# So are products of which a library's fast kernels cannot copy the rows.
+for shape in 64,100,y 64,104, 16,100,; do
+    m=${shape%%,*} k=${shape#*,}
+    printf '%s\n' "tensors: {a: {shape: [$m, ${k%,*}], dtype: f16}, b: {shape: [${k%,*}, 64], dtype: f16}}" \
+        'operators: [{op: matmul, in: [a, b], out: y}]' 'outputs: [y]' >rows.yaml
+    "$FUSESIM" rows.yaml --hw l4 --json rows.json >out 2>err || complain "rows.yaml: $(cat err)"
+    told=$(tr '\n' ' ' <out | grep -c "'y' reads rows that are no multiple of 16 bytes (100 elements)")
+    [ "$told" = "$([ "${k#*,}" ] && echo 1 || echo 0)" ] || complain "rows of $shape: $(cat out)"
+    [ "$(grep -c '"unaligned"' rows.json)" = "$told" ] || complain "rows of $shape: $(cat rows.json)"
+done
 # Part of a name finds the workloads that have it.
 "$FUSESIM" bert --hw t4 >out 2>err
 grep -q "no such file; there are: bert_12_layers, bert_layer, models/bert_large, models/bert_train, stacks/bert$" err || complain "a workload's name in part: $(cat err)"

@@ -48,10 +48,51 @@ static const fsim_graph *with_dtype(const fsim_graph *g, fsim_dtype from, fsim_d
     return copy;
 }
 
+/* Elements from a row of operand k to the next one, where these are no multiple of what a library's fast kernels copy
+ * at once; 0. */
+static int64_t unaligned_row(const fsim_graph *g, const fsim_node *n, int k)
+{
+    enum { COPIED_BYTES = 16 };
+    const fsim_map *m = &n->arg[k].map;
+    for (int i = 0; i < m->modes && n->arg[k].how == FSIM_READ_MAP; i++)
+        if (m->mode[i].stride > 1 &&
+            m->mode[i].stride * fsim_dtype_bytes(g->tensor[n->arg[k].tensor].dtype) % COPIED_BYTES != 0)
+            return m->mode[i].stride;
+    return 0;
+}
+
+/* Products with few rows or columns wait for memory, however they load. */
+static void count_unaligned(const fsim_graph *g, const fsim_hw *hw, fsim_arithmetic *out)
+{
+    enum { LEAST_SIDE = 64 };
+    double most = 0;
+    for (int i = 0; i < g->nodes; i++) {
+        const fsim_node *n = &g->node[i];
+        const double flops = (double)n->gemm.batch * (double)n->gemm.m * (double)n->gemm.n * (double)n->gemm.k;
+        int64_t row = 0;
+        if (!is_contraction(n) || n->gemm.convolution || n->gemm.m < LEAST_SIDE || n->gemm.n < LEAST_SIDE ||
+            n->gemm.k < LEAST_SIDE || hw->host || hw->arch->plain ||
+            fsim_tensor_key(hw, n->gemm.arithmetic) == FSIM_HW_COUNT)
+            continue;
+        for (int k = 0; k < n->args && row == 0; k++)
+            row = unaligned_row(g, n, k);
+        out->unaligned += row > 0;
+        if (row > 0 && flops > most) {
+            most = flops;
+            out->unaligned_node = i;
+            out->unaligned_row = row;
+        }
+    }
+}
+
 fsim_arithmetic fsim_arithmetic_of(const fsim_graph *g, const fsim_hw *hw, fsim_arena *a)
 {
-    fsim_arithmetic out = {
-        .slow = FSIM_DTYPE_NONE, .faster = FSIM_DTYPE_NONE, .eager_s = NAN, .instead_eager_s = NAN, .instead_s = NAN};
+    fsim_arithmetic out = {.unaligned_node = -1,
+                           .slow = FSIM_DTYPE_NONE,
+                           .faster = FSIM_DTYPE_NONE,
+                           .eager_s = NAN,
+                           .instead_eager_s = NAN,
+                           .instead_s = NAN};
     double flops[FSIM_TF32 + 1] = {0};
     for (int i = 0; i < g->nodes; i++) {
         const fsim_node *n = &g->node[i];
@@ -63,6 +104,7 @@ fsim_arithmetic fsim_arithmetic_of(const fsim_graph *g, const fsim_hw *hw, fsim_
         if (is_contraction(n))
             flops[t] += n->flops * (double)n->points * (double)n->reduced;
     }
+    count_unaligned(g, hw, &out);
     double most = 0;
     for (fsim_dtype t = 0; t < FSIM_TF32; t++) {
         if (!is_narrow(t) || flops[t] <= most)

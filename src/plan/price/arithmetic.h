@@ -10,6 +10,10 @@
 typedef struct {
     int primitives[FSIM_TF32 + 1]; /* by dtype: how many compute in it; integers are not counted */
     int tf32_on_fp32;              /* products with compute: tf32 on a GPU without such units: they run on FP32 units */
+    int unaligned; /* products on tensor units of which an operand's rows in memory are no multiple of 16 bytes: they
+                      are priced as if they were */
+    int unaligned_node; /* the one of them with most FLOPs, and the elements of such a row; -1 and unset: none */
+    int64_t unaligned_row;
     fsim_dtype slow;   /* the dtype, of those without a fast unit, in which most products are; FSIM_DTYPE_NONE: there is
                           none, and the rest is unset */
     fsim_dtype faster; /* a dtype in which this GPU multiplies faster */
