@@ -74,7 +74,8 @@ static const char *load_text(const fsim_capacity_asked *q, fsim_arena *a)
         return fsim_printf(a, "a trace of %lld requests, on average %s, %.3g a second", (long long)l->traced, lengths,
                            l->rate);
     if (l->concurrency)
-        return fsim_printf(a, "%lld requests under way, each of %s", (long long)l->concurrency, lengths);
+        return fsim_printf(a, "%lld request%s of %s", (long long)l->concurrency,
+                           l->concurrency == 1 ? " under way," : "s under way, each", lengths);
     return l->rate > 0 ? fsim_printf(a, "%.4g request%s a second of %s, %s", l->rate, l->rate == 1 ? "" : "s", lengths,
                                      l->arrivals == FSIM_ARRIVE_EVENLY ? "evenly apart" : "Poisson arrivals")
                        : fsim_printf(a, "requests that all wait, of %s", lengths);
@@ -405,7 +406,7 @@ static void report_options(const fsim_page *page, const fsim_capacity *x, bool v
         cell[2] = fsim_printf(a, "%lld", (long long)o->replicas);
         cell[3] = sharing_text(o, a);
         cell[4] = stored_text(o, a);
-        cell[5] = digits(a, o->times.running * fsim_option_parts(o));
+        cell[5] = digits(a, fsim_option_running(o));
         cell[6] = seconds(a, o->times.first.p50);
         cell[7] = seconds(a, o->times.first.p99);
         cell[8] = seconds(a, o->times.token.p50);
@@ -439,14 +440,13 @@ static const char *phase_text(const fsim_step_shares *p, fsim_arena *a)
         p->by, 100 * p->weights, 100 * p->cache, 100 * p->products, 100 * p->host);
 }
 
-/* "31.0 requests", "248 requests, 31.0 on each GPU", "62.0 requests in 2 batches". */
+/* "31.0 requests", "248 requests, 31.0 on each GPU", "9.00 requests, at most 2.00 on each GPU". */
 static const char *running_text(const fsim_option *o, fsim_arena *a)
 {
-    const double parts = fsim_option_parts(o);
-    const char *all = digits(a, o->times.running * parts), *own = digits(a, o->times.running);
-    const char *each = parts > 1 ? fsim_printf(a, ", %s on each %s", own, part_text(o, a)) : "";
+    const char *most = o->filled < 1 ? "at most " : "", *own = digits(a, o->times.running);
+    const char *each = fsim_option_parts(o) > 1 ? fsim_printf(a, ", %s%s on each %s", most, own, part_text(o, a)) : "";
     const char *batches = o->on.pp > 1 ? fsim_printf(a, ", %s in a batch", digits(a, fsim_option_batch(o))) : "";
-    return fsim_printf(a, "%s requests%s%s", all, each, batches);
+    return fsim_printf(a, "%s requests%s%s", digits(a, fsim_option_running(o)), each, batches);
 }
 
 /* Of an engine that lets in more than it may keep: how often it takes the cache from a request. */

@@ -64,7 +64,7 @@ static void put_served(FILE *out, const fsim_option *o)
     fsim_json_number(out, ", ", "tokens_per_s", o->tokens_s);
     fsim_json_number(out, ", ", "tokens_per_s_per_gpu", o->tokens_s / (double)o->gpus);
     fsim_json_number(out, ", ", "tokens_per_s_per_user", o->user_s);
-    fsim_json_number(out, ", ", "running", o->times.running * fsim_option_parts(o));
+    fsim_json_number(out, ", ", "running", fsim_option_running(o));
     fsim_json_number(out, ", ", "busy", o->times.busy);
     fsim_json_number(out, ", ", "prompts", o->times.prompts);
     fsim_json_number(out, ", ", "preempted", o->times.given_up);

@@ -78,6 +78,9 @@ static void fill_loop(fsim_option *x)
 /* Parts of a replica that have requests of their own. */
 static int64_t ranks_of(const fsim_option *x) { return fsim_deployed_groups(&x->on); }
 
+/* Requests under way in the fullest of so many parts, where there are always so many in all. */
+static int64_t slots_of(int64_t concurrency, int64_t parts) { return (concurrency + parts - 1) / parts; }
+
 /* What such a part has of the load, with all times longer by a factor. In a. */
 static fsim_loop_times times_with(const fsim_option *x, const fsim_load *load, int64_t replicas, double longer,
                                   fsim_arena *a)
@@ -95,7 +98,7 @@ static fsim_loop_times times_with(const fsim_option *x, const fsim_load *load, i
             own[l.requests++] = load->trace[i];
         l.trace = own;
     } else if (load->arrivals == FSIM_ARRIVE_CLOSED) {
-        l.slots = load->concurrency ? (load->concurrency + parts - 1) / parts : x->places;
+        l.slots = load->concurrency ? slots_of(load->concurrency, parts) : x->places;
         l.requests = l.slots * EACH_PLACE > LEAST ? l.slots * EACH_PLACE : LEAST;
     }
     return fsim_continuous_batching(&l, a);
@@ -239,10 +242,12 @@ static void fill_costs(const search *s, fsim_option *x)
     const fsim_loop_times *t = &x->times;
     const double cached = (double)load->input + (double)load->output / 2;
     const double million = 1e6, hour_s = 3600;
+    const int64_t parts = x->replicas * ranks_of(x), slots = slots_of(load->concurrency, parts);
+    x->filled = load->concurrency ? (double)load->concurrency / (double)(slots * parts) : 1;
     x->gpus = x->replicas * fsim_deployed_gpus(&x->on);
     /* what comes is served, or the queue would grow; the run that times are from ends while some still run */
-    x->tokens_s = load->rate > 0 ? load->rate * (double)load->output
-                                 : t->rate * (double)load->output * (double)(x->replicas * ranks_of(x));
+    x->tokens_s =
+        load->rate > 0 ? load->rate * (double)load->output : t->rate * (double)load->output * (double)parts * x->filled;
     x->user_s = 1 / t->token.mean;
     x->usd_h = x->machine->price.value * (double)x->gpus;
     x->usd_million = x->usd_h / hour_s / x->tokens_s * million;

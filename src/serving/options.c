@@ -143,6 +143,8 @@ bool fsim_option_is_priced(const fsim_option *x)
     return x->fits && fsim_loop_is_priced(&x->loop) && (!x->reason || x->fault); /* a fault is a goal that fails */
 }
 
+double fsim_option_running(const fsim_option *x) { return x->times.running * fsim_option_parts(x) * x->filled; }
+
 double fsim_option_batch(const fsim_option *x) { return fsim_loop_batch(&x->loop, x->times.running); }
 
 double fsim_option_parts(const fsim_option *x) { return (double)fsim_deployed_groups(&x->on); }

@@ -42,14 +42,17 @@ typedef struct {
     bool fits;
     fsim_loop loop; /* of such a part; without its load */
     int64_t replicas, gpus;
-    fsim_loop_times times;     /* of such a part */
-    double tokens_s;           /* of output, all GPUs */
-    double user_s;             /* of output a second that a request sees */
+    fsim_loop_times times; /* of such a part: of the fullest, where so many requests under way can't be shared evenly */
+    double filled;         /* what all parts have of the requests that as full ones would have */
+    double tokens_s;       /* of output, all GPUs */
+    double user_s;         /* of output a second that a request sees */
     double usd_h, usd_million; /* all GPUs; per million tokens of output; NaN: no price */
     double watts, joules;      /* all GPUs; per token of output; NaN: no power limit is known */
     fsim_step_shares decode, prefill;
 } fsim_option;
 
+/* Requests in a step of a replica, of all its parts, on average. */
+double fsim_option_running(const fsim_option *x);
 /* Requests in a step of such a part, on average: of stages, in a batch. */
 double fsim_option_batch(const fsim_option *x);
 /* Parts of a replica that have requests of their own, as a factor of what one has. */

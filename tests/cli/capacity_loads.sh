@@ -127,6 +127,19 @@ assert abs(o["prefill"]["products"] * prompt_s / flops_s - 1) < 0.02, (o["prefil
 assert o["places"] % 8 == 0 and f"at once on each GPU, {o['places']} in a copy" in re.sub(r"\s+", " ", text)
 assert all(p["requests"] % d["options"][p["option"]]["ep"] == 0 for p in d["front"]), d["front"]
 END
+# Of nine requests one of eight GPUs has two, and nine are under way, not sixteen; copies share them out so, too.
+run nine.json deepseek-v3 --hw h200-sxm-141gb --gpus 8 --load input=1000,output=500,concurrency=9
+run copies.json llama-3.1-8b --hw l40s --gpus 8 --goal tpot=30ms --load input=1000,output=500,concurrency=81
+"$python" - <<'END' || complain "requests that GPUs can't share evenly: $(sed -n '/^A step/,/^That is/p' nine.json.out)"
+import json, re
+for name, requests in (("nine.json", 9), ("copies.json", 81)):
+    served = [o for o in json.load(open(name))["options"] if o["reason"] is None]
+    assert any(o["ep"] * o["copies"] > 1 for o in served)
+    for o in served:
+        assert o["running"] * o["copies"] <= 1.001 * requests, o
+        assert o["tokens_per_s"] * o["tpot_s"]["mean"] <= 1.01 * requests, o
+assert "at most 2.00 on each GPU" in re.sub(r"\s+", " ", open("nine.json.out").read())
+END
 # Prompts in parts of fewer tokens (chunked prefill) are tried where a goal is on the time per token, and kept where they save GPUs; a step's activations are fewer.
 chunks() { run "$1" llama-3.1-70b --hw h100-sxm5-80gb --weights f8 --cache f8 --pp 1 --load input=2048,output=256,rate=20/s --goal ttft=2s "${@:2}"; }
 chunks chunks.json --goal tpot=40ms
