@@ -9,7 +9,7 @@ tools='clang gcc cppcheck'
 case ${1-} in clang | gcc | cppcheck) tools=$1; shift ;; esac
 files=("$@")
 [ $# -gt 0 ] || mapfile -t files < <(find src validate -name '*.c' | sort)
-flags=(-std=c11 -D_GNU_SOURCE -DFSIM_HAVE_LIBZIP '-DFUSESIM_VERSION="0"' '-DFUSESIM_TREE="."' -Iinclude -Isrc -I.)
+flags=(-std=c11 -D_GNU_SOURCE '-DFSIM_LIBZIP="libzip.so"' '-DFUSESIM_VERSION="0"' '-DFUSESIM_TREE="."' -Iinclude -Isrc -I.)
 read -ra packages < <(pkg-config --cflags yaml-0.1 libcjson libzip 2>/dev/null || true)
 
 # analyse TOOL FILE

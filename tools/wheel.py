@@ -10,6 +10,7 @@ import hashlib
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -21,13 +22,28 @@ C_LIBRARY = re.compile(r"^(linux-vdso|ld-linux.*|lib(c|m|dl|rt|pthread|util|reso
 
 
 def libraries(program):
-    """The libraries beside the C library: name, path."""
-    listed = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
-    found = re.findall(r"^\s*(\S+) => (/\S+)", listed, re.M)
+    """The libraries beside the C library, those that libzip needs among them, which the program opens: name, path."""
+    found = needed_by(program)
+    opened = re.search(rb"libzip\.so\.\d+", open(program, "rb").read())
+    if opened:
+        name = opened[0].decode()
+        ldconfig = shutil.which("ldconfig", path=os.environ.get("PATH", "") + ":/sbin:/usr/sbin") or "ldconfig"
+        known = subprocess.run([ldconfig, "-p"], check=True, capture_output=True, text=True).stdout
+        path = re.search(rf"^\s*{re.escape(name)} .*=> (/\S+)", known, re.M)
+        if not path:
+            sys.exit(f"wheel.py: {program} opens {name}, which is not on this machine")
+        found.update({name: path[1]}, **needed_by(path[1]))
+    return found
+
+
+def needed_by(binary):
+    """The libraries beside the C library that a program or library was linked with: name, path."""
+    listed = subprocess.run(["ldd", binary], check=True, capture_output=True, text=True).stdout
     missing = re.findall(r"^\s*(\S+) => not found", listed, re.M)
     if missing:
-        sys.exit(f"wheel.py: {program} needs {', '.join(missing)}")
-    return [(name, path) for name, path in found if not C_LIBRARY.match(name)]
+        sys.exit(f"wheel.py: {binary} needs {', '.join(missing)}")
+    found = re.findall(r"^\s*(\S+) => (/\S+)", listed, re.M)
+    return {name: path for name, path in found if not C_LIBRARY.match(name)}
 
 
 def tag(files):
@@ -50,7 +66,7 @@ def contents(prefix):
         for name in names:
             path = os.path.join(folder, name)
             files["fusesim/_program/" + os.path.relpath(path, prefix)] = (open(path, "rb").read(), False)
-    for name, path in libraries(program):
+    for name, path in libraries(program).items():
         files["fusesim/_program/lib/" + name] = (open(path, "rb").read(), False)
     return files
 

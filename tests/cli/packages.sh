@@ -37,9 +37,9 @@ holds() {
     { dpkg-deb -f "${deb[0]}" && dpkg-deb -c "${deb[0]}" | sed 's/.* \.\//\//'; } >"$1.txt"
     for pattern in "${@:2}"; do grep -Eq -- "$pattern" "$1.txt" || { : >log; complain "$1 has no '$pattern': $(cat "$1.txt")"; }; done
 }
-holds fusesim '^Depends: .*libc6' '^Depends: .*libyaml-0-2' '^Section: science$' '^/usr/bin/fusesim$' '^/usr/share/man/man1/fusesim\.1\.gz$' '^/usr/share/fusesim/hwmodels/l4\.yaml$' \
+holds fusesim '^Depends: .*libc6' '^Depends: .*libyaml-0-2' '^Depends: .*libzip' '^Section: science$' '^/usr/bin/fusesim$' '^/usr/share/man/man1/fusesim\.1\.gz$' '^/usr/share/fusesim/hwmodels/l4\.yaml$' \
     '^/usr/share/doc/fusesim/changelog\.gz$' '^/usr/share/doc/fusesim/copyright$' '^/usr/share/zsh/vendor-completions/_fusesim$'
-holds libfusesim0 '^Depends: .*libc6' '^Recommends: fusesim ' '/libfusesim\.so\.0 -> ' '^/usr/share/doc/libfusesim0/changelog\.Debian\.gz$'
+holds libfusesim0 '^Depends: .*libc6' '^Depends: .*libzip' '^Recommends: fusesim ' '/libfusesim\.so\.0 -> ' '^/usr/share/doc/libfusesim0/changelog\.Debian\.gz$'
 holds libfusesim-dev "^Depends: libfusesim0 \\(= $version-1\\), libyaml-dev" '^/usr/include/fusesim\.h$' '/libfusesim\.a$' '/pkgconfig/fusesim\.pc$' '/libfusesim\.so -> '
 dpkg-deb --ctrl-tarfile build/libfusesim0_*.deb | tar tf - | sed 's#^\./##' | sort >control
 grep -qx symbols control && grep -qx shlibs control && grep -qx triggers control || complain "control of libfusesim0: $(cat control)"

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#ifdef FSIM_HAVE_LIBZIP
+#ifdef FSIM_LIBZIP
+#include <dlfcn.h>
 #include <zip.h>
 
 /* What a zip is that holds no program, by a name in it. */
@@ -22,12 +23,34 @@ static const struct {
 };
 static const char how[] = "export the model with torch.export.save (tools/export.py shows how)";
 
+/* libzip is opened for archives alone: it brings libcrypto, which would make every start of the program half as long
+ * again. What is called of it, each by its own name and type: */
+#define CALLED(of)                                                                                                     \
+    of(zip_discard) of(zip_error_code_zip) of(zip_error_fini) of(zip_error_init) of(zip_error_strerror) of(zip_fclose) \
+        of(zip_fopen_index) of(zip_fread) of(zip_get_name) of(zip_get_num_entries) of(zip_open_from_source)            \
+            of(zip_source_buffer_create) of(zip_source_free) of(zip_stat_index) of(zip_strerror)
+
+#define MEMBER(name) __typeof__(name) *name;
+typedef struct {
+    CALLED(MEMBER)
+} library;
+
 typedef struct {
     fsim_arena *a;
     fsim_diag *d;
     fsim_loc at;
+    library lib;
     zip_t *zip;
 } archive;
+
+static bool load(library *l)
+{
+    void *so = dlopen(FSIM_LIBZIP, RTLD_NOW | RTLD_LOCAL);
+    bool all = so != NULL;
+#define FOUND(name) all = all && (*(void **)(void *)&l->name = dlsym(so, #name)) != NULL;
+    CALLED(FOUND)
+    return all;
+}
 
 static uint32_t little(const char *p, int bytes)
 {
@@ -79,12 +102,12 @@ static int is_program(const char *name)
 /* The entry of the program; -1 after an error. */
 static zip_int64_t find_program(const archive *x)
 {
-    const zip_int64_t count = zip_get_num_entries(x->zip, 0);
+    const zip_int64_t count = x->lib.zip_get_num_entries(x->zip, 0);
     size_t kind = sizeof others / sizeof *others;
     zip_int64_t found = -1;
     int best = 0, rivals = 0;
     for (zip_int64_t i = 0; i < count; i++) {
-        const char *name = zip_get_name(x->zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+        const char *name = x->lib.zip_get_name(x->zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
         const int is = name ? is_program(name) : 0;
         rivals = is > best ? 1 : rivals + (is == best && is > 0);
         if (is > best) {
@@ -105,12 +128,10 @@ static zip_int64_t find_program(const archive *x)
     return rivals > 1 ? -1 : found;
 }
 
-static void close_file(void *file) { zip_fclose(file); }
-
 static const char *read_entry(const archive *x, zip_uint64_t which, size_t *bytes)
 {
     zip_stat_t s;
-    if (zip_stat_index(x->zip, which, 0, &s) != 0 || !(s.valid & ZIP_STAT_SIZE) || !(s.valid & ZIP_STAT_NAME)) {
+    if (x->lib.zip_stat_index(x->zip, which, 0, &s) != 0 || !(s.valid & ZIP_STAT_SIZE) || !(s.valid & ZIP_STAT_NAME)) {
         fsim_error(x->d, x->at, "the archive does not say how long its program is");
         return NULL;
     }
@@ -120,25 +141,29 @@ static const char *read_entry(const archive *x, zip_uint64_t which, size_t *byte
         return NULL;
     }
     char *text = fsim_new(x->a, char, s.size + 1);
-    zip_file_t *file = zip_fopen_index(x->zip, which, 0);
-    const zip_int64_t got = file ? zip_fread(file, text, s.size) : -1;
+    zip_file_t *file = x->lib.zip_fopen_index(x->zip, which, 0);
+    const zip_int64_t got = file ? x->lib.zip_fread(file, text, s.size) : -1;
     char more;
-    const bool whole = got == (zip_int64_t)s.size && zip_fread(file, &more, 1) == 0; /* checks the sum, too */
+    const bool whole = got == (zip_int64_t)s.size && x->lib.zip_fread(file, &more, 1) == 0; /* checks the sum, too */
     if (!whole)
         fsim_error(x->d, x->at, "'%s' in the archive cannot be read: %s", s.name,
-                   file ? "it is damaged" : zip_strerror(x->zip));
+                   file ? "it is damaged" : x->lib.zip_strerror(x->zip));
     if (file)
-        close_file(file);
+        x->lib.zip_fclose(file);
     *bytes = s.size;
     return whole ? text : NULL;
 }
 
-static void discard(void *zip) { zip_discard(zip); }
+static void discard(void *opened)
+{
+    const archive *x = opened;
+    x->lib.zip_discard(x->zip);
+}
 
 static const char *read_archive(archive *x, size_t *bytes)
 {
     fsim_resource open;
-    fsim_guard(&open, discard, x->zip);
+    fsim_guard(&open, discard, x);
     const zip_int64_t which = find_program(x);
     const char *text = which < 0 ? NULL : read_entry(x, (zip_uint64_t)which, bytes);
     fsim_release(&open);
@@ -147,7 +172,12 @@ static const char *read_archive(archive *x, size_t *bytes)
 
 const char *fsim_torch_archive(fsim_arena *a, fsim_diag *d, const fsim_import_source *from, size_t *bytes)
 {
-    archive x = {a, d, {from->path, 0, 0}, NULL};
+    archive x = {.a = a, .d = d, .at = {from->path, 0, 0}};
+    if (!load(&x.lib)) {
+        fsim_failure(d, FSIM_UNAVAILABLE, x.at,
+                     "torch.export archives are read by " FSIM_LIBZIP ", which is not on this machine: install libzip");
+        return NULL;
+    }
     const uint64_t entries = entries_said(from->text, from->bytes);
     if (entries > FSIM_TORCH_MAX_ENTRIES) {
         fsim_error(d, x.at, "the archive says that it has %llu entries; at most %d are read",
@@ -155,20 +185,20 @@ const char *fsim_torch_archive(fsim_arena *a, fsim_diag *d, const fsim_import_so
         return NULL;
     }
     zip_error_t why;
-    zip_error_init(&why);
-    zip_source_t *source = zip_source_buffer_create(from->text, from->bytes, 0, &why);
-    x.zip = source ? zip_open_from_source(source, ZIP_RDONLY, &why) : NULL;
+    x.lib.zip_error_init(&why);
+    zip_source_t *source = x.lib.zip_source_buffer_create(from->text, from->bytes, 0, &why);
+    x.zip = source ? x.lib.zip_open_from_source(source, ZIP_RDONLY, &why) : NULL;
     if (!x.zip) {
-        if (zip_error_code_zip(&why) == ZIP_ER_NOZIP)
+        if (x.lib.zip_error_code_zip(&why) == ZIP_ER_NOZIP)
             fsim_error(d, x.at,
                        "this zip has no end: of %zu bytes, it is cut short or damaged; copy or export it again",
                        from->bytes);
         else
-            fsim_error(d, x.at, "this zip cannot be read (%s): is it whole?", zip_error_strerror(&why));
+            fsim_error(d, x.at, "this zip cannot be read (%s): is it whole?", x.lib.zip_error_strerror(&why));
         if (source)
-            zip_source_free(source);
+            x.lib.zip_source_free(source);
     }
-    zip_error_fini(&why);
+    x.lib.zip_error_fini(&why);
     return x.zip ? read_archive(&x, bytes) : NULL;
 }
 
