@@ -43,6 +43,9 @@ static fsim_sum least_found(const l2_search *w)
     return fsim_sum_least(w->best >= 0 ? w->label[w->best].spent : w->limit, w->lost);
 }
 
+/* Is the best of what the search has found none that could be launched so? */
+static bool found_unreal(const l2_search *w) { return w->best >= 0 && w->label[w->best].unreal; }
+
 /* Does the excess of all borders of the run before j, which the search from j has found, rise as it does from j + 1 to
  * j? That is so where a layer behind j, up to border z, repeats the one before it: see layers.c. */
 static void notice_repetition(const l2_search *w, int j)
@@ -88,6 +91,7 @@ static void find_excess(fsim_frontier *f, int j, fsim_sum most, const fsim_budge
         l2_search w = search_from(f, j, limit, MOST_LABELS, &own);
         least = least_found(&w);
         in_time = w.in_time;
+        f->unreal = f->unreal || found_unreal(&w);
         if (f->run && in_time && j >= f->run_first && j <= f->run_last)
             notice_repetition(&w, j);
         fsim_arena_free(w.a);
@@ -102,7 +106,7 @@ static void find_excesses(fsim_frontier *f, fsim_sum most, const fsim_budget *bu
 {
     fsim_sum raise = 0;
     fsim_choose_borders(f);
-    for (int j = f->borders; j-- > 0;) {
+    for (int j = f->borders; j-- > 0 && (f->exact || !f->unreal);) {
         if (f->p->progress)
             fsim_progress_open(f->p, fsim_printf(f->a, "before '%s'", fsim_node_of(f, f->border[j] - 1)->name));
         if (!repeated_excess(f, j))
@@ -177,6 +181,7 @@ static fsim_sum search_within(fsim_frontier *f, fsim_sum *limit, int most, const
 {
     l2_search w = search_from(f, -1, *limit, most, budget);
     const fsim_sum least = w.in_time ? least_found(&w) : 0;
+    f->unreal = f->unreal || found_unreal(&w);
     if (w.best >= 0) {
         keep_plan(&w, out, a);
         *limit = w.label[w.best].spent;
@@ -200,22 +205,21 @@ static fsim_sum found_with_few(fsim_frontier *f, fsim_sum limit, const fsim_budg
     return found;
 }
 
-bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
-                           fsim_sum *bound, fsim_arena *a)
+/* The least cost of a plan below `known`, in *out; `known` where there is none. *bound: a lower bound of all plans. */
+static fsim_sum search_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
+                               fsim_sum *bound, fsim_arena *a)
 {
-    f->budget = *budget; /* states that were cut off are searched on; the budget before may be gone */
-    *bound = fsim_frontier_bound(f);
-    if (f->last < 0 || f->haste || *bound >= known)
-        return false;
     fsim_sum best = known;
     if (f->p->objective == FSIM_MINIMISE_BYTES) { /* very many plans move as few bytes: the first one found may do */
         const fsim_sum least = search_within(f, &best, FEW_LABELS, budget, out, a);
         *bound = least > *bound ? least : *bound;
         if (*bound >= best)
-            return best < known;
+            return best;
     }
     if (fsim_frontier_complete(f))
         find_excesses(f, known - *bound, budget);
+    if (f->unreal && !f->exact)
+        return best;
     const fsim_sum least = fsim_least_after(f, -1, 0);
     *bound = least > *bound ? least : *bound;
     fsim_sum room = (best - *bound) / 1000 + 1;
@@ -236,5 +240,23 @@ bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *
     }
     if (*bound < best) /* few labels find a good plan soon, but prove nothing */
         search_within(f, &best, FEW_LABELS, budget, out, a);
+    return best;
+}
+
+bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
+                           fsim_sum *bound, fsim_arena *a)
+{
+    f->budget = *budget; /* states that were cut off are searched on; the budget before may be gone */
+    *bound = fsim_frontier_bound(f);
+    if (f->last < 0 || f->haste || *bound >= known)
+        return false;
+    fsim_sum best = search_with_l2(f, known, budget, out, bound, a);
+    if (f->unreal && !f->exact) {
+        f->exact = true;
+        f->repeat = (fsim_repeat){0};
+        f->proof = NULL;
+        out->parts = 0;
+        best = search_with_l2(f, known, budget, out, bound, a);
+    }
     return best < known;
 }

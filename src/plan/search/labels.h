@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels.h: the search with the real contents of L2. A label is a partial plan: a state of the frontier, what L2 holds
- * there, and what was spent. Included only by src/plan/search/{residency,excess,stationary,layers}.c. */
+ * there, and what was spent. Included only by src/plan/search/{residency,unstored,excess,stationary,layers}.c. */
 #ifndef FUSESIM_PLAN_SEARCH_LABELS_H
 #define FUSESIM_PLAN_SEARCH_LABELS_H
 
@@ -22,10 +22,19 @@ typedef struct {
     int parent, state;
     const step *by;
     fsim_bits copies;
-    int first, count; /* its tensors in L2, ascending */
-    uint64_t in_l2;   /* a bit for each of them that L2 still has, by the number modulo 64 */
+    int first, count;   /* its tensors in L2, ascending */
+    uint64_t in_l2;     /* a bit for each of them that L2 still has, by the number modulo 64 */
+    fsim_bits unstored; /* what its kernels did not store, of what copies may read: bits as in front.copy_reads */
+    bool unreal;        /* some copy has read what no kernel had stored: the plan costs more, or is none */
     bool dominated;
 } label;
+
+/* The kernel of a step with copies that do not pay by relaxed costs. */
+typedef struct fsim_more_copies {
+    fsim_variant **kernel;
+    int count;
+    bool cut; /* some were not tried */
+} fsim_more_copies;
 
 /* What tells most pairs of labels of a front apart, without a look at them. */
 typedef struct {
@@ -60,6 +69,7 @@ typedef struct l2_search {
     double capacity;
     resident *now; /* contents of L2 of the label being created */
     int count, room;
+    bool unreal; /* and of it, as in label */
 } l2_search;
 
 /* Starts where nothing has run. */
@@ -69,6 +79,15 @@ void fsim_start_label(l2_search *w);
 void fsim_start_ideal(l2_search *w, int front);
 /* Continues all labels with at least `start` primitives run until the end. */
 void fsim_search_labels(l2_search *w, int start);
+
+/* unstored.c */
+
+/* What the kernels up to a label in state `to` did not store of what copies may read, where `by` is the last one,
+ * behind label `parent`. */
+fsim_bits fsim_unstored_after(l2_search *w, int parent, const step *by, int to);
+/* Would the clones read what the kernels up to a label did not store? Only a search that does not know who made what
+ * takes that for something in memory. */
+bool fsim_reads_unstored(const l2_search *w, const label *at, const step *by, const fsim_bits *clones);
 
 /* stationary.c */
 

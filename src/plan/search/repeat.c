@@ -43,6 +43,7 @@ bool fsim_repeat_steps(fsim_frontier *f, int from)
         state next = later(&f->state[by.to], f->run->period);
         next.left = fmax(0, f->state[from].left - (f->state[earlier].left - f->state[by.to].left));
         by.root += f->run->period;
+        by.more = NULL;
         fsim_proceed(f, &f->budget, 1);
         fsim_link_step(f, from, &next, by);
     }

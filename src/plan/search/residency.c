@@ -24,22 +24,25 @@ typedef struct {
     const resident *tensor; /* in L2, ascending by tensor */
     int count;
     uint64_t in_l2; /* as in label */
+    fsim_bits unstored;
     fsim_sum spent;
 } l2_content;
 
 static l2_content content_of(const l2_search *w, const label *x)
 {
-    return (l2_content){residents_of(w, x), x->count, x->in_l2, x->spent};
+    return (l2_content){residents_of(w, x), x->count, x->in_l2, x->unstored, x->spent};
 }
 
 /* Is the first at least as good as the second for all that may follow? It has every tensor of the second for at
- * least as long, and what it may still have to pay for, the second has paid or may have to pay too. */
+ * least as long, and what it may still have to pay for, the second has paid or may have to pay too. Copies may read
+ * whatever they may read behind the second. */
 static bool dominates(l2_search *w, l2_content better, l2_content worse)
 {
     const resident *x = better.tensor, *y = worse.tensor;
     const int xs = better.count, ys = worse.count;
     fsim_sum slack = worse.spent - better.spent;
-    if (slack < 0 || (worse.in_l2 & ~better.in_l2))
+    const fsim_bits fewer = fsim_bits_without(better.unstored, worse.unstored);
+    if (slack < 0 || (worse.in_l2 & ~better.in_l2) || (w->f->exact && !fsim_bits_empty(&fewer)))
         return false;
     for (int i = 0, k = 0; i < ys; i++) {
         while (k < xs && x[k].tensor < y[i].tensor)
@@ -126,9 +129,8 @@ static void close_ranks(label_front *at)
 
 /* Is what w->now holds no better than a label of the front? Otherwise takes the labels from the front that it is at
  * least as good as. */
-static bool is_dominated(l2_search *w, label_front *at, const label_key *own, fsim_sum spent)
+static bool is_dominated(l2_search *w, label_front *at, const label_key *own, l2_content now)
 {
-    const l2_content now = {w->now, w->count, own->in_l2, spent};
     const state *all = w->f->state, *to = &all[own->state];
     int gaps = 0;
     bool dominated = false;
@@ -196,11 +198,13 @@ static void offer(l2_search *w, int to, int parent, const step *by, fsim_bits co
     label_key own = key_of(w, to, spent);
     make_room(w, where);
     label_front *at = &w->front[where];
-    if (is_dominated(w, at, &own, spent) || (at->count >= w->most && !replace_worst(w, at, promise)))
+    const fsim_bits unstored = parent < 0 ? (fsim_bits){{0}} : fsim_unstored_after(w, parent, by, to);
+    if (is_dominated(w, at, &own, (l2_content){w->now, w->count, own.in_l2, unstored, spent}) ||
+        (at->count >= w->most && !replace_worst(w, at, promise)))
         return;
     own.label = w->labels;
     *FSIM_PUSH(w->a, w->label, w->labels, w->label_room) =
-        (label){spent, parent, to, by, copies, w->residents, w->count, own.in_l2, false};
+        (label){spent, parent, to, by, copies, w->residents, w->count, own.in_l2, unstored, w->unreal, false};
     *FSIM_PUSH(w->a, at->key, at->count, at->room) = own;
     at->worst = -1;
     for (int i = 0; i < w->count; i++)
@@ -256,6 +260,10 @@ static void run_kernel(l2_search *w, int from, int through, fsim_variant *v)
 {
     fsim_frontier *f = w->f;
     const label at = w->label[from];
+    const bool unreal = !fsim_bits_empty(&at.unstored) && fsim_reads_unstored(w, &at, &f->step[through], &v->clones);
+    if (unreal && f->exact)
+        return;
+    w->unreal = unreal || at.unreal;
     const fsim_sum rest = fsim_least_after(f, f->state[at.state].ran, f->step[through].to);
     const step *by = &f->step[through];
     const state *to = &f->state[by->to];
@@ -316,15 +324,15 @@ static void run_kernel(l2_search *w, int from, int through, fsim_variant *v)
         offer(w, by->to, from, by, v->clones, spent);
 }
 
-/* Runs the kernel with clones that do not pay by relaxed costs, but may with the real contents of L2. */
-static void run_with_more_copies(l2_search *w, int from, int state_at, int at)
+/* The kernel of a step from a state with clones that do not pay by relaxed costs, but may with the real contents of L2:
+ * once for each set, at the step with the fewest clones. */
+static const fsim_more_copies *more_copies(l2_search *w, int state_at, int at)
 {
     fsim_frontier *f = w->f;
-    if (f->step[at].only)
-        return;
     const step *by = &f->step[at];
-    const int to = by->to;
-    const fsim_sum cost = by->cost;
+    if (by->more)
+        return by->more;
+    fsim_more_copies *more = fsim_new(f->a, fsim_more_copies, 1);
     expansion x = {.f = f,
                    .from = state_at,
                    .at = f->state[state_at],
@@ -337,12 +345,11 @@ static void run_with_more_copies(l2_search *w, int from, int state_at, int at)
     fsim_find_upstream(&x, base + i);
     FSIM_EACH_BIT(i, x.set->own)
     fsim_add_needed(&x, base + i, &copies);
-    f->with_l2 = true; /* do this once for each set: at the step with the fewest clones */
+    f->with_l2 = true;
     if (!fsim_bits_empty(&x.upstream) && fsim_bits_equal(&copies, &by->kernel->clones))
         fsim_choose_copies(&x, copies, (fsim_bits){{0}});
     f->with_l2 = false;
-    x.cut = x.cut || x.clipped;
-    f->step[at].only = x.choices < 2 && !x.cut;
+    more->kernel = fsim_new(f->a, fsim_variant *, x.choices + 1);
     for (int c = 1; c < x.choices; c++) {
         fsim_variant *v = fsim_out_of_order(&x, &x.choice[c])
                               ? NULL
@@ -351,11 +358,23 @@ static void run_with_more_copies(l2_search *w, int from, int state_at, int at)
         for (int k = x.at.first; k < x.at.first + x.at.steps && !known; k++)
             known = f->step[k].kernel == v && f->step[k].to == by->to;
         if (!known)
-            run_kernel(w, from, at, v);
+            more->kernel[more->count++] = v;
     }
-    const fsim_sum rest = fsim_least_after(f, x.at.ran, to), promise = w->label[from].spent + cost + rest;
-    if (x.cut && promise < w->lost)
-        w->lost = promise;
+    more->cut = x.cut || x.clipped;
+    return f->step[at].more = more;
+}
+
+static void run_with_more_copies(l2_search *w, int from, int state_at, int at)
+{
+    const fsim_more_copies *more = more_copies(w, state_at, at);
+    for (int i = 0; i < more->count; i++)
+        run_kernel(w, from, at, more->kernel[i]);
+    if (!more->cut)
+        return;
+    const step *by = &w->f->step[at];
+    const fsim_sum rest = fsim_least_after(w->f, w->f->state[state_at].ran, by->to),
+                   promise = w->label[from].spent + by->cost + rest;
+    w->lost = promise < w->lost ? promise : w->lost;
 }
 
 void fsim_start_label(l2_search *w)

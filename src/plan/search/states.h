@@ -51,8 +51,10 @@ typedef struct {
     int ran, first; /* primitives that have run; 1 + first state with this front */
     int expanded;   /* 1 + the state with this front that was expanded last */
     int chain, sibling;
-    fsim_sum to_go; /* of the state in which everything was stored; -1: not known */
-    int from;       /* the fewest primitives that had run in a state with a step to it */
+    fsim_sum to_go;        /* of the state in which everything was stored; -1: not known */
+    int from;              /* the fewest primitives that had run in a state with a step to it */
+    fsim_bits *copy_reads; /* what copies that are still to run may read, bit i: place open - FSIM_BACK + i; NULL: not
+                              known */
 } front;
 
 typedef struct {
@@ -60,7 +62,7 @@ typedef struct {
     fsim_own_set *set;
     fsim_variant *kernel;
     fsim_sum cost;
-    bool only; /* no copies beyond those of the kernel can pay, whatever L2 holds */
+    const struct fsim_more_copies *more; /* with other copies, which may pay as L2 is (labels.h); NULL: not known */
     union {
         fsim_sum alone; /* what the kernel costs alone; more than `cost` where it may be a part of a larger one */
         fsim_sum peak;  /* lean: bytes live while it runs */
@@ -82,6 +84,8 @@ struct fsim_frontier {
     const fsim_budget *raising; /* of prices, where no set is missed; NULL: the same */
     bool every_clone, lean, haste;
     bool with_l2; /* clones may pay because of what L2 holds */
+    bool exact;   /* labels tell what copies can't read (unstored.c): once a search without that */
+    bool unreal;  /* has found what is no plan */
     state *state;
     int states, state_room;
     step *step;

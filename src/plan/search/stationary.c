@@ -22,6 +22,8 @@ static uint64_t hash_of(const l2_search *w, const label *x, int k)
                           (uint64_t)(s->passed > 0) | (uint64_t)s->lifted << 1);
     for (int i = 0; i < FSIM_BITS_WORDS; i++)
         h = fsim_mix(fsim_mix(fsim_mix(fsim_mix(h, s->done.w[i]), s->dropped.w[i]), s->behind.w[i]), s->owed.w[i]);
+    for (int i = 0; i < FSIM_BITS_WORDS && f->exact; i++)
+        h = fsim_mix(h, x->unstored.w[i]);
     for (int i = 0; i < x->count; i++) {
         const resident *r = &w->resident[x->first + i];
         uint64_t age;
@@ -83,7 +85,8 @@ static bool same_tensor_later(const fsim_run *run, int x, int y, int layers)
 static bool same_label_later(const l2_search *w, const label *x, const label *y, int by)
 {
     const fsim_frontier *f = w->f;
-    if (x->count != y->count || !fsim_same_state_later(&f->state[x->state], &f->state[y->state], by))
+    if (x->count != y->count || !fsim_same_state_later(&f->state[x->state], &f->state[y->state], by) ||
+        (f->exact && !fsim_bits_equal(&x->unstored, &y->unstored)))
         return false;
     for (int i = 0; i < x->count; i++) {
         const resident *r = &w->resident[x->first + i], *s = &w->resident[y->first + i];
