@@ -37,33 +37,6 @@ static void arena_is_zeroed_aligned_and_rewinds(void **state)
     fsim_arena_free(a);
 }
 
-/* In builds for debugging: of 3 bytes the fourth, of an item in front of others, is written; a rewind tells. */
-static void what_is_written_behind_memory_is_told(void **state)
-{
-    (void)state;
-#if defined NDEBUG || defined FSIM_SANITIZED
-    skip();
-#else
-    for (int behind = 0; behind < 2; behind++) {
-        const pid_t child = fork();
-        assert_true(child >= 0);
-        if (child == 0) {
-            fclose(stderr);
-            fsim_arena *a = fsim_arena_new();
-            const fsim_mark mark = fsim_save(a);
-            volatile char *item = fsim_new(a, char, 3);
-            fsim_new(a, char, 5);
-            item[2 + behind] = 1;
-            fsim_rewind(a, mark);
-            _exit(0);
-        }
-        int status = 0;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : 0, behind ? SIGABRT : 0);
-    }
-#endif
-}
-
 static void arrays_grow(void **state)
 {
     (void)state;
@@ -450,7 +423,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_is_zeroed_aligned_and_rewinds),
-        cmocka_unit_test(what_is_written_behind_memory_is_told),
+
         cmocka_unit_test(arrays_grow),
         cmocka_unit_test(an_attempt_ends_where_memory_runs_out),
         cmocka_unit_test(children_end_with_their_parent_or_before),
