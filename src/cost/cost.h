@@ -125,8 +125,10 @@ typedef struct {
 double fsim_least_chain_s(const fsim_graph *g, const fsim_hw *hw, fsim_chain_pair pair, double second_s);
 /* Seconds that DRAM takes for so many bytes read and written. */
 double fsim_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes);
-/* A lower bound of that in any kernel. products: for the vendor's matrix products, whose writes take as long as
- * reads. */
+/* The same where a write takes no longer than a read, at the rate of reads alone. */
+double fsim_read_seconds(const fsim_hw *hw, double read_bytes, double write_bytes);
+/* A lower bound of what DRAM takes in any kernel. products: also of the vendor's matrix products, whose writes take as
+ * long as reads, and which may move more than copies do (gemm_tensor_dram). */
 double fsim_least_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes, bool products);
 /* Effective L2 capacity in bytes: how much a kernel can expect to find there. */
 double fsim_l2_effective(const fsim_hw *hw);

@@ -215,12 +215,27 @@ double fsim_reading_gain(const fsim_hw *hw)
     return fmax(1, fsim_or_else(fsim_hw_get(hw, FSIM_HW_DRAM_READ) / fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH), 1));
 }
 
-double fsim_least_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes, bool products)
+/* How many times as fast as copies products on tensor units move bytes, at most. */
+static double product_gain(const fsim_hw *hw)
+{
+    const double copies = fsim_hw_get(hw, FSIM_HW_DRAM_BANDWIDTH),
+                 most =
+                     fmin(copies * fsim_hw_get(hw, FSIM_HW_GEMM_TENSOR_DRAM), fsim_hw_peak(hw, FSIM_HW_DRAM_BANDWIDTH));
+    return hw->arch->plain ? 1 : fmax(1, fsim_or_else(most / copies, 1));
+}
+
+double fsim_read_seconds(const fsim_hw *hw, double read_bytes, double write_bytes)
 {
     const double write_cost = fsim_hw_get(hw, FSIM_HW_DRAM_WRITE_COST),
-                 most = products ? (1 + write_cost) / 2 : INFINITY, /* the most that a byte counts for */
-        gain = products ? fsim_reading_gain(hw) : 1;
-    return fsim_dram_seconds(hw, read_bytes * fmin(1, most), write_bytes * fmin(1, most / write_cost)) / gain;
+                 most = (1 + write_cost) / 2; /* the most that a byte counts for */
+    return fsim_dram_seconds(hw, read_bytes * fmin(1, most), write_bytes * fmin(1, most / write_cost)) /
+           fsim_reading_gain(hw);
+}
+
+double fsim_least_dram_seconds(const fsim_hw *hw, double read_bytes, double write_bytes, bool products)
+{
+    return products ? fsim_read_seconds(hw, read_bytes, write_bytes) / product_gain(hw)
+                    : fsim_dram_seconds(hw, read_bytes, write_bytes);
 }
 
 /* On a host, cores share l2_bandwidth evenly, and DRAM bandwidth was measured from a core, through its caches: bytes

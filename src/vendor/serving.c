@@ -147,9 +147,9 @@ fsim_kernel fsim_serving_kernel(const fsim_costing *c, fsim_maker maker, fsim_ar
     fsim_add_memory(c, &k, NULL, NULL);
     const fsim_serving_site s = site_of(c, maker, &k);
     const fsim_serving_time t = price(&s);
-    const double least_s = s.replays ? 0
-                                     : fsim_least_dram_seconds(c->hw, (double)k.dram_read_bytes * filled(s.call),
-                                                               (double)k.dram_write_bytes, true);
+    const double least_s =
+        s.replays ? 0
+                  : fsim_read_seconds(c->hw, (double)k.dram_read_bytes * filled(s.call), (double)k.dram_write_bytes);
     k.launches = t.launches;
     k.penalised = true;
     memcpy(k.unit, t.unit, sizeof k.unit);

@@ -130,7 +130,8 @@ static void bytes_read_and_written(void **unused)
     (void)unused;
     fsim_arena *a = fsim_arena_new();
     const fsim_hw *hw = toy(a, "dram_write_cost=1.5", "dram_read_bandwidth=1.25 GB/s", NULL),
-                  *plain = toy(a, NULL, NULL, NULL), *cheap = toy(a, "dram_write_cost=0.8", NULL, NULL);
+                  *plain = toy(a, NULL, NULL, NULL), *cheap = toy(a, "dram_write_cost=0.8", NULL, NULL),
+                  *fast = fsim_hw_read(a, fsim_diag_new(a), FUSESIM_SOURCE_DIR "/hwmodels/b200.yaml");
     NEAR(fsim_dram_seconds(hw, 1000, 1000), 2e-6);
     NEAR(fsim_dram_seconds(hw, 1000, 0), 0.8e-6);
     NEAR(fsim_dram_seconds(hw, 0, 1000), 1.2e-6);
@@ -140,6 +141,11 @@ static void bytes_read_and_written(void **unused)
     NEAR(fsim_least_dram_seconds(hw, 1000, 1000, false), 2e-6);
     NEAR(fsim_least_dram_seconds(hw, 1000, 0, true), 0.8e-6 / 1.25);
     NEAR(fsim_least_dram_seconds(hw, 0, 1000, true), 1e-6 / 1.25);
+    NEAR(fsim_read_seconds(hw, 1000, 0), 0.8e-6 / 1.25);
+    const double more = fsim_hw_get(fast, FSIM_HW_GEMM_TENSOR_DRAM); /* than copies move */
+    assert_true(more > 1);
+    NEAR(fsim_least_dram_seconds(fast, 1000, 500, true), fsim_read_seconds(fast, 1000, 500) / more);
+    NEAR(fsim_least_dram_seconds(fast, 1000, 500, false), fsim_dram_seconds(fast, 1000, 500));
     NEAR(fsim_least_dram_seconds(cheap, 1000, 0, true), 1e-6);
     NEAR(fsim_least_dram_seconds(cheap, 0, 1000, true), 0.8e-6 * 2 / 1.8);
     NEAR(fsim_least_dram_seconds(cheap, 1000, 0, false), 2e-6 / 1.8);
