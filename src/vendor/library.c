@@ -250,6 +250,13 @@ static fsim_epilogue_kind activation_at(const fsim_graph *g, const fsim_node *n,
     return fsim_activation_of(s->op);
 }
 
+bool fsim_is_tanh_gelu(const fsim_graph *g, int source)
+{
+    const fsim_source *s = &g->source[source];
+    int nodes;
+    return s->nodes > 0 && activation_at(g, &g->node[s->first], &nodes) == FSIM_EPILOGUE_GELU_TANH;
+}
+
 static void take_activation(walk *w)
 {
     const fsim_node *n = next_of(w);
@@ -335,10 +342,8 @@ static int gradient_steps(const walk *w, int of, int *end)
 static bool take_gelu_gradient(walk *w, const fsim_node *n)
 {
     const int of = w->g->source[n->source].gradient_of;
-    int nodes, end = -1;
-    if (n->phase != FSIM_BACKWARD || of < 0 || w->g->source[of].nodes == 0 ||
-        activation_at(w->g, &w->g->node[w->g->source[of].first], &nodes) != FSIM_EPILOGUE_GELU_TANH ||
-        !has(w, FSIM_EPILOGUE_DGELU))
+    int end = -1;
+    if (n->phase != FSIM_BACKWARD || of < 0 || !fsim_is_tanh_gelu(w->g, of) || !has(w, FSIM_EPILOGUE_DGELU))
         return false;
     const int aux = w->g->node[w->g->source[of].first].arg[0].tensor, steps = gradient_steps(w, of, &end);
     if (steps == 0 || w->gemm->n % ROW_OF_AUX != 0 || w->g->tensor[end].dtype != w->g->tensor[w->out->result].dtype ||

@@ -49,6 +49,9 @@ bool fsim_library_has(const fsim_hw *hw, const fsim_gemm *contraction, fsim_epil
 /* The activation that an elementwise operator is; FSIM_EPILOGUE_COUNT: it is none. */
 fsim_epilogue_kind fsim_activation_of(fsim_op op);
 
+/* Is the source a GELU by the tanh form, the one whose slope libraries know? */
+bool fsim_is_tanh_gelu(const fsim_graph *g, int source);
+
 /* The part of a group that is one call: a contraction with its epilogue. */
 typedef struct {
     double scale;        /* 1: none */

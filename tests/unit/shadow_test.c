@@ -351,9 +351,48 @@ static void pools_pay_for_launches(void **unused)
     fsim_arena_free(b.a);
 }
 
+/* A lower bound of the kernels that own places [first, last], from their members' units alone, which is no more than
+ * from prices; in microseconds. */
+static double units_of(bench *b, int first, int last)
+{
+    fsim_bits own = {{0}};
+    double us = -1;
+    for (int i = first; i <= last; i++)
+        fsim_bit_set(&own, i - first + FSIM_BACK);
+    const fsim_family *family = fsim_family_of(&b->f->l, first);
+    for (int s = 0; s < family->sets; s++) {
+        if (!fsim_bits_equal(&family->set[s].own, &own))
+            continue;
+        const fsim_sum least = fsim_least_of_set(b->f, first, family, &family->set[s], FSIM_BY_UNITS);
+        assert_true(least > 0 && least <= fsim_least_of_set(b->f, first, family, &family->set[s], FSIM_BY_PRICE));
+        us = (double)least * FSIM_TICK_S * 1e6;
+    }
+    return us;
+}
+
+/* With what makes its operand a product is no call of the library, whose kernel is faster than ours; nor is a chain
+ * with something behind it an attention. Their members say so, whatever else is computed again. */
+static void members_tell_what_a_product_is_with(void **unused)
+{
+    (void)unused;
+    bench b;
+    open_bench(&b, "name: mlp\ntensors:\n  x: {shape: [4096, 1024], dtype: f16}\n"
+                   "  r: {shape: [4096, 1024], dtype: f16}\n  w: {shape: [4096, 1024], dtype: f16, role: weight}\n"
+                   "  v: {shape: [1024, 4096], dtype: f16, role: weight}\noperators:\n  - {op: relu, in: x, out: a}\n"
+                   "  - {op: linear, in: [a, w], out: h}\n  - {op: relu, in: h, out: g}\n"
+                   "  - {op: linear, in: [g, v], out: y}\n  - {op: mul, in: [y, r], out: z}\noutputs: [z]\n");
+    const double call = units_of(&b, 1, 1), ours = units_of(&b, 0, 1), chain = units_of(&b, 1, 3),
+                 more = units_of(&b, 1, 4);
+    printf("product %.1f us, with what makes its operand %.1f; chain %.1f, with a factor behind it %.1f\n", call, ours,
+           chain, more);
+    assert_true(call > 0 && ours > 1.1 * call && chain > 0 && more > 1.1 * chain);
+    fsim_arena_free(b.a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_tell_what_a_product_is_with),
         cmocka_unit_test(steps_of_a_recurrence_have_the_same_sets),
         cmocka_unit_test(pools_pay_for_launches),
         cmocka_unit_test(sets_alike_that_read_otherwise_have_costs_of_their_own),

@@ -188,7 +188,8 @@ static void find_floor(fsim_frontier *f)
     for (int t = 0; t < g->tensors; t++)
         f->read_outside[t] = may_be_read_before(f, t, any_order);
     fsim_find_transfers(f, &floor);
-    const bool *masked = masked_chains(f);
+    const bool *masked = f->masked = masked_chains(f);
+    f->chain = fsim_new(f->a, struct fsim_known_chain *, l->count + 1);
     fsim_floor_find_shares(&floor, l->node, l->count, masked, f->a);
     f->whole = fsim_computed_whole(f);
     f->owned_whole = fsim_owned_whole(f);

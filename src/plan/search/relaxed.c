@@ -5,8 +5,6 @@
 #include "plan/search/places.h"
 #include "plan/search/states.h"
 
-#include "vendor/library.h"
-
 #include <math.h>
 
 /* May a kernel with the reader have been launched before the set's? Where parts of larger kernels are launched apart,
@@ -54,66 +52,6 @@ fsim_sum fsim_relaxed_cost(const expansion *x, fsim_variant *v)
         if (v->write[i].intermediate)
             absorbed |= (uint64_t)1 << i;
     return fsim_cost_of(&x->f->l, v, hit, absorbed);
-}
-
-/* May the library multiply its product by what the primitive computes, the slope of an activation? */
-static bool is_slope(const fsim_frontier *f, const fsim_node *n, const fsim_gemm *product)
-{
-    const fsim_graph *g = f->p->graph;
-    return (n->op == FSIM_OP_WHERE_OTHER && fsim_library_has(f->p->hw, product, FSIM_EPILOGUE_DRELU)) ||
-           (n->phase == FSIM_BACKWARD && g->source[n->source].gradient_of >= 0 &&
-            fsim_library_has(f->p->hw, product, FSIM_EPILOGUE_DGELU));
-}
-
-/* May the library's call have the reduction: the sums of columns behind a slope, or eight bits of a mask as a byte? */
-static bool is_sum_of_call(const fsim_frontier *f, const fsim_node *n, const fsim_gemm *product)
-{
-    const fsim_graph *g = f->p->graph;
-    const int from = n->op == FSIM_OP_SUM ? g->tensor[n->arg[0].tensor].producer : -1;
-    return from >= 0 &&
-           ((fsim_library_has(f->p->hw, product, FSIM_EPILOGUE_BGRAD) && is_slope(f, &g->node[from], product)) ||
-            (g->node[from].op == FSIM_OP_BIT_PLACE && fsim_library_has(f->p->hw, product, FSIM_EPILOGUE_RELU_AUX)));
-}
-
-/* Of members that the library's call has besides a contraction, more than one of which are none of one call: how many
- * this one counts for. It is none of a call alone (2) where it reduces what no call reduces, or combines what depends
- * on the contraction with another value of each point, which is no slope; a residual (1) where the library adds one. */
-static int beyond_call(const fsim_frontier *f, int place, int contraction)
-{
-    const fsim_graph *g = f->p->graph;
-    const fsim_node *n = fsim_node_of(f, place);
-    const fsim_gemm *product = &fsim_node_of(f, contraction)->gemm;
-    int values = 0, last = -1;
-    if (fsim_ops[n->op].class == FSIM_REDUCE)
-        return is_sum_of_call(f, n, product) ? 0 : 2;
-    if (fsim_ops[n->op].class != FSIM_ELEMENTWISE || fsim_ops[g->source[n->source].op].class == FSIM_COMPOSITE ||
-        is_slope(f, n, product) || place <= contraction || place - contraction > FSIM_BITS ||
-        !fsim_bit(&f->l.after[contraction], place - contraction - 1))
-        return 0;
-    for (int k = 0; k < n->args; k++) {
-        values += n->arg[k].how == FSIM_READ_MAP && n->arg[k].distinct == n->points && n->arg[k].tensor != last;
-        last = n->arg[k].tensor;
-    }
-    if (values < 2)
-        return 0;
-    return n->op == FSIM_OP_ADD && fsim_library_has(f->p->hw, product, FSIM_EPILOGUE_RESIDUAL) ? 1 : 2;
-}
-
-/* The least work of the set's contraction, where it has one and is part of no library's call; 0. */
-static double generated_s(const expansion *x)
-{
-    const fsim_frontier *f = x->f;
-    int contraction = -1, count = 0, beyond = 0;
-    FSIM_EACH_BIT(i, x->set->own)
-    if (fsim_is_product(fsim_node_of(f, x->root - FSIM_BACK + i))) {
-        contraction = x->root - FSIM_BACK + i;
-        count++;
-    }
-    if (count != 1 || f->p->objective == FSIM_MINIMISE_BYTES)
-        return 0;
-    FSIM_EACH_BIT(i, x->set->own)
-    beyond += beyond_call(f, x->root - FSIM_BACK + i, contraction);
-    return beyond > 1 ? fsim_contraction_generated_for(f->p, f->l.node[contraction]) : 0;
 }
 
 /* Has the chain `o` of the set a member that no call for an attention has, whatever clones there are? */
@@ -175,7 +113,7 @@ static fsim_sum least_with(const expansion *x, const fsim_variant *v, double wor
     all.s[FSIM_FLOOR_DRAM] += traffic.bytes > fsim_l2_effective(f->p->hw) ? traffic.without_room : traffic.with_room;
     add_plain(x, &traffic, &whole, &all);
     const double unit = f->p->objective == FSIM_MINIMISE_BYTES ? 1 : 1 / FSIM_TICK_S;
-    all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], fmax(work_s, generated_s(x)));
+    all.s[FSIM_FLOOR_WORK] = fmax(all.s[FSIM_FLOOR_WORK], fmax(work_s, fsim_least_contractions_s(x, &whole)));
     const fsim_group *o = v ? v->kernel->group : NULL;
     if (o && o->template == FSIM_CHAINED_CONTRACTION && f->p->objective != FSIM_MINIMISE_BYTES) {
         const fsim_chain_pair pair = {o->first,         o->anchor,     (double)o->rows,

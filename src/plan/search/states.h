@@ -122,10 +122,12 @@ struct fsim_frontier {
     bool arithmetic;                  /* fsim_floor */
     fsim_unit_seconds *units, *input; /* per place: what every plan takes of each unit for it; per tensor: for reading a
                                          graph input for the first time */
-    double *floor_own;                /* per place: work that every plan has for it */
-    double *floor_alone;              /* per place: that of its kernel where it never shares one; 0 */
-    double *floor_start;              /* per place: its contraction's share of a launch */
-    bool starts;                      /* some place has one, or has all of its kernel's cost */
+    bool *masked; /* per place: may its contraction be in a chain that skips what a causal mask hides? */
+    struct fsim_known_chain **chain; /* per place, of chains that begin there (contractions.c) */
+    double *floor_own;               /* per place: work that every plan has for it */
+    double *floor_alone;             /* per place: that of its kernel where it never shares one; 0 */
+    double *floor_start;             /* per place: its contraction's share of a launch */
+    bool starts;                     /* some place has one, or has all of its kernel's cost */
     bool *in_place;    /* per place: it, and the producers that would be cloned for it, read every argument at their own
                           points */
     bool *read_anyhow; /* per place: a copy of it, whatever others it has with it, reads something as large as its
@@ -349,6 +351,12 @@ void fsim_recall_passed(fsim_frontier *f, state *s);
 void fsim_forget_dropped(const fsim_frontier *f, state *s);
 /* Has a reader of the tensor run, or may a reader outside of the list have? */
 bool fsim_read_before(const fsim_frontier *f, const state *s, int tensor);
+
+/* contractions.c */
+
+/* Seconds that a kernel which owns the set is busy with its contractions at least, where these are one or a chain of
+ * two, and are computed at all their points; else 0. */
+double fsim_least_contractions_s(const expansion *x, const fsim_bits *whole);
 
 /* relaxed.c */
 

@@ -149,13 +149,20 @@ fsim_sum fsim_least_joined(fsim_frontier *f, fsim_own_set *part, int root, fsim_
 
 enum { MOST_HELD = 4 * FSIM_BITS }; /* results of a set and what it reads for sure */
 
+/* Seconds, or bytes, of DRAM; and bytes. */
+typedef struct {
+    double s, bytes;
+} amount;
+
+static amount most_of(amount x, amount y) { return (amount){fmax(x.s, y.s), fmax(x.bytes, y.bytes)}; }
+
 /* What is known of a set while its traffic is found. */
 typedef struct {
     const fsim_frontier *f;
     int root;
     int tensor[MOST_HELD], count;         /* tensors that the kernel has anyhow */
-    double known[FSIM_BACK + FSIM_BITS];  /* per place from root - FSIM_BACK on: the least of having its result as a
-                                             copy; less than 0: not known */
+    amount known[FSIM_BACK + FSIM_BITS];  /* per place from root - FSIM_BACK on: the least of having its result as a
+                                             copy; seconds less than 0: not known */
     double loaded[FSIM_BACK + FSIM_BITS]; /* the same for the elements that are loaded, in bytes */
     fsim_least_traffic out;
 } traffic;
@@ -174,28 +181,29 @@ static void take_along(traffic *x, int t)
         x->tensor[x->count++] = t;
 }
 
-/* The least of having tensor t: it is read, or computed again from what is. */
-static double least_had(traffic *x, int t)
+/* The least of having tensor t: it is read, or computed again from what is. Each of the two by itself. */
+static amount least_had(traffic *x, int t)
 {
     const fsim_frontier *f = x->f;
     const fsim_graph *g = f->p->graph;
     const int from = g->tensor[t].producer < 0 ? -1 : f->l.place[g->tensor[t].producer];
+    const amount none = {0, 0}, read = {f->read_s[t], f->read_s[t] > 0 ? (double)g->tensor[t].bytes : 0};
     if (is_at_hand(x, t) || x->count == MOST_HELD || g->tensor[t].producer < 0)
-        return 0; /* inputs are counted elsewhere */
+        return none; /* inputs are counted elsewhere */
     if (from < 0 || !f->l.clonable[from])
-        return f->read_s[t];
+        return read;
     if (from < x->root - FSIM_BACK || from >= x->root + FSIM_BITS)
-        return 0; /* a kernel that begins further down may have a copy */
-    double *known = &x->known[from - x->root + FSIM_BACK];
-    if (*known < 0) {
-        *known = 0;
+        return none; /* a kernel that begins further down may have a copy */
+    amount *known = &x->known[from - x->root + FSIM_BACK];
+    if (known->s < 0) {
+        *known = none;
         for (int k = 0; k < fsim_node_of(f, from)->args; k++) {
             const fsim_access *y = &fsim_node_of(f, from)->arg[k];
             if (y->how == FSIM_READ_MAP && y->distinct == g->tensor[y->tensor].elems)
-                *known = fmax(*known, least_had(x, y->tensor));
+                *known = most_of(*known, least_had(x, y->tensor));
         }
     }
-    return fmin(*known, f->read_s[t]);
+    return (amount){fmin(known->s, read.s), fmin(known->bytes, read.bytes)};
 }
 
 /* The least bytes that are loaded to have so many elements of tensor t: of these, or of what they are computed from. */
@@ -266,11 +274,11 @@ static void add_inputs(traffic *x, int place)
 
 /* Adds what the member at place, computed at all its points, reads of others' results that can't be computed again,
  * which are at hand from now on; others: returns instead the most that one of the other results takes. */
-static double add_reads(traffic *x, int place, bool others)
+static amount add_reads(traffic *x, int place, bool others)
 {
     const fsim_frontier *f = x->f;
     const fsim_graph *g = f->p->graph;
-    double most = 0;
+    amount most = {0, 0};
     for (int k = 0; k < fsim_node_of(f, place)->args; k++) {
         const fsim_access *y = &fsim_node_of(f, place)->arg[k];
         const fsim_tensor *t = &g->tensor[y->tensor];
@@ -278,7 +286,7 @@ static double add_reads(traffic *x, int place, bool others)
         if (y->how != FSIM_READ_MAP || y->distinct != t->elems || t->producer < 0 || is_at_hand(x, y->tensor))
             continue;
         if (others) {
-            most = fmax(most, least_had(x, y->tensor));
+            most = most_of(most, least_had(x, y->tensor));
         } else if ((from < 0 || !f->l.clonable[from]) && x->count < MOST_HELD) {
             take_along(x, y->tensor);
             add_accesses(x, y->tensor, (double)t->bytes);
@@ -294,9 +302,10 @@ fsim_least_traffic fsim_least_traffic_of(fsim_frontier *f, fsim_own_set *s, int 
         return s->traffic;
     const fsim_graph *g = f->p->graph;
     traffic x = {.f = f, .root = root};
-    double most = 0, loaded = 0;
+    amount most = {0, 0};
+    double loaded = 0;
     for (int i = 0; i < FSIM_BACK + FSIM_BITS; i++)
-        x.known[i] = x.loaded[i] = -1;
+        x.known[i].s = x.loaded[i] = -1;
     FSIM_EACH_BIT(i, s->own)
     {
         const fsim_node *n = fsim_node_of(f, root - FSIM_BACK + i);
@@ -312,8 +321,9 @@ fsim_least_traffic fsim_least_traffic_of(fsim_frontier *f, fsim_own_set *s, int 
     FSIM_EACH_BIT(i, whole)
     add_reads(&x, root - FSIM_BACK + i, false);
     FSIM_EACH_BIT(i, whole)
-    most = fmax(most, add_reads(&x, root - FSIM_BACK + i, true));
-    x.out.without_room += most;
+    most = most_of(most, add_reads(&x, root - FSIM_BACK + i, true));
+    x.out.without_room += most.s;
+    x.out.bytes += most.bytes;
     FSIM_EACH_BIT(i, whole)
     add_inputs(&x, root - FSIM_BACK + i);
     FSIM_EACH_BIT(i, whole)
