@@ -41,14 +41,20 @@ typedef struct fsim_problem {
 
 /* What primitives of a graph are worth, in the objective's unit: all kernels of a plan together cost at least what
  * their own primitives are worth, less `shared`. */
+typedef struct fsim_told_worth {
+    fsim_sum *of, shared; /* of: per primitive */
+    const struct fsim_told_worth *next;
+} fsim_told_worth;
+
+/* Who asks for that, and all that was told: each by itself is so. */
 typedef struct fsim_worth {
     const fsim_graph *graph;
-    const bool *nothing; /* per primitive: it may not be worth more than nothing */
-    fsim_sum *of, shared;
-    bool known;
+    const bool *nothing;                /* per primitive: it may not be worth more than nothing */
+    fsim_arena *a;                      /* of what is told */
+    const fsim_told_worth *first_told;  /* NULL: nothing yet */
     const struct fsim_call_price *call; /* calls that may take the place of their kernels (calls.h); views of theirs */
     int calls;                          /* are worth nothing. None: 0 */
-    fsim_sum bound;                     /* of all plans, with such calls and without; known with `known` */
+    fsim_sum bound;                     /* of all plans, with such calls and without; 0: none is known */
 } fsim_worth;
 
 /* Groups of primitives. A primitive has its home in one group; it is a clone in the other groups that list it. */

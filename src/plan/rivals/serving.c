@@ -150,11 +150,8 @@ bool fsim_best_calling(fsim_problem *q, fsim_arena *a, fsim_plan *plan, fsim_pro
     if (serves)
         fsim_baseline(q, FSIM_STRATEGY_SERVING, a, &stack);
     int priced = serves ? fsim_calls_priced(q, a, &call) : 0;
-    fsim_worth worth = {.graph = q->graph,
-                        .nothing = fsim_views_of_calls(q->graph, a),
-                        .of = fsim_new(a, fsim_sum, q->graph->nodes + 1),
-                        .call = call,
-                        .calls = priced};
+    fsim_worth worth = {
+        .graph = q->graph, .nothing = fsim_views_of_calls(q->graph, a), .a = a, .call = call, .calls = priced};
     q->worth = &worth;
     fsim_best(q, serves ? &stack : NULL, serves, a, plan, proof);
     priced = serves ? priced : fsim_sdpa_priced(q, plan, a, &call);

@@ -105,36 +105,48 @@ typedef struct {
 
 /* A call takes its price in place of what its primitives are worth, and views that its kernels may have: where that
  * saves nothing, the call that loses least is made. Views may be in kernels of others where the call is not made. */
-static worths worths_of(const around *w, const fsim_call_price *call, int count)
+static worths worths_told(const around *w, const fsim_told_worth *told, const fsim_call_price *call, int count)
 {
-    const fsim_worth *worth = w->p->worth;
     const int nodes = w->p->graph->nodes;
     const signed char *any = places_of(w, call, count);
     worths out = {.within = fsim_new(w->a, fsim_sum, count + 1)};
     fsim_sum most = -FSIM_SUM_MOST;
-    if (!worth || !worth->known)
-        return out;
-    out.called = out.others = -worth->shared;
+    out.called = out.others = -told->shared;
     for (int n = 0; n < nodes; n++) {
-        out.called += worth->of[n];
-        out.others += any[n] == FSIM_NO_CALL   ? worth->of[n]
+        out.called += told->of[n];
+        out.others += any[n] == FSIM_NO_CALL   ? told->of[n]
                       : any[n] == FSIM_IN_CALL ? 0
-                                               : fsim_sum_least(worth->of[n], 0);
+                                               : fsim_sum_least(told->of[n], 0);
     }
     for (int c = 0; c < count; c++) {
         const signed char *place = places_of(w, &call[c], 1);
         fsim_sum views = 0;
-        out.within[c] = -worth->shared;
+        out.within[c] = -told->shared;
         for (int n = 0; n < nodes; n++) {
             const bool view = place[n] == FSIM_CALL_OWN_VIEW || (place[n] == FSIM_CALL_VIEW && any[n] == place[n]);
-            out.within[c] += place[n] == FSIM_IN_CALL ? worth->of[n] : view ? fsim_sum_least(worth->of[n], 0) : 0;
-            views += view ? fsim_sum_most(worth->of[n], -worth->of[n]) : 0;
+            out.within[c] += place[n] == FSIM_IN_CALL ? told->of[n] : view ? fsim_sum_least(told->of[n], 0) : 0;
+            views += view ? fsim_sum_most(told->of[n], -told->of[n]) : 0;
         }
-        const fsim_sum saved = out.within[c] + worth->shared + views - fsim_ticks(call[c].least_s);
+        const fsim_sum saved = out.within[c] + told->shared + views - fsim_ticks(call[c].least_s);
         out.called -= fsim_sum_most(saved, 0);
         most = fsim_sum_most(most, saved);
     }
-    out.called = fsim_sum_most(out.called + fsim_sum_most(-most, 0), worth->bound);
+    out.called += fsim_sum_most(-most, 0);
+    return out;
+}
+
+/* Of all that was told the most, part by part. */
+static worths worths_of(const around *w, const fsim_call_price *call, int count)
+{
+    const fsim_worth *worth = w->p->worth;
+    worths out = {.within = fsim_new(w->a, fsim_sum, count + 1)};
+    for (const fsim_told_worth *told = worth ? worth->first_told : NULL; told; told = told->next) {
+        const worths x = worths_told(w, told, call, count);
+        out.called = fsim_sum_most(fsim_sum_most(out.called, x.called), worth->bound);
+        out.others = fsim_sum_most(out.others, x.others);
+        for (int c = 0; c < count; c++)
+            out.within[c] = fsim_sum_most(out.within[c], x.within[c]);
+    }
     return out;
 }
 

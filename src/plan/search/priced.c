@@ -183,7 +183,7 @@ static void ask_worth(part_priced *y, fsim_worth *own, fsim_arena *a)
     bool *nothing = fsim_new(a, bool, y->p.graph->nodes + 1);
     for (int i = 0; whole && i < y->nodes; i++)
         nothing[y->node[i]] = whole->nothing[y->left_out->origin[y->node[i]]];
-    *own = (fsim_worth){.graph = y->p.graph, .nothing = nothing, .of = fsim_new(a, fsim_sum, y->p.graph->nodes + 1)};
+    *own = (fsim_worth){.graph = y->p.graph, .nothing = nothing, .a = a};
     if (whole)
         ask_for_calls(y, whole, own, a);
     y->p.worth = whole ? own : NULL;
@@ -194,15 +194,16 @@ static void tell_worth(const fsim_problem *p, const part_priced *y)
 {
     const fsim_worth *own = y->p.worth;
     fsim_worth *whole = p->worth;
-    if (!own || !own->known)
+    if (!own)
         return;
-    for (int n = 0; n < p->graph->nodes; n++)
-        whole->of[n] = 0;
-    for (int i = 0; i < y->nodes; i++)
-        whole->of[y->left_out->origin[y->node[i]]] = own->of[y->node[i]];
-    whole->shared = own->shared;
+    for (const fsim_told_worth *x = own->first_told; x; x = x->next) {
+        fsim_told_worth *told = fsim_new(whole->a, fsim_told_worth, 1);
+        *told = (fsim_told_worth){fsim_new(whole->a, fsim_sum, p->graph->nodes + 1), x->shared, whole->first_told};
+        for (int i = 0; i < y->nodes; i++)
+            told->of[y->left_out->origin[y->node[i]]] = x->of[y->node[i]];
+        whole->first_told = told;
+    }
     whole->bound = fsim_sum_most(whole->bound, own->bound);
-    whole->known = true;
 }
 
 void fsim_search_priced(fsim_problem *p, fsim_sum known, const fsim_budget *budget, fsim_arena *a, fsim_priced *out)

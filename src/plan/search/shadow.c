@@ -381,12 +381,13 @@ static void tell_worth(pricer *w)
     w->most = most;
     if (any)
         fsim_raise_prices(w);
-    worth->known = true;
-    worth->shared = 0;
+    fsim_told_worth *told = fsim_new(worth->a, fsim_told_worth, 1);
+    *told = (fsim_told_worth){fsim_new(worth->a, fsim_sum, f->p->graph->nodes + 1), 0, worth->first_told};
     for (int i = 0; i < w->threes; i++)
-        worth->shared += w->three[i].pays;
+        told->shared += w->three[i].pays;
     for (int i = 0; i < f->l.count; i++)
-        worth->of[f->l.node[i]] = w->price[i];
+        told->of[f->l.node[i]] = w->price[i];
+    worth->first_told = told;
     if (worth->calls == 0)
         return;
     list_calls(w);
