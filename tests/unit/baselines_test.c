@@ -376,6 +376,15 @@ static void plans_are_those_of_the_systems(void **unused)
         {"op: conv2d, in: [image, filter], out: a, padding: 1, compute: tf32; op: relu, in: a, out: b; op: clamp, in: "
          "b, out: o, min: 0, max: 6",
          3, 2, 2, 2, 2, 1},
+        /* Inductor's scatters compute what they write; PyTorch's, which add bf16, read it */
+        {"op: relu, in: x, out: a; op: index_add, in: [y, ids, a], out: o, dim: 0, inplace: false", 2, -1, 1, -1, -1,
+         -1},
+        {"op: cast, in: x, out: a, dtype: bf16; op: cast, in: y, out: b, dtype: bf16; op: index_copy, in: [b, ids, a], "
+         "out: o, dim: 0, inplace: false",
+         3, -1, 2, -1, -1, -1},
+        {"op: cast, in: x, out: a, dtype: bf16; op: cast, in: y, out: b, dtype: bf16; op: index_add, in: [b, ids, a], "
+         "out: o, dim: 0, inplace: false",
+         3, -1, 3, -1, -1, -1},
         /* cuBLASLt adds no bias to a product of integers */
         {"op: cast, in: x, out: i, dtype: i8; op: cast, in: w, out: j, dtype: i8; op: matmul, in: [i, j], out: a; op: "
          "add, in: [a, bytes], out: o",

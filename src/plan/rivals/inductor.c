@@ -10,12 +10,12 @@
  * channels are statistics and a loop; long rows, fewer than two an SM, are split. Graphs with 2d convolutions run
  * channels last, so that channels of images are the rows there (vendor/triton.h). Matrix products are library calls
  * that take a bias or a matrix (addmm) unless only pointwise operators follow; convolutions take none; attention is the
- * flash kernel where that is one; sorts, scatters, and pooling without a lowering are kernels of their own; a scan's
- * loop takes in what is in front of it (measured: KernelBench l1/091 and 093), and what reads it is another kernel. Not
- * modelled: max-autotune and its templates, combo kernels, mixed-order reductions, loop reordering across reductions,
- * unrolled small reductions; what a scan's loop takes in behind it; copies that stores into a concat's result save;
- * layout changes of weights. Why kernels take what they take: vendor/triton.c; a convolution's layout changes:
- * vendor/cudnn.c. */
+ * flash kernel where that is one; a scatter computes the values that it writes; sorts and pooling without a lowering
+ * are kernels of their own; a scan's loop takes in what is in front of it (measured: KernelBench l1/091 and 093), and
+ * what reads it is another kernel. Not modelled: max-autotune and its templates, combo kernels, mixed-order reductions,
+ * loop reordering across reductions, unrolled small reductions; what a scan's loop takes in behind it; copies that
+ * stores into a concat's result save; layout changes of weights. Why kernels take what they take: vendor/triton.c; a
+ * convolution's layout changes: vendor/cudnn.c. */
 #include "plan/rivals/inductor.h"
 
 #include "plan/price/deadline.h"

@@ -107,6 +107,21 @@ static bool leads_to_library(const lowering *w, int n)
     return leads;
 }
 
+/* Does a kernel that writes to indexed places compute the values that it writes, tensor t, itself? Where atomics of
+ * their type are missing it is PyTorch's, which reads them, unless it copies rows (torch/_inductor/lowering.py,
+ * index_put_impl_, use_scatter_fallback). */
+static bool computes_what_it_writes(const fsim_graph *g, const fsim_node *scatter, int t)
+{
+    enum { INTO, AT, VALUES };
+    const fsim_tensor *values = &g->tensor[t];
+    const bool copies_rows =
+                   scatter->op == FSIM_OP_INDEX_COPY ||
+                   (scatter->op == FSIM_OP_SCATTER && g->tensor[scatter->arg[AT].tensor].elems < values->elems),
+               atomics = values->dtype != FSIM_BF16 && values->dtype != FSIM_I64 && values->dtype != FSIM_BOOL;
+    return scatter->arg[VALUES].tensor == t && scatter->arg[INTO].tensor != t && scatter->arg[AT].tensor != t &&
+           (copies_rows || atomics);
+}
+
 /* Must n be stored, because a reader or the workload needs it in memory? */
 static bool must_be_buffer(const lowering *w, int n, int *readers)
 {
@@ -121,7 +136,8 @@ static bool must_be_buffer(const lowering *w, int n, int *readers)
     for (int r = 0; r < t->readers && !must; r++) {
         const fsim_node *reader = &g->node[t->reader[r]];
         const fsim_class class = fsim_ops[reader->op].class;
-        if (view && (takes_view(w, n, t->reader[r]) || leads_to_library(w, t->reader[r])))
+        if ((view && (takes_view(w, n, t->reader[r]) || leads_to_library(w, t->reader[r]))) ||
+            (class == FSIM_SCATTER && computes_what_it_writes(g, reader, x->result[0])))
             continue;
         must = w->unit[t->reader[r]] >= 0 || w->addmm[t->reader[r]] >= 0 || is_layout(g, t->reader[r]) ||
                leads_to_library(w, t->reader[r]) ||
