@@ -132,6 +132,17 @@ const char *fsim_workload_nearest(fsim_arena *a, const char *name, const char *s
                                                              : "; 'fusesim workloads' lists them";
 }
 
+/* What to name in place of a view: what it looks at, where that is computed. */
+static const char *instead_of_view(fsim_arena *a, const fsim_graph *g, const char *name)
+{
+    for (int t = 0; t < g->tensors; t++) {
+        const fsim_tensor *base = &g->tensor[g->tensor[t].storage];
+        if (strcmp(g->tensor[t].name, name) == 0 && base->producer >= 0)
+            return fsim_printf(a, "name '%s', which it looks at", base->name);
+    }
+    return "name an operator that is";
+}
+
 int fsim_node_named(fsim_arena *a, fsim_diag *d, const fsim_graph *g, const char *name)
 {
     const int n = fsim_find_node(g, name);
@@ -144,7 +155,7 @@ int fsim_node_named(fsim_arena *a, fsim_diag *d, const fsim_graph *g, const char
     for (int i = 0; i < g->sources; i++) {
         all[count++] = g->source[i].name;
         if (strcmp(g->source[i].name, name) == 0) {
-            fsim_error(d, command_line, "'%s' is a view, it is never computed: name an operator that is", name);
+            fsim_error(d, command_line, "'%s' is a view, it is never computed: %s", name, instead_of_view(a, g, name));
             return -1;
         }
     }

@@ -106,7 +106,7 @@ void fsim_text_configuration(const fsim_text_page *r, const fsim_kernel *k)
         fsim_paragraph(
             &r->page, FSIM_FAINT, 4, 6,
             "occupancy: the share of an SM's threads in use; waves: rounds in which the SMs take the blocks; "
-            "coalescing: the share of the bytes fetched that threads use.");
+            "coalescing: the share of the bytes fetched that threads use, of the access that wastes most.");
 }
 
 void fsim_text_details(const fsim_text_page *r)

@@ -218,6 +218,7 @@ static void primitives_are_named(void **unused)
         {"p/exp", 2, ""},
         {"n", 5, ""},
         {"v", -1, "'v' is a view, it is never computed: name an operator that is"},
+        {"u", -1, "'u' is a view, it is never computed: name 'p', which it looks at"},
         {"x", -1, "'x' is an input of 'workload', no operator"},
         {"grad/x", -1, "'workload' has no operator 'grad/x': gradients are there with --train"},
         {"p/exq", -1, "'workload' has no operator 'p/exq'; did you mean 'p/exp'?"},
@@ -229,7 +230,7 @@ static void primitives_are_named(void **unused)
             parsed(a, d,
                    "tensors: {x: {shape: [8, 4], dtype: f32}}\noperators:\n  - {op: reshape, in: x, out: "
                    "v, shape: [4, 8]}\n  - {op: softmax, in: v, out: p, dim: 1}\n  - {op: neg, in: p, "
-                   "out: n}\n",
+                   "out: n}\n  - {op: reshape, in: p, out: u, shape: [32]}\n",
                    NULL);
         assert_non_null(g);
         assert_int_equal(g->nodes, 6);
