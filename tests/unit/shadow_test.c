@@ -389,10 +389,25 @@ static void members_tell_what_a_product_is_with(void **unused)
     fsim_arena_free(b.a);
 }
 
+/* Sums of rows and of columns are one kernel of two launches. */
+static void sums_over_all_rows_take_a_launch_more(void **unused)
+{
+    (void)unused;
+    bench b;
+    open_bench(&b, "name: sums\ntensors:\n  x: {shape: [256, 512], dtype: f32}\noperators:\n"
+                   "  - {op: sum, in: x, out: r, dims: [1]}\n  - {op: sum, in: x, out: c, dims: [0]}\n"
+                   "  - {op: max, in: x, out: m, dims: [1]}\n");
+    const double launch = b.f->floor_launch * FSIM_TICK_S * 1e6, both = units_of(&b, 0, 1), rows = units_of(&b, 2, 2);
+    printf("rows %.2f launches, with columns %.2f\n", rows / launch, both / launch);
+    assert_true(rows >= launch && rows < 2 * launch && both >= 2 * launch);
+    fsim_arena_free(b.a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_tell_what_a_product_is_with),
+        cmocka_unit_test(sums_over_all_rows_take_a_launch_more),
         cmocka_unit_test(steps_of_a_recurrence_have_the_same_sets),
         cmocka_unit_test(pools_pay_for_launches),
         cmocka_unit_test(sets_alike_that_read_otherwise_have_costs_of_their_own),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* relaxed.c: what a kernel costs in a search: with the best contents of L2 that a plan could have, and at least,
  * whatever clones it has. */
+#include "fusion/fuse.h"
 #include "plan/search/floor.h"
 #include "plan/search/places.h"
 #include "plan/search/states.h"
@@ -86,6 +87,28 @@ static void add_plain(const expansion *x, const fsim_least_traffic *traffic, con
     fsim_floor_add(all, fsim_floor_accesses(&floor, traffic->accessed_bytes, traffic->accessed_elems));
 }
 
+/* How many launches the set's kernel has at least. Where it has no contraction, but reductions over different numbers
+ * of values, neither over stretches of the other's rows, some of them are sums over all rows, which a second launch
+ * adds up. */
+static int least_launches(const expansion *x)
+{
+    const fsim_graph *g = x->f->p->graph;
+    int first = -1, launches = 1;
+    FSIM_EACH_BIT(i, x->set->own)
+    {
+        const int at = x->f->l.node[x->root - FSIM_BACK + i];
+        if (g->node[at].gemm.k)
+            return 1;
+        if (fsim_ops[g->node[at].op].class != FSIM_REDUCE)
+            continue;
+        first = first < 0 ? at : first;
+        if (g->node[at].reduced != g->node[first].reduced && !fsim_may_reduce_stretches(g, at, first) &&
+            !fsim_may_reduce_stretches(g, first, at))
+            launches = 2;
+    }
+    return launches;
+}
+
 /* work_s: what its contraction takes besides, at least. */
 static fsim_sum least_with(const expansion *x, const fsim_variant *v, double work_s)
 {
@@ -121,7 +144,7 @@ static fsim_sum least_with(const expansion *x, const fsim_variant *v, double wor
         all.s[FSIM_FLOOR_WORK] =
             fmax(all.s[FSIM_FLOOR_WORK], fsim_least_chain_call_s(f->p->graph, f->p->hw, pair, fsim_floor_launch(f->p)));
     }
-    return (fsim_sum)((f->floor_launch + fsim_floor_norm(&all) * unit) * (1 - 1e-9));
+    return (fsim_sum)((least_launches(x) * f->floor_launch + fsim_floor_norm(&all) * unit) * (1 - 1e-9));
 }
 
 fsim_sum fsim_least_with(const expansion *x, const fsim_variant *v) { return least_with(x, v, 0); }
