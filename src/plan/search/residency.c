@@ -371,9 +371,9 @@ static void run_with_more_copies(l2_search *w, int from, int state_at, int at)
         run_kernel(w, from, at, more->kernel[i]);
     if (!more->cut)
         return;
-    const step *by = &w->f->step[at];
-    const fsim_sum rest = fsim_least_after(w->f, w->f->state[state_at].ran, by->to),
-                   promise = w->label[from].spent + by->cost + rest;
+    const step by = w->f->step[at];
+    const fsim_sum rest = fsim_least_after(w->f, w->f->state[state_at].ran, by.to),
+                   promise = w->label[from].spent + by.cost + rest;
     w->lost = promise < w->lost ? promise : w->lost;
 }
 
