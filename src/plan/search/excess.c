@@ -43,9 +43,6 @@ static fsim_sum least_found(const l2_search *w)
     return fsim_sum_least(w->best >= 0 ? w->label[w->best].spent : w->limit, w->lost);
 }
 
-/* Is the best of what the search has found none that could be launched so? */
-static bool found_unreal(const l2_search *w) { return w->best >= 0 && w->label[w->best].unreal; }
-
 /* Does the excess of all borders of the run before j, which the search from j has found, rise as it does from j + 1 to
  * j? That is so where a layer behind j, up to border z, repeats the one before it: see layers.c. */
 static void notice_repetition(const l2_search *w, int j)
@@ -91,7 +88,6 @@ static void find_excess(fsim_frontier *f, int j, fsim_sum most, const fsim_budge
         l2_search w = search_from(f, j, limit, MOST_LABELS, &own);
         least = least_found(&w);
         in_time = w.in_time;
-        f->unreal = f->unreal || found_unreal(&w);
         if (f->run && in_time && j >= f->run_first && j <= f->run_last)
             notice_repetition(&w, j);
         fsim_arena_free(w.a);
@@ -106,7 +102,7 @@ static void find_excesses(fsim_frontier *f, fsim_sum most, const fsim_budget *bu
 {
     fsim_sum raise = 0;
     fsim_choose_borders(f);
-    for (int j = f->borders; j-- > 0 && (f->exact || !f->unreal);) {
+    for (int j = f->borders; j-- > 0;) {
         if (f->p->progress)
             fsim_progress_open(f->p, fsim_printf(f->a, "before '%s'", fsim_node_of(f, f->border[j] - 1)->name));
         if (!repeated_excess(f, j))
@@ -181,8 +177,8 @@ static fsim_sum search_within(fsim_frontier *f, fsim_sum *limit, int most, const
 {
     l2_search w = search_from(f, -1, *limit, most, budget);
     const fsim_sum least = w.in_time ? least_found(&w) : 0;
-    f->unreal = f->unreal || found_unreal(&w);
     if (w.best >= 0) {
+        f->unreal = w.label[w.best].unreal;
         keep_plan(&w, out, a);
         *limit = w.label[w.best].spent;
     }
@@ -218,8 +214,6 @@ static fsim_sum search_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budg
     }
     if (fsim_frontier_complete(f))
         find_excesses(f, known - *bound, budget);
-    if (f->unreal && !f->exact)
-        return best;
     const fsim_sum least = fsim_least_after(f, -1, 0);
     *bound = least > *bound ? least : *bound;
     fsim_sum room = (best - *bound) / 1000 + 1;
@@ -243,6 +237,19 @@ static fsim_sum search_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budg
     return best;
 }
 
+/* Does the plan that was found cost what the search says, though a copy in it reads what its kernel need not have
+ * stored? A store that L2 takes may cost nothing. */
+static bool costs_no_more(const fsim_frontier *f, const fsim_partition *plan, fsim_sum said)
+{
+    fsim_arena *scratch = fsim_arena_new();
+    fsim_plan priced;
+    fsim_refusal why;
+    const bool all = f->l.count == f->p->graph->nodes,
+               no_more = all && fsim_price(f->p, plan, scratch, &priced, &why) && priced.objective <= said;
+    fsim_arena_free(scratch);
+    return no_more;
+}
+
 bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *budget, fsim_partition *out,
                            fsim_sum *bound, fsim_arena *a)
 {
@@ -251,12 +258,16 @@ bool fsim_frontier_with_l2(fsim_frontier *f, fsim_sum known, const fsim_budget *
     if (f->last < 0 || f->haste || *bound >= known)
         return false;
     fsim_sum best = search_with_l2(f, known, budget, out, bound, a);
-    if (f->unreal && !f->exact) {
+    if (best < known && f->unreal && !f->exact && !costs_no_more(f, out, best)) {
         f->exact = true;
         f->repeat = (fsim_repeat){0};
         f->proof = NULL;
+        for (int i = 0; i < f->states; i++)
+            f->state[i].ahead = -1;
         out->parts = 0;
-        best = search_with_l2(f, known, budget, out, bound, a);
+        fsim_sum again = fsim_frontier_bound(f);
+        best = search_with_l2(f, known, budget, out, &again, a);
+        *bound = again > *bound ? again : *bound;
     }
     return best < known;
 }

@@ -85,7 +85,7 @@ struct fsim_frontier {
     bool every_clone, lean, haste;
     bool with_l2; /* clones may pay because of what L2 holds */
     bool exact;   /* labels tell what copies can't read (unstored.c): once a search without that */
-    bool unreal;  /* has found what is no plan */
+    bool unreal;  /* has found a plan with a copy of that kind */
     state *state;
     int states, state_room;
     step *step;
